@@ -1,0 +1,55 @@
+# Two commands do everything: `make demo` shows the product, `make test` runs every check and test.
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
+
+.PHONY: demo test lint types unit torture speed lock clean
+
+demo: $(VENV)/.run
+	@$(BIN)/rulewright demo
+
+test: lint types unit
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+unit: $(VENV)/.dev
+	$(BIN)/coverage run -m pytest -q
+	$(BIN)/coverage report --skip-covered --fail-under=85
+
+torture: $(VENV)/.dev
+	RULEWRIGHT_TORTURE=1 $(BIN)/python -m pytest -q tests
+
+speed: $(VENV)/.speed
+	for f in benchmark/speed/[a-z]*.py; do echo "== $$f"; $(BIN)/python $$f; done
+
+# The hashed locks hold the build backend too, so that the editable install needs no isolated build.
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.run
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.speed: requirements/speed.txt $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/speed.txt
+	@touch $@
+
+lock:
+	$(LOCK) --group build pyproject.toml -o requirements/run.txt
+	$(LOCK) --group build --group dev --all-extras pyproject.toml -o requirements/dev.txt
+	$(LOCK) --group build --group dev --group speed --all-extras pyproject.toml -o requirements/speed.txt
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .coverage dist runs

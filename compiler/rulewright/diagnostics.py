@@ -1,0 +1,73 @@
+"""What is wrong with a document: a finished value with a code, a message and exact places."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Severity(enum.StrEnum):
+    """How much a diagnostic matters; an error stops `compile` and `scan`."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    ADVICE = "advice"
+
+    @property
+    def rank(self) -> int:
+        """0 for the gravest."""
+        return list(Severity).index(self)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A place in a file: lines and columns count from 1, columns in code points; the end is exclusive."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A second place that explains the first, for instance where a contradicting key stands."""
+
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text of `span` with `text`."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change that mends the mistake; `safe` when it can't change what the document means otherwise."""
+
+    message: str
+    edits: tuple[Edit, ...]
+    safe: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding. `code` is the rule's name with dashes; `message` starts in lower case and fits one line."""
+
+    code: str
+    severity: Severity
+    message: str
+    span: Span
+    notes: tuple[Note, ...] = ()
+    help: str | None = None
+    fix: Fix | None = None
+
+    @property
+    def sort_key(self) -> tuple[Span, int, str, str]:
+        """Orders findings by place, then gravity, then code: the same input gives the same bytes."""
+        return (self.span, self.severity.rank, self.code, self.message)

@@ -1,0 +1,1 @@
+"""Expressions: text to tokens, tokens to syntax, syntax to types, types to IR."""

@@ -1,0 +1,176 @@
+"""The syntax of an expression: what the author wrote, with the place of every part.
+
+Offsets count code points of the expression's text. `start` and `end` cover the whole node; `at` is the place an error
+about the node points to: the operator, the `(` of a call, the `.` of a selection, the `[` of an index, else `start`.
+Two nodes are equal when they say the same thing, wherever they stand: places do not take part in comparison.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from rulewright_runtime.values import UInt
+
+LiteralValue: TypeAlias = None | bool | int | UInt | float | str | bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a node stands in the expression's text."""
+
+    start: int
+    end: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """`null`, a bool, int, uint (`UInt`), double, string or bytes. `text` is the author's spelling of a number:
+    a `score` literal is exact in it."""
+
+    value: LiteralValue
+    place: Place = field(compare=False)
+    text: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An identifier; `absolute` when written with a leading dot."""
+
+    name: str
+    place: Place = field(compare=False)
+    absolute: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`operand.field`, or `operand.?field` when `optional`."""
+
+    operand: Expr
+    field: str
+    place: Place = field(compare=False)
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Has:
+    """`has(operand.field)`, the presence test."""
+
+    operand: Expr
+    field: str
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`operand[index]`, or `operand[?index]` when `optional`."""
+
+    operand: Expr
+    index: Expr
+    place: Place = field(compare=False)
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`function(args)` or, with a target, `target.function(args)`. A namespaced call such as `math.greatest(1)` is
+    parsed with target `math`; the checker decides whether `math.greatest` is a function."""
+
+    function: str
+    target: Expr | None
+    args: tuple[Expr, ...]
+    place: Place = field(compare=False)
+    absolute: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`!operand` (also spelt `not`) or `-operand`; `operator` is `!` or `-`."""
+
+    operator: str
+    operand: Expr
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """A binary operator in its CEL spelling: `|| && == != < <= > >= in + - * / %`. `and`/`or` become `&&`/`||`.
+    Chains associate to the left; the parser bounds their depth."""
+
+    operator: str
+    left: Expr
+    right: Expr
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """`condition ? then : otherwise`."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ListLiteral:
+    """`[a, ?b]`; `optional` holds the indices written with `?`."""
+
+    items: tuple[Expr, ...]
+    place: Place = field(compare=False)
+    optional: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MapLiteral:
+    """`{k: v, ?k: v}`; `optional` holds the indices of the entries written with `?`."""
+
+    entries: tuple[tuple[Expr, Expr], ...]
+    place: Place = field(compare=False)
+    optional: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MessageLiteral:
+    """`Type{field: value}`. No message types exist here: the checker reports the type as unknown."""
+
+    type_name: str
+    fields: tuple[tuple[str, Expr], ...]
+    place: Place = field(compare=False)
+    optional: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """An expanded macro: one of `MACROS`, its target (a range, an optional, or for `cel.bind` the bound value), the
+    names it binds and its body expressions, in the order written.
+
+        xs.all(x, p) / exists / exists_one / filter      variables=(x,) or (i, x); bodies=(p,)
+        xs.map(x, t), xs.map(x, p, t)                    bodies=(t,) or (p, t)
+        xs.transformList(i, x, t), (i, x, p, t)          kind transformList, transformMap, transformMapEntry
+        cel.bind(x, value, body)                         kind bind, target=value, variables=(x,), bodies=(body,)
+        o.optMap(x, t), o.optFlatMap(x, t)               target=o, variables=(x,), bodies=(t,)
+        xs.sortBy(x, key)                                target=xs, variables=(x,), bodies=(key,)
+
+    `exists_one` is also spelt `existsOne`; the node says `exists_one`. `variable_places` are where the names stand.
+    """
+
+    kind: str
+    target: Expr
+    variables: tuple[str, ...]
+    bodies: tuple[Expr, ...]
+    place: Place = field(compare=False)
+    variable_places: tuple[Place, ...] = field(default=(), compare=False)
+
+
+MACROS = (
+    "all", "exists", "exists_one", "filter", "map", "transformList", "transformMap", "transformMapEntry", "bind",
+    "optMap", "optFlatMap", "sortBy",
+)  # fmt: skip
+
+Expr: TypeAlias = (
+    Literal | Name | Select | Has | Index | Call | Unary | Binary | Conditional | ListLiteral | MapLiteral
+    | MessageLiteral | Macro
+)  # fmt: skip

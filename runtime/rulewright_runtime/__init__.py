@@ -1,0 +1,1 @@
+"""The small runtime: executes a compiled plan; knows no YAML, no grammar and no schema."""
