@@ -1,0 +1,136 @@
+"""The command line: finds the command, imports only that one, and turns what it raises into a line and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn, Protocol, cast
+
+from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
+
+COMMANDS = (
+    ("lint", "find mistakes before anything runs, to the exact column"),
+    ("compile", "compile a project into one plan file"),
+    ("plan", "say what a scan would do and cost, without calling anything"),
+    ("scan", "compile a project and run it over transcripts"),
+    ("run", "run a compiled plan over transcripts"),
+    ("why", "explain one verdict of a run"),
+    ("eval", "evaluate one expression on a JSON or YAML context"),
+    ("explain", "print the manual page of a diagnostic"),
+    ("init", "start a project in an empty folder"),
+    ("demo", "lint and scan the shipped benchmark with recorded judge replies"),
+)
+BAD_USAGE = 2
+INTERNAL = 3
+
+
+class Command(Protocol):
+    """What a module of `rulewright.commands` offers. `BAD_USAGE` may override the exit code for wrong arguments."""
+
+    __doc__: str | None
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the command's arguments."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Do it; the value is the process's exit code."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints look like ours and whose exit code the command chooses."""
+
+    usage_code = BAD_USAGE
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(self.usage_code, f"error: {message}\nhelp: `{self.prog} --help` lists the arguments\n")
+
+
+def _overview() -> str:
+    rows = "\n".join(f"  {name:<10} {summary}" for name, summary in COMMANDS)
+    return (
+        "usage: rulewright COMMAND [ARGUMENTS]\n\n"
+        "Compiles declarative evaluation rules, lints them, and runs the plan over transcripts.\n\n"
+        f"commands:\n{rows}\n\n`rulewright COMMAND --help` says more; `rulewright --version` prints the version.\n"
+    )
+
+
+def _load(name: str) -> Command | None:
+    if name not in {command for command, _ in COMMANDS}:
+        return None
+    return cast("Command", importlib.import_module(f"rulewright.commands.{name.replace('-', '_')}"))
+
+
+def _unknown(name: str) -> int:
+    import difflib
+
+    near = difflib.get_close_matches(name, [command for command, _ in COMMANDS], 1)
+    hint = f"did you mean `{near[0]}`?" if near else "`rulewright --help` lists the commands"
+    print(f"error: there is no command `{name}`\nhelp: {hint}", file=sys.stderr)
+    return BAD_USAGE
+
+
+def _parser(name: str, command: Command) -> _Parser:
+    summary, _, rest = (command.__doc__ or "").partition("\n")
+    parser = _Parser(
+        prog=f"rulewright {name}",
+        description=summary,
+        epilog=rest.strip() or None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.usage_code = getattr(command, "BAD_USAGE", BAD_USAGE)
+    command.add_arguments(parser)
+    return parser
+
+
+def _report(error: Exception) -> None:
+    if isinstance(error, DocumentError):
+        from rulewright.render.human import render
+
+        print(render(error.diagnostics), file=sys.stderr, end="")
+    elif isinstance(error, ExpressionError):
+        for mistake in error.errors:
+            print(f"error: {mistake.line}:{mistake.column}: {mistake.message}", file=sys.stderr)
+            if mistake.help:
+                print(f"help: {mistake.help}", file=sys.stderr)
+    else:
+        print(f"error: {error}", file=sys.stderr)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the value is the exit code. Each command's `--help` lists its codes."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in {"-h", "--help", "help"}:
+        print(_overview(), end="")
+        return 0 if words else BAD_USAGE
+    if words[0] in {"-V", "--version"}:
+        from importlib.metadata import version
+
+        print(f"rulewright {version('rulewright')}")
+        return 0
+    command = _load(words[0])
+    if command is None:
+        return _unknown(words[0])
+    parser = _parser(words[0], command)
+    try:
+        return command.run(parser.parse_args(words[1:]))
+    except BrokenPipeError:  # the reader of our output has gone, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except UsageError as error:
+        parser.error(str(error))
+    except (RulewrightError, _runtime_failure()) as error:
+        _report(error)
+        return getattr(command, "REFUSED", INTERNAL)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def _runtime_failure() -> type[Exception]:
+    from rulewright_runtime.errors import RuntimeFailure
+
+    return RuntimeFailure

@@ -1,0 +1,1 @@
+"""The commands, a file each: parse arguments, call the library, choose the exit code."""

@@ -1,0 +1,24 @@
+"""Where the data lie that travel with the product: the shipped checks and the benchmark around them."""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+
+from rulewright.errors import UsageError
+
+PROJECT_FILE = Path("benchmark", "rulewright.yaml")
+
+
+def shipped_root() -> Path:
+    """The folder that holds `checks/` and `benchmark/`: the checkout this code runs from, else the installed copy.
+
+    Raises `UsageError` where an installation has lost its data.
+    """
+    checkout = Path(__file__).resolve().parents[2]
+    installed = Path(sysconfig.get_path("purelib"), "rulewright_shipped")
+    beside = Path(__file__).resolve().parents[1] / "rulewright_shipped"  # `pip install --target`
+    for folder in (checkout, installed, beside):
+        if (folder / PROJECT_FILE).is_file():
+            return folder
+    raise UsageError("the shipped benchmark is missing from this installation; install rulewright again")
