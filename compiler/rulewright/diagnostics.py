@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Severity(enum.StrEnum):
@@ -71,3 +76,41 @@ class Diagnostic:
     def sort_key(self) -> tuple[Span, int, str, str]:
         """Orders findings by place, then gravity, then code: the same input gives the same bytes."""
         return (self.span, self.severity.rank, self.code, self.message)
+
+
+class Placed(Protocol):
+    """Anything that knows its place: a node, a document's field."""
+
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        ...
+
+
+def finding(
+    severity: Severity,
+    place: Span | Placed,
+    message: str,
+    *,
+    code: str = "",
+    notes: Iterable[tuple[Span | Placed, str]] = (),
+    help: str | None = None,
+    fix: Fix | None = None,
+) -> Diagnostic:
+    """A diagnostic at a span, or at anything that has one; a rule leaves `code` empty, the engine writes its name."""
+    pairs = tuple(Note(_span(where), text) for where, text in notes)
+    return Diagnostic(code, severity, message, _span(place), pairs, help, fix)
+
+
+error = partial(finding, Severity.ERROR)
+warning = partial(finding, Severity.WARNING)
+advice = partial(finding, Severity.ADVICE)
+
+
+def replace(place: Span | Placed, text: str, message: str, *, safe: bool) -> Fix:
+    """The fix that writes `text` in place of what stands at `place`."""
+    return Fix(message, (Edit(_span(place), text),), safe)
+
+
+def _span(place: Span | Placed) -> Span:
+    return place if isinstance(place, Span) else place.span

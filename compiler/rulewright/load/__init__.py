@@ -1,0 +1,24 @@
+"""Loading: YAML and JSON files become nodes with exact places, and every mistake a diagnostic."""
+
+from __future__ import annotations
+
+from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence, plain, walk
+from rulewright.load.reader import Loaded, load_file, load_text
+from rulewright.load.scalars import place
+from rulewright.load.source import Source
+
+__all__ = [
+    "Entry",
+    "Loaded",
+    "Mapping",
+    "Node",
+    "Plain",
+    "Scalar",
+    "Sequence",
+    "Source",
+    "load_file",
+    "load_text",
+    "place",
+    "plain",
+    "walk",
+]

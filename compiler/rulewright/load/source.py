@@ -1,0 +1,58 @@
+"""A file's text and the table that turns offsets into lines and columns."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from rulewright.diagnostics import Span
+
+_LINE_BREAK = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """The text of one file, without its byte order mark.
+
+    Offsets count code points from 0. Lines end at `\\n`, `\\r\\n` or `\\r` only: libyaml also breaks lines at NEL, LS
+    and PS, which no editor does, so its own line numbers are never used.
+    """
+
+    path: str
+    text: str
+    bom: bool = False  # the file began with a byte order mark; a rewritten file keeps it
+    _starts: list[int] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def starts(self) -> list[int]:
+        """The offsets at which lines start, in order; the first is 0."""
+        if not self._starts:
+            self._starts.append(0)
+            self._starts.extend(found.end() for found in _LINE_BREAK.finditer(self.text))
+        return self._starts
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of `offset`, both from 1; offsets outside the text are moved to its nearer end."""
+        offset = min(max(offset, 0), len(self.text))
+        line = bisect_right(self.starts, offset)
+        return line, offset - self.starts[line - 1] + 1
+
+    def offset(self, line: int, column: int) -> int:
+        """The offset of a place given by line and column; places outside the text are moved to its nearer end."""
+        if line > len(self.starts):
+            return len(self.text)
+        return min(self.starts[max(line, 1) - 1] + max(column, 1) - 1, len(self.text))
+
+    def span(self, start: int, end: int) -> Span:
+        """The place from offset `start` up to and without offset `end`."""
+        line, column = self.position(start)
+        end_line, end_column = self.position(max(start, end))
+        return Span(self.path, line, column, end_line, end_column)
+
+    def line_text(self, line: int) -> str:
+        """The text of a line (from 1) without its line break; empty when there is no such line."""
+        if not 1 <= line <= len(self.starts):
+            return ""
+        end = self.starts[line] if line < len(self.starts) else len(self.text)
+        return self.text[self.starts[line - 1] : end].rstrip("\r\n")
