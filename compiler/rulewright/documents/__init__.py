@@ -1,0 +1,1 @@
+"""Documents: the typed models of what authors write, each file one kind."""

@@ -1,0 +1,1 @@
+"""Lowering: documents become the parts of a plan."""
