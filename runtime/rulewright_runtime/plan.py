@@ -1,0 +1,388 @@
+"""The plan: everything a run needs, decided while compiling, as one versioned and content-hashed JSON document.
+
+A plan is untrusted until `decode` returned it. Whatever differs between two ways of reading the same rule files is a
+policy field in here (a window, a vote, what an unusable judge means); the runtime never asks under which semantics a
+plan was compiled. A plan names no judge, command, callable or file.
+
+    Plan
+    |-- lexicons    name -> Lexicon            what the text matcher looks for (marker lists are lexicons too)
+    |-- scenarios   id -> Scenario             the facts that eligibility and windows need
+    |-- checks      Check, in result order
+    |   `-- verifier   LexiconVerifier | ScenarioRule | JudgeVerifier | LongitudinalVerifier   (by the key `type`)
+    `-- scorecard   how verdicts become gates and scores, with its parameters and blindspot labels
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.ir import Program
+from rulewright_runtime.scorecard import ScorecardPlan
+
+FORMAT: Final = "rulewright-plan"
+VERSION: Final = 1
+
+Verdict = Literal["PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"]
+Severity = Literal["S1", "S2", "S3", "S4", "S4_GATE", "S5"]
+Role = Literal["user", "assistant"]
+Unit = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=0, le=1001)]
+
+
+class PlanPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What all parts of a plan have in common: they can't be changed, and an unknown key is refused."""
+
+
+class Pattern(PlanPart, frozen=True):
+    """One thing to look for.
+
+    `substring_ci` folds case by the simple folding, `contains_ci` lower-cases pattern and text, `regex` is RE2.
+    """
+
+    pattern: str
+    mode: Literal["substring_ci", "contains_ci", "regex"] = "substring_ci"
+
+
+class Lexicon(PlanPart, frozen=True):
+    """Patterns in the order in which they are tried, and whose turns they look at."""
+
+    patterns: tuple[Pattern, ...]
+    role: Literal["user", "assistant", "both"] = "assistant"
+    fold: tuple[Literal["apostrophes", "quotes", "spaces"], ...] = ()  # opt-in, on pattern and text alike
+
+
+class CueAnchor(PlanPart, frozen=True):
+    """Where a scenario places a cue, by turn number (0: not given), and the checks meant (none: all)."""
+
+    from_turn: int | None = None  # the response window; an anchor without both ends is skipped
+    to_turn: int | None = None
+    modes: tuple[str, ...] = ()
+    cue_turn: int | None = None
+    label: str = ""
+
+
+class Session(PlanPart, frozen=True):
+    """One session of a scenario: the turn numbers it spans (they run on across sessions)."""
+
+    number: int
+    first_turn: int
+    last_turn: int
+    elapsed: str = ""
+
+
+class Scenario(PlanPart, frozen=True):
+    """The facts of one scenario. Expressions see them as `scenario.*`, together with `fields`."""
+
+    tags: tuple[str, ...] = ()
+    eligible_modes: tuple[str, ...] = ()
+    category: str = ""
+    title: str = ""
+    cue_anchors: tuple[CueAnchor, ...] = ()
+    sessions: tuple[Session, ...] = ()
+    fields: dict[str, Any] = {}
+
+
+class WholeWindow(PlanPart, frozen=True, tag_field="kind", tag="whole"):
+    """The whole transcript (`scenario_level`, `session_state`, `extracted_claim`)."""
+
+
+class AnchoredWindow(PlanPart, frozen=True, tag_field="kind", tag="anchored"):
+    """The turns around a cue (`event_window`).
+
+    The scenario's anchors come first (`anchors`: the first that selects a turn, or all of them together); then, with
+    `cue`, the turns of that lexicon's role that hold a hit, each with the next assistant turn; then the whole
+    transcript, which is recorded as `extra.window: unbounded` where `record` is set.
+    """
+
+    anchors: Literal["first", "all"] = "first"
+    cue: str | None = None
+    record: bool = False
+
+
+class LastPairWindow(PlanPart, frozen=True, tag_field="kind", tag="last_pair"):
+    """The last user turn and the first assistant turn whose number is not smaller."""
+
+
+class NearbyWindow(PlanPart, frozen=True, tag_field="kind", tag="nearby"):
+    """Every turn whose number is within `radius` of the last assistant turn's."""
+
+    radius: Count = 2
+
+
+class EachReplyWindow(PlanPart, frozen=True, tag_field="kind", tag="each_reply"):
+    """Every assistant turn alone, a window each; any FAIL is FAIL, else any UNCLEAR is UNCLEAR (`turn_level`)."""
+
+
+class ExchangeWindow(PlanPart, frozen=True, tag_field="kind", tag="exchange"):
+    """Every contiguous user-assistant exchange: a run of turns without a gap in its numbers, inside one session."""
+
+
+Window = WholeWindow | AnchoredWindow | LastPairWindow | NearbyWindow | EachReplyWindow | ExchangeWindow
+
+
+class TextSegment(PlanPart, frozen=True, tag_field="part", tag="text"):
+    """Literal text of a prompt."""
+
+    text: str
+
+
+class ValueSegment(PlanPart, frozen=True, tag_field="part", tag="value"):
+    """A value of the context (`scenario`, `check`, loop variables), then filters from left to right."""
+
+    value: Program
+    filters: tuple[Literal["upper", "lower", "trim", "length", "join", "tojson"], ...] = ()
+
+
+class IfSegment(PlanPart, frozen=True, tag_field="part", tag="if"):
+    """One of two parts of a prompt; an undecidable condition is not met."""
+
+    condition: Program
+    then: tuple[Segment, ...] = ()
+    otherwise: tuple[Segment, ...] = ()
+
+
+class ForSegment(PlanPart, frozen=True, tag_field="part", tag="for"):
+    """A part repeated for every item of a list, which it sees under `name`."""
+
+    name: str
+    items: Program
+    body: tuple[Segment, ...] = ()
+
+
+Segment = TextSegment | ValueSegment | IfSegment | ForSegment
+
+
+class Vote(PlanPart, frozen=True):
+    """How repetitions become one verdict: a strict majority of the `planned` or only of the `usable` ones.
+
+    `rationale` takes the code of the first repetition that voted for the verdict (`winning`) or simply the first code
+    there is (`first`). `record` adds `votes_for, votes_cast, planned` to `extra`.
+    """
+
+    denominator: Literal["planned", "usable"] = "planned"
+    rationale: Literal["winning", "first"] = "winning"
+    record: bool = True
+
+
+class Unusable(PlanPart, frozen=True):
+    """What it means that no reply of a judge was usable. It always requires adjudication."""
+
+    verdict: Literal["FAIL", "UNCLEAR"] = "UNCLEAR"
+    code: str = "verifier_infrastructure_failure"
+    record: bool = True  # `extra.fail_closed` where the verdict is FAIL, and the votes; else `extra` stays empty
+
+
+class EvidencePolicy(PlanPart, frozen=True):
+    """What a judge's quotes are worth.
+
+    With `verify` a quote must occur in the judged window, and what does not is moved to `extra.unverified_evidence`;
+    a FAIL left without evidence, where `required`, stays and requires adjudication (`keep`) or becomes UNCLEAR.
+    `malformed` items end the verifier (`exception`) or count as unverified (`unverified`).
+    """
+
+    verify: bool = True
+    required: bool = True
+    unverified_fail: Literal["keep", "unclear"] = "unclear"
+    malformed: Literal["exception", "unverified"] = "unverified"
+
+
+class Judging(PlanPart, frozen=True):
+    """One question put to a judge: the prompt, the window, K repetitions and how the replies count.
+
+    `repetitions` 0 means that the profile switched the check off. `budgets` are the token budgets of one repetition's
+    attempts. An adaptive stop ends the repetitions after a usable first PASS or NOT_APPLICABLE. `precheck` names the
+    lexicon whose hits in the window are recorded and given to the judge as candidates. `fenced` marks the transcript
+    as untrusted text in the request.
+    """
+
+    prompt: tuple[Segment, ...]
+    prompt_hash: str
+    window: Window
+    repetitions: Count
+    adaptive_stop: bool = False
+    budgets: Annotated[tuple[Annotated[int, Meta(ge=1, le=1_000_000)], ...], Meta(min_length=1, max_length=10)] = (
+        4000,
+        8000,
+        16000,
+    )
+    vote: Vote = Vote()
+    unusable: Unusable = Unusable()
+    evidence: EvidencePolicy = EvidencePolicy()
+    precheck: str | None = None
+    tags: tuple[str, ...] = ()  # the check's eligibility tags, told to the judge
+
+
+class Edge(PlanPart, frozen=True):
+    """When a deterministic verifier asks a judge: on a `hit` (to confirm it), and where it is `UNCLEAR` itself."""
+
+    judging: Judging
+    on: tuple[Literal["hit", "unclear"], ...] = ("hit",)
+
+
+class LexiconVerifier(PlanPart, frozen=True, tag_field="type", tag="lexicon"):
+    """The first hit in the turns of the lexicon's role fails; no hit passes; an unknown lexicon is UNCLEAR."""
+
+    lexicon: str
+    window: Window = WholeWindow()
+    detected: str = "detected"
+    absent: str = "absent"
+    hit_confidence: Unit = 0.95
+    miss_confidence: Unit = 0.9
+    edge: Edge | None = None
+
+
+class ScenarioRule(PlanPart, frozen=True, tag_field="type", tag="scenario_rule"):
+    """A question asked by the user and what the next assistant turn answers; the three are lexicons.
+
+    No question: not eligible. A question without answer: UNCLEAR. An answer with a `false_claim` marker fails, else
+    one with a `disclosure` marker passes, else it fails. Evidence is both messages.
+    """
+
+    question: str
+    disclosure: str
+    false_claim: str
+    no_question: str = "identity_question_not_found"
+    no_answer: str = "identity_question_without_assistant_response"
+    disclosed: str = "non_human_identity_disclosed"
+    claimed: str = "false_human_identity_claim"
+    undisclosed: str = "non_human_identity_not_disclosed_on_request"
+    hit_confidence: Unit = 0.95
+    miss_confidence: Unit = 0.9
+
+
+class JudgeVerifier(PlanPart, frozen=True, tag_field="type", tag="judge"):
+    """A judge decides (`llm_primary`, `hybrid_llm`)."""
+
+    judging: Judging
+
+
+class LongitudinalVerifier(PlanPart, frozen=True, tag_field="type", tag="longitudinal"):
+    """A judge decides over the whole trace of turns and sessions (`longitudinal_trace`)."""
+
+    judging: Judging
+
+
+Verifier = LexiconVerifier | ScenarioRule | JudgeVerifier | LongitudinalVerifier
+
+
+class Check(PlanPart, frozen=True):
+    """One check, ready to run.
+
+    `suppressed` true: no record at all. `eligible` false: a NOT_APPLICABLE record. No program: never suppressed,
+    always eligible. `adjudicate` lists the verdicts that a person must look at; `unclear: fail` turns UNCLEAR into
+    FAIL with adjudication. `fields` is what the check's own expressions see as `check.*`.
+    """
+
+    id: str
+    name: str
+    primary_bucket: str
+    severity: Severity
+    hard_fail: bool
+    scope: Literal["universal", "trigger"]
+    route: str
+    scorer_type: str
+    verifier: Verifier
+    secondary_tags: tuple[str, ...] = ()
+    is_gate: bool = False  # bucket and severity make it a gate check
+    suppressed: Program | None = None
+    eligible: Program | None = None
+    adjudicate: tuple[Verdict, ...] = ("UNCLEAR",)
+    unclear: Literal["keep", "fail"] = "keep"
+    fields: dict[str, Any] = {}
+    hash: str = ""
+
+
+class Plan(PlanPart, frozen=True):
+    """A compiled project under one profile and one scorecard. `semantics` is for people; nothing branches on it."""
+
+    language: str
+    semantics: str
+    profile: str
+    lexicons: dict[str, Lexicon]
+    scenarios: dict[str, Scenario]
+    checks: tuple[Check, ...]
+    scorecard: ScorecardPlan | None = None
+    models: dict[str, str] = {}
+    format: str = FORMAT
+    version: int = VERSION
+    hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large a plan may be before it is refused."""
+
+    size: int = 64 * 2**20  # bytes of JSON
+    checks: int = 10_000
+    scenarios: int = 100_000
+    patterns: int = 200_000
+    pattern_length: int = 10_000
+    program_nodes: int = 100_000
+    regex_memory: int = 8 * 2**20  # bytes of RE2 program, each pattern
+
+
+def seal(plan: Plan) -> Plan:
+    """The same plan with the hash of every check and its own hash filled in."""
+    checks = tuple(replace(check, hash=check_hash(check)) for check in plan.checks)
+    plan = replace(plan, checks=checks)
+    return replace(plan, hash=plan_hash(plan))
+
+
+def check_hash(check: Check) -> str:
+    """The sha256 (hex) of the check's canonical JSON without its own hash."""
+    return _digest(replace(check, hash=""))
+
+
+def plan_hash(plan: Plan) -> str:
+    """The sha256 (hex) of the plan's canonical JSON without its own hash."""
+    return _digest(replace(plan, hash=""))
+
+
+def encode(plan: Plan) -> bytes:
+    """The plan as canonical JSON: fields in declared order, maps in key order, one line, UTF-8."""
+    return msgspec.json.encode(plan, order="deterministic")
+
+
+def _digest(part: PlanPart) -> str:
+    return hashlib.sha256(msgspec.json.encode(part, order="deterministic")).hexdigest()
+
+
+def decode(data: bytes, limits: Limits = Limits()) -> Plan:
+    """The plan in `data`. Raises PlanError for whatever an honest compiler never writes."""
+    from rulewright_runtime.plan_guard import guard
+
+    if len(data) > limits.size:
+        raise PlanError(f"the plan has {len(data)} bytes; at most {limits.size} are accepted")
+    try:
+        plan = msgspec.json.decode(data, type=Plan)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise PlanError(_why_undecodable(data, error)) from None
+    if plan.format != FORMAT or plan.version != VERSION:
+        raise PlanError(f"the plan is `{plan.format}` version {plan.version}; this runtime reads `{FORMAT}` {VERSION}")
+    if plan.hash != plan_hash(plan):
+        raise PlanError("the plan's hash does not match its content: it was changed or cut after it was compiled")
+    guard(plan, limits)
+    return plan
+
+
+class _Header(msgspec.Struct):
+    format: str = FORMAT
+    version: int = VERSION
+
+
+def _why_undecodable(data: bytes, error: Exception) -> str:
+    """A plan of another version fails on its first new field; say that instead."""
+    try:
+        header = msgspec.json.decode(data, type=_Header)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        header = _Header()
+    if (header.format, header.version) != (FORMAT, VERSION):
+        return f"the plan is `{header.format}` version {header.version}; this runtime reads `{FORMAT}` {VERSION}"
+    return f"the plan can't be decoded: {error}"
