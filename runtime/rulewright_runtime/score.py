@@ -1,0 +1,170 @@
+"""The exact number of the profile: a rational that is a score where it enters and where it leaves.
+
+A score enters as the decimal of its shortest written form (`0.1` is one tenth), stays exact through arithmetic, and is
+rounded once, where it leaves. Inputs and leaving values lie in [0, 1]; what is in between may leave the interval.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from rulewright_runtime.errors import EvaluationError
+
+MAX_BITS: Final = 4096
+Exact: TypeAlias = "Score | int | float | Fraction"
+
+
+class Score:
+    """An exact rational in lowest terms. It is a value: equal scores are equal, whatever sums made them."""
+
+    __slots__ = ("denominator", "numerator")
+
+    def __init__(self, numerator: int, denominator: int = 1) -> None:
+        """`numerator / denominator`; refuses a zero denominator and more than `MAX_BITS` bits."""
+        if denominator == 0:
+            raise EvaluationError("a score divided by zero", "divide_by_zero")
+        divisor = math.gcd(numerator, denominator)
+        if denominator < 0:
+            divisor = -divisor
+        if divisor != 1:
+            numerator, denominator = numerator // divisor, denominator // divisor
+        if denominator.bit_length() > MAX_BITS or numerator.bit_length() > MAX_BITS:
+            raise EvaluationError(f"an exact score needs more than {MAX_BITS} bits", "limit")
+        self.numerator: int = numerator
+        self.denominator: int = denominator
+
+    def __repr__(self) -> str:
+        """As written in plans: `4/5`."""
+        return f"Score({self})"
+
+    def __str__(self) -> str:
+        """`4/5`, the tagged literal of the instruction set."""
+        return f"{self.numerator}/{self.denominator}"
+
+    def __hash__(self) -> int:
+        """Equal to the hash of the equal int or fraction."""
+        return hash(Fraction(self.numerator, self.denominator))
+
+    def __eq__(self, other: object) -> bool:
+        """Equal in value, to the exact reading of a number too; never to a bool."""
+        pair = _pair_or_none(other)
+        return pair is not None and pair[0] * self.denominator == self.numerator * pair[1]
+
+    def __lt__(self, other: Exact) -> bool:
+        """Exact comparison, cross-wise."""
+        n, d = exact_pair(other)
+        return self.numerator * d < n * self.denominator
+
+    def __le__(self, other: Exact) -> bool:
+        """Exact comparison, cross-wise."""
+        n, d = exact_pair(other)
+        return self.numerator * d <= n * self.denominator
+
+    def __gt__(self, other: Exact) -> bool:
+        """Exact comparison, cross-wise."""
+        n, d = exact_pair(other)
+        return self.numerator * d > n * self.denominator
+
+    def __ge__(self, other: Exact) -> bool:
+        """Exact comparison, cross-wise."""
+        n, d = exact_pair(other)
+        return self.numerator * d >= n * self.denominator
+
+    def __neg__(self) -> Score:
+        """The negative."""
+        return Score(-self.numerator, self.denominator)
+
+    def __float__(self) -> float:
+        """The nearest double, rounded once; no check of the interval (`leave` checks)."""
+        try:
+            return self.numerator / self.denominator
+        except OverflowError:
+            raise EvaluationError("a score is out of the range of a double", "overflow") from None
+
+
+def parse_score(text: str) -> Score:
+    """The score written as `4/5`, `0.8` or `1e-3`; any size. Raises EvaluationError for anything else."""
+    try:
+        if "/" in text:
+            top, _, bottom = text.partition("/")
+            return Score(int(top), int(bottom))
+        value = Decimal(text)
+        if not value.is_finite() or abs(value.adjusted()) > MAX_BITS:
+            raise ValueError
+        return Score(*value.as_integer_ratio())
+    except (ValueError, ArithmeticError):
+        raise EvaluationError(f"`{text}` is not a score", "not_a_score") from None
+
+
+@lru_cache(maxsize=4096)
+def _decimal_pair(value: float) -> tuple[int, int]:
+    return Decimal(repr(value)).as_integer_ratio()
+
+
+def _pair_or_none(value: object) -> tuple[int, int] | None:
+    if isinstance(value, (Score, Fraction)):
+        return value.numerator, value.denominator
+    if isinstance(value, float):
+        return _decimal_pair(value) if math.isfinite(value) else None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value), 1
+    return None
+
+
+def exact_pair(value: object) -> tuple[int, int]:
+    """Numerator and denominator of a number's exact reading; a double is the decimal of its shortest written form.
+
+    NaN, infinity and what is no number are EvaluationErrors.
+    """
+    pair = _pair_or_none(value)
+    if pair is None:
+        if isinstance(value, float):
+            raise EvaluationError(f"`{value}` is not a score", "not_a_score")
+        raise EvaluationError("a score meets something that is no number", "no_such_overload")
+    return pair
+
+
+def score_of(value: object) -> Score:
+    """The input `value` as a score: an int or a double in [0, 1], or a score already made. Else EvaluationError."""
+    if isinstance(value, Score):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
+        raise EvaluationError("a score must be a number between 0 and 1", "not_a_score")
+    if not 0 <= value <= 1:
+        raise EvaluationError(f"a score must lie between 0 and 1, found `{value}`", "not_a_score")
+    return Score(*exact_pair(value))
+
+
+def leave(score: Score) -> float:
+    """The double a score becomes where it leaves (output, store, `dyn`): rounded once, and checked to lie in [0, 1]."""
+    if not 0 <= score.numerator <= score.denominator:
+        raise EvaluationError(f"a score must lie between 0 and 1, found `{float(score)!r}`", "not_a_score")
+    return score.numerator / score.denominator
+
+
+def add(left: object, right: object) -> Score:
+    """The exact sum."""
+    (a, b), (c, d) = exact_pair(left), exact_pair(right)
+    return Score(a + c, b) if b == d else Score(a * d + c * b, b * d)
+
+
+def subtract(left: object, right: object) -> Score:
+    """The exact difference."""
+    (a, b), (c, d) = exact_pair(left), exact_pair(right)
+    return Score(a - c, b) if b == d else Score(a * d - c * b, b * d)
+
+
+def multiply(left: object, right: object) -> Score:
+    """The exact product."""
+    (a, b), (c, d) = exact_pair(left), exact_pair(right)
+    return Score(a * c, b * d)
+
+
+def divide(left: object, right: object) -> Score:
+    """The exact quotient; EvaluationError for a zero divisor."""
+    (a, b), (c, d) = exact_pair(left), exact_pair(right)
+    return Score(a * d, b * c)

@@ -1,0 +1,365 @@
+"""The values of expressions: what CEL has and Python lacks, and equality and order across them.
+
+| CEL | here | CEL | here |
+|---|---|---|---|
+| null_type, bool, string, bytes | None, bool, str, bytes | list | list or tuple |
+| int, double | int, float | map | dict with string keys, or `Map` |
+| uint | `UInt` | type | `TypeValue` |
+| timestamp, duration | `Timestamp`, `Duration` | optional_type | `Optional` |
+| score (profile) | `Score` | | |
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.score import Score, leave
+
+INT_MIN: Final = -(2**63)
+INT_MAX: Final = 2**63 - 1
+UINT_MAX: Final = 2**64 - 1
+NANOS: Final = 1_000_000_000
+TIMESTAMP_MIN: Final = -62_135_596_800 * NANOS  # 0001-01-01T00:00:00Z
+TIMESTAMP_MAX: Final = 253_402_300_800 * NANOS - 1  # 9999-12-31T23:59:59.999999999Z
+DURATION_MAX: Final = 315_576_000_000 * NANOS  # the limit of google.protobuf.Duration
+EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+class UInt(int):
+    """An unsigned 64-bit integer of CEL; an int to Python, a type of its own to expressions."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """As CEL writes it."""
+        return f"{int(self)}u"
+
+
+@dataclass(frozen=True, slots=True)
+class TypeValue:
+    """A type as a value: `name` is CEL's name of it, such as `int` or `google.protobuf.Timestamp`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """A moment: nanoseconds since 1970-01-01T00:00:00Z, within the years 1 to 9999."""
+
+    nanos: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is out of range (CEL spec, timestamps)."""
+        if not TIMESTAMP_MIN <= self.nanos <= TIMESTAMP_MAX:
+            raise EvaluationError("timestamp out of range", "range")
+
+    @classmethod
+    def from_datetime(cls, moment: dt.datetime) -> Timestamp:
+        """The moment of an aware datetime; EvaluationError for a naive one."""
+        if moment.tzinfo is None:
+            raise EvaluationError("a timestamp needs a time zone", "range")
+        return cls(Duration.from_timedelta(moment - EPOCH).nanos)
+
+    def to_datetime(self) -> dt.datetime:
+        """An aware datetime in UTC, cut to microseconds."""
+        return EPOCH + dt.timedelta(microseconds=self.nanos // 1000)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    """A span of time in nanoseconds."""
+
+    nanos: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is out of range."""
+        if not -DURATION_MAX <= self.nanos <= DURATION_MAX:
+            raise EvaluationError("duration out of range", "range")
+
+    @classmethod
+    def from_timedelta(cls, span: dt.timedelta) -> Duration:
+        """The same span."""
+        return cls(((span.days * 86400 + span.seconds) * 1_000_000 + span.microseconds) * 1000)
+
+    def to_timedelta(self) -> dt.timedelta:
+        """A timedelta, cut towards zero to microseconds."""
+        micros = abs(self.nanos) // 1000
+        return dt.timedelta(microseconds=micros if self.nanos >= 0 else -micros)
+
+
+class Optional:
+    """`optional.of(value)`, or `NONE`."""
+
+    __slots__ = ("present", "value")
+
+    def __init__(self, value: object = None, present: bool = True) -> None:
+        """An optional that holds `value`, unless not `present`."""
+        self.value = value
+        self.present = present
+
+    def __eq__(self, other: object) -> bool:
+        """As CEL's `==`."""
+        return isinstance(other, Optional) and equal(self, other)
+
+    def __hash__(self) -> int:
+        """Optionals are seldom keys."""
+        return hash(("optional", self.present))
+
+    def __repr__(self) -> str:
+        """As CEL writes it."""
+        return f"optional.of({self.value!r})" if self.present else "optional.none()"
+
+
+NONE: Final = Optional(None, False)
+
+_Key = tuple[str, object]
+
+
+def _key(key: object) -> _Key:
+    """The identity of a map key: Python would merge 1, 1.0 and True, CEL merges only equal numbers."""
+    if isinstance(key, str):
+        return ("s", key)
+    if isinstance(key, bool):
+        return ("b", key)
+    if isinstance(key, int):
+        return ("n", int(key))
+    if isinstance(key, float) and key.is_integer():
+        return ("n", int(key))
+    raise EvaluationError("a map key must be a bool, an int, a uint or a string", "unsupported_key_type")
+
+
+class Map(Mapping[Any, Any]):
+    """A map whose keys CEL tells apart and Python would merge. Keys keep their first spelling and their order."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, pairs: Sequence[tuple[object, object]] = ()) -> None:
+        """The map of `pairs`; a repeated key (1 and 1u are one key) is an EvaluationError."""
+        entries: dict[_Key, tuple[object, object]] = {}
+        for key, value in pairs:
+            if isinstance(key, float):
+                raise EvaluationError("a map key must be a bool, an int, a uint or a string", "unsupported_key_type")
+            identity = _key(key)
+            if identity in entries:
+                raise EvaluationError(f"repeated map key `{key}`", "repeated_key")
+            entries[identity] = (key, value)
+        self._entries = entries
+
+    def __getitem__(self, key: object) -> Any:
+        """The value at `key`, compared as CEL compares; KeyError without one."""
+        try:
+            return self._entries[_key(key)][1]
+        except EvaluationError:
+            raise KeyError(key) from None
+
+    def __contains__(self, key: object) -> bool:
+        """Whether there is a value at `key`."""
+        try:
+            return _key(key) in self._entries
+        except EvaluationError:
+            return False
+
+    def __iter__(self) -> Iterator[object]:
+        """The keys."""
+        return (key for key, _ in self._entries.values())
+
+    def __len__(self) -> int:
+        """The number of entries."""
+        return len(self._entries)
+
+    def items(self) -> Any:
+        """The pairs, in order."""
+        return self._entries.values()
+
+    def __repr__(self) -> str:
+        """For people."""
+        return "Map(" + repr(list(self.items())) + ")"
+
+
+def make_map(pairs: Sequence[tuple[object, object]]) -> Mapping[Any, Any]:
+    """A map literal's value: a plain dict when every key is a string, else a `Map`. Repeated keys are errors."""
+    if all(key.__class__ is str for key, _ in pairs):
+        plain = dict(pairs)
+        if len(plain) == len(pairs):
+            return plain
+    return Map(pairs)
+
+
+_MISSING: Final = object()
+
+
+def find(mapping: Mapping[Any, Any], key: object) -> Optional:
+    """The entry of a map (a `Map`, or a dict from outside) under CEL's equality of keys, or `NONE`."""
+    if mapping.__class__ is dict and not isinstance(key, str):
+        return _find_odd(mapping, key)
+    try:
+        value = mapping.get(key, _MISSING)
+    except TypeError:
+        return NONE
+    return NONE if value is _MISSING else Optional(value)
+
+
+def _find_odd(mapping: Mapping[Any, Any], key: object) -> Optional:
+    try:
+        value = mapping.get(key, _MISSING)
+    except TypeError:
+        return NONE
+    if value is _MISSING:
+        return NONE
+    if key in (0, 1):  # the only keys that Python shares between bools and numbers
+        wants_bool = isinstance(key, bool)
+        return Optional(value) if any(isinstance(k, bool) == wants_bool and k == key for k in mapping) else NONE
+    return Optional(value)
+
+
+_TYPE_NAMES: Final[Mapping[type, str]] = {
+    type(None): "null_type",
+    bool: "bool",
+    int: "int",
+    UInt: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    list: "list",
+    tuple: "list",
+    dict: "map",
+    Map: "map",
+    Timestamp: "google.protobuf.Timestamp",
+    Duration: "google.protobuf.Duration",
+    TypeValue: "type",
+    Optional: "optional_type",
+    Score: "score",
+}
+
+
+def cel_type_name(value: object) -> str:
+    """CEL's name of the type of `value`; `unknown` for what is no value of the language."""
+    name = _TYPE_NAMES.get(value.__class__)
+    if name is not None:
+        return name
+    for kind in (bool, int, float, str, bytes, list, tuple):
+        if isinstance(value, kind):
+            return _TYPE_NAMES[kind]
+    return "map" if isinstance(value, Mapping) else "unknown"
+
+
+def equal(left: Any, right: Any) -> bool:
+    """CEL's `==` on any two values: numbers compare across types, other types that differ are unequal, NaN is unequal
+    to all. Never fails."""
+    a, b = left.__class__, right.__class__
+    if a is b and a in _PLAIN:
+        return bool(left == right)
+    return _equal_deep(left, right, 0)
+
+
+_PLAIN: Final = frozenset({int, float, str, bool, bytes, type(None), UInt, Timestamp, Duration, TypeValue, Score})
+_DEPTH: Final = 200
+
+
+def _equal_deep(left: Any, right: Any, depth: int) -> bool:
+    a, b = left.__class__, right.__class__
+    if a is b and a in _PLAIN:
+        return bool(left == right)
+    if depth > _DEPTH:
+        raise EvaluationError("values are nested too deeply to compare", "limit")
+    if isinstance(left, (list, tuple)):
+        return (
+            isinstance(right, (list, tuple))
+            and len(left) == len(right)
+            and all(_equal_deep(x, y, depth + 1) for x, y in zip(left, right, strict=True))
+        )
+    if isinstance(left, Mapping):
+        return isinstance(right, Mapping) and len(left) == len(right) and _maps_equal(left, right, depth)
+    if isinstance(left, Optional):
+        if not isinstance(right, Optional) or left.present != right.present:
+            return False
+        return not left.present or _equal_deep(left.value, right.value, depth + 1)
+    if is_number(left) and is_number(right):
+        return bool(left == right)
+    return a is b and bool(left == right)
+
+
+def _maps_equal(left: Mapping[Any, Any], right: Mapping[Any, Any], depth: int) -> bool:
+    for key, value in left.items():
+        other = find(right, key)
+        if not other.present or not _equal_deep(value, other.value, depth + 1):
+            return False
+    return True
+
+
+def is_number(value: object) -> bool:
+    """Whether `value` is an int, uint, double or score; a bool is none."""
+    return isinstance(value, (int, float, Score)) and value.__class__ is not bool
+
+
+def comparable(left: object, right: object) -> bool:
+    """Whether `<` and its like have a meaning between the two: two numbers, or two values of one ordered type."""
+    a, b = left.__class__, right.__class__
+    if a is b:
+        return a in _ORDERED
+    return is_number(left) and is_number(right)
+
+
+_ORDERED: Final = frozenset({int, float, str, bool, bytes, UInt, Timestamp, Duration, Score})
+
+
+def less(left: Any, right: Any) -> bool:
+    """CEL's `<`; EvaluationError `no_such_overload` between types that have no order."""
+    if not comparable(left, right):
+        raise no_overload("_<_", left, right)
+    return bool(left < right)
+
+
+def less_equal(left: Any, right: Any) -> bool:
+    """CEL's `<=`."""
+    if not comparable(left, right):
+        raise no_overload("_<=_", left, right)
+    return bool(left <= right)
+
+
+def no_overload(function: str, *args: object) -> EvaluationError:
+    """The error of a function that has no meaning for values of these types."""
+    kinds = ", ".join(cel_type_name(a) for a in args)
+    return EvaluationError(f"found no matching overload for `{function}` applied to ({kinds})", "no_such_overload")
+
+
+def from_host(value: object) -> object:
+    """A value of Python as a value of the language: datetimes, timedeltas and fractions convert, containers deeply."""
+    if isinstance(value, dt.datetime):
+        return Timestamp.from_datetime(value)
+    if isinstance(value, dt.timedelta):
+        return Duration.from_timedelta(value)
+    if isinstance(value, Fraction):
+        return Score(value.numerator, value.denominator)
+    if isinstance(value, (list, tuple)):
+        return [from_host(item) for item in value]
+    if isinstance(value, Mapping):
+        pairs = [(from_host(key), from_host(item)) for key, item in value.items()]
+        return make_map(pairs)
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if type(value).__name__ == "TypeValue" and not isinstance(value, TypeValue):
+        return TypeValue(str(getattr(value, "name", "")))
+    return value
+
+
+def to_host(value: object) -> object:
+    """A result as Python knows it: timestamps become datetimes, durations timedeltas, scores doubles in [0, 1]."""
+    if isinstance(value, Timestamp):
+        return value.to_datetime()
+    if isinstance(value, Duration):
+        return value.to_timedelta()
+    if isinstance(value, Score):
+        return leave(value)
+    if isinstance(value, (list, tuple)):
+        return [to_host(item) for item in value]
+    if isinstance(value, Mapping):
+        return make_map([(key, to_host(item)) for key, item in value.items()])
+    if isinstance(value, Optional) and value.present:
+        return Optional(to_host(value.value))
+    return value
