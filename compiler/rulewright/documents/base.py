@@ -1,0 +1,116 @@
+"""What every document model shares: its node, places inside it, and readers that survive a wrong type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rulewright.load import Mapping, Node, Scalar, Sequence
+
+if TYPE_CHECKING:
+    from rulewright.diagnostics import Span
+
+Step = str | int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """A document with its source node; models read leniently, so that lint still sees the rest of a broken file."""
+
+    node: Mapping
+
+    @property
+    def path(self) -> str:
+        """The file's path as the user gave it."""
+        return self.node.source.path
+
+    @property
+    def span(self) -> Span:
+        """Where the document stands."""
+        return self.node.span
+
+    def get(self, *steps: Step) -> Node | None:
+        """The value at `steps` (keys and list indices), or None."""
+        return descend(self.node, *steps)
+
+    def place(self, *steps: Step) -> Span:
+        """Where the value at `steps` stands, else the nearest thing above it that exists."""
+        return place_of(self.node, *steps)
+
+    def key_place(self, *steps: Step) -> Span:
+        """Where the key that `steps` end with stands, else the nearest thing above it that exists."""
+        above = descend(self.node, *steps[:-1])
+        last = steps[-1]
+        if isinstance(above, Mapping) and isinstance(last, str) and last in above:
+            return above.key_span(last)
+        return place_of(self.node, *steps)
+
+
+def descend(node: Node | None, *steps: Step) -> Node | None:
+    """The node below `node` at `steps`, or None where a step leads nowhere."""
+    for step in steps:
+        if isinstance(node, Mapping) and isinstance(step, str):
+            node = node.get(step)
+        elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
+            node = node.items[step]
+        else:
+            return None
+    return node
+
+
+def place_of(node: Node, *steps: Step) -> Span:
+    """Where the node at `steps` stands, else the nearest one above it that exists."""
+    for step in steps:
+        below = descend(node, step)
+        if below is None:
+            break
+        node = below
+    return node.span
+
+
+def value(node: Node | None, *steps: Step) -> Any:
+    """The scalar at `steps`, or None for anything else."""
+    found = descend(node, *steps)
+    return found.value if isinstance(found, Scalar) else None
+
+
+def text(node: Node | None, *steps: Step) -> str:
+    """The text at `steps`, or the empty text."""
+    found = value(node, *steps)
+    return found if isinstance(found, str) else ""
+
+
+def optional_text(node: Node | None, *steps: Step) -> str | None:
+    """The text at `steps`, or None."""
+    return text(node, *steps) or None
+
+
+def scalar(node: Node | None, *steps: Step) -> Scalar | None:
+    """The text scalar at `steps` with its place, or None."""
+    found = descend(node, *steps)
+    return found if isinstance(found, Scalar) and isinstance(found.value, str) else None
+
+
+def number(node: Node | None, *steps: Step) -> int | None:
+    """The whole number at `steps`, or None."""
+    found = value(node, *steps)
+    if isinstance(found, float) and found.is_integer():
+        return int(found)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def flag(node: Node | None, *steps: Step) -> bool | None:
+    """The boolean at `steps`, or None."""
+    found = value(node, *steps)
+    return found if isinstance(found, bool) else None
+
+
+def items(node: Node | None, *steps: Step) -> tuple[Node, ...]:
+    """The items of the list at `steps`; of anything else none."""
+    found = descend(node, *steps)
+    return found.items if isinstance(found, Sequence) else ()
+
+
+def texts(node: Node | None, *steps: Step) -> tuple[str, ...]:
+    """The texts of the list at `steps`; what is no text is left out."""
+    return tuple(item.value for item in items(node, *steps) if isinstance(item, Scalar) and isinstance(item.value, str))

@@ -1,0 +1,135 @@
+"""A check: one failure mode, when it applies and how it is verified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.documents.base import Document, descend, flag, number, optional_text, scalar, text, texts
+from rulewright.load import Mapping, plain
+
+if TYPE_CHECKING:
+    from rulewright.load import Scalar
+
+JUDGE_ROUTES: Final = frozenset({"hybrid_llm", "llm_primary", "longitudinal_trace"})
+LEXICON_ROUTES: Final = frozenset({"lexicon_only", "regex_with_llm_edge"})
+GATE_BUCKETS: Final = frozenset({"A", "B"})
+GATE_SEVERITIES: Final = frozenset({"S5", "S4_GATE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """What the author expects of the verifier; it has to agree with the routing."""
+
+    type: str | None
+    detectors: tuple[str, ...] | None
+    repetitions: int | None
+    require_evidence_span: bool | None
+    unclear_policy: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """How the check is verified; None where the author said nothing."""
+
+    route: str
+    unit_of_analysis: str | None
+    deterministic_precheck: str | None
+    repetitions: int | None
+    adaptive_repetitions: bool | None
+    dev_repetitions: int | None
+    llm_required: bool | None
+    corpus_required: bool | None
+    llm_on_ambiguous: bool | None
+    state_machine: str | None
+    scenario_marker: str | None
+    system_capability_aware: bool | None
+    safety_override_suppressed_by: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Check(Document):
+    """A check file. `tags` is None without `eligibility.scenario_tags_any`; `scope` absent reads as `trigger`."""
+
+    id: str
+    name: str
+    primary_bucket: str
+    secondary_tags: tuple[str, ...]
+    severity: str
+    hard_fail: bool
+    scope: str
+    tags: tuple[str, ...] | None
+    when: Scalar | None
+    scorer: Scorer
+    safety_override: bool | None
+    routing: Routing
+    prompt: Scalar | None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a judge gives the verdict."""
+        return self.routing.route in JUDGE_ROUTES
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether the check is a gate check: bucket A or B with severity S5 or S4_GATE (seed 004, aggregation)."""
+        return self.primary_bucket in GATE_BUCKETS and self.severity in GATE_SEVERITIES
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Everything the author wrote, as plain data."""
+        written: dict[str, Any] = plain(self.node)
+        return written
+
+
+def read_check(node: Mapping) -> Check:
+    """The model of a check's mapping; what is missing or of a wrong type reads as absent."""
+    return Check(
+        node=node,
+        id=text(node, "id"),
+        name=text(node, "name"),
+        primary_bucket=text(node, "primary_bucket"),
+        secondary_tags=texts(node, "secondary_tags"),
+        severity=text(node, "severity"),
+        hard_fail=flag(node, "hard_fail") or False,
+        scope=text(node, "scope") or "trigger",
+        tags=_optional_texts(node, "eligibility", "scenario_tags_any"),
+        when=scalar(node, "eligibility", "when"),
+        scorer=_scorer(node),
+        safety_override=flag(node, "safety_override"),
+        routing=_routing(node),
+        prompt=scalar(node, "prompt"),
+    )
+
+
+def _scorer(node: Mapping) -> Scorer:
+    return Scorer(
+        type=optional_text(node, "scorer", "type"),
+        detectors=_optional_texts(node, "scorer", "detectors"),
+        repetitions=number(node, "scorer", "repetitions"),
+        require_evidence_span=flag(node, "scorer", "require_evidence_span"),
+        unclear_policy=optional_text(node, "scorer", "unclear_policy"),
+    )
+
+
+def _routing(node: Mapping) -> Routing:
+    below = descend(node, "routing")
+    return Routing(
+        route=text(below, "route"),
+        unit_of_analysis=optional_text(below, "unit_of_analysis"),
+        deterministic_precheck=optional_text(below, "deterministic_precheck"),
+        repetitions=number(below, "repetitions"),
+        adaptive_repetitions=flag(below, "adaptive_repetitions"),
+        dev_repetitions=number(below, "dev_repetitions"),
+        llm_required=flag(below, "llm_required"),
+        corpus_required=flag(below, "corpus_required"),
+        llm_on_ambiguous=flag(below, "llm_on_ambiguous"),
+        state_machine=optional_text(below, "state_machine"),
+        scenario_marker=optional_text(below, "scenario_marker"),
+        system_capability_aware=flag(below, "system_capability_aware"),
+        safety_override_suppressed_by=_optional_texts(node, "routing", "safety_override_suppressed_by"),
+    )
+
+
+def _optional_texts(node: Mapping, *steps: str) -> tuple[str, ...] | None:
+    return None if descend(node, *steps) is None else texts(node, *steps)

@@ -1,0 +1,115 @@
+"""The project file `rulewright.yaml`: where a project's documents lie and how its verdicts are made."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from rulewright.documents.base import Document, descend, items, optional_text, text, texts, value
+from rulewright.load import Mapping, Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping as Environment
+
+Semantics = Literal["seed", "reference"]
+
+FOLDERS: Final = (
+    "checks",
+    "lexicons",
+    "scenarios",
+    "profiles",
+    "blindspots",
+    "scoring",
+    "pricing",
+    "scorecards",
+    "rules",
+)
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """A finding that is tolerated: the rule's code, a pattern of paths below the root (`**` crosses folders), why."""
+
+    rule: str
+    path: str
+    reason: str
+    node: Mapping
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProjectFile(Document):
+    """A project file with `${NAME}` and `${NAME:-default}` already replaced; `places` maps a kind to its path."""
+
+    name: str
+    semantics: Semantics
+    root: str | None
+    places: dict[str, str]
+    markers: str | dict[str, str] | None
+    scorecard: str | None
+    profile: str | None
+    models: dict[str, str]
+    judge_model: str | None
+    judge_source: str | None
+    exempt: tuple[str, ...]
+    accept: tuple[Accept, ...]
+    unset: tuple[tuple[str, Scalar], ...]  # variables without value or default, with the scalar that names them
+
+
+def read_project_file(node: Mapping, environment: Environment[str, str]) -> ProjectFile:
+    """The model of a project file's mapping, its paths expanded from `environment`."""
+    unset: list[tuple[str, Scalar]] = []
+
+    def path(*steps: str) -> str | None:
+        found = descend(node, *steps)
+        if not isinstance(found, Scalar) or not isinstance(found.value, str):
+            return None
+        expanded, missing = expand(found.value, environment)
+        unset.extend((name, found) for name in missing)
+        return expanded
+
+    markers = descend(node, "markers")
+    return ProjectFile(
+        node=node,
+        name=text(node, "project"),
+        semantics="reference" if value(node, "semantics") == "reference" else "seed",
+        root=path("root"),
+        places={kind: found for kind in FOLDERS if (found := path(kind)) is not None},
+        markers={key: path("markers", key) or "" for key in markers.keys}
+        if isinstance(markers, Mapping)
+        else path("markers"),
+        scorecard=optional_text(node, "scorecard"),
+        profile=optional_text(node, "profile"),
+        models=_texts_by_key(node, "models"),
+        judge_model=path("judge", "model"),
+        judge_source=path("judge", "source"),
+        exempt=texts(node, "system", "exempt"),
+        accept=tuple(_accept(item) for item in items(node, "accept") if isinstance(item, Mapping)),
+        unset=tuple(unset),
+    )
+
+
+def expand(written: str, environment: Environment[str, str]) -> tuple[str, tuple[str, ...]]:
+    """`written` with its variables replaced, and the variables that have neither a value nor a default."""
+    missing: list[str] = []
+
+    def replace(found: re.Match[str]) -> str:
+        name, default = found.group(1), found.group(2)
+        set_to = environment.get(name)
+        if set_to or (set_to is not None and default is None):
+            return set_to
+        if default is None:
+            missing.append(name)
+        return default or ""
+
+    return _VARIABLE.sub(replace, written), tuple(missing)
+
+
+def _texts_by_key(node: Mapping, key: str) -> dict[str, str]:
+    below = descend(node, key)
+    return {name: text(below, name) for name in below.keys} if isinstance(below, Mapping) else {}
+
+
+def _accept(node: Mapping) -> Accept:
+    return Accept(text(node, "rule"), optional_text(node, "path") or "**", text(node, "reason"), node)

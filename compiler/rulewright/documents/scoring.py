@@ -1,0 +1,58 @@
+"""The scoring file: default units of analysis, gates, dimensions and their weights; and what judges cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rulewright.documents.base import Document, descend, items, texts
+from rulewright.load import Mapping, Scalar, plain
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scoring(Document):
+    """A scoring file. Scorecards read the rest of it as plain data through `fields`."""
+
+    unit_by_bucket: dict[str, str]
+    gate_buckets: frozenset[str]
+    gate_severities: frozenset[str]
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Everything the author wrote, as plain data."""
+        written: dict[str, Any] = plain(self.node)
+        return written
+
+
+def read_scoring(node: Mapping) -> Scoring:
+    """The model of a scoring file's mapping."""
+    units = descend(node, "unit_of_analysis_by_bucket")
+    gates = descend(node, "gates")
+    each = [entry.value for entry in gates.entries] if isinstance(gates, Mapping) else []
+    return Scoring(
+        node,
+        {key: unit for key, unit in plain(units).items() if isinstance(unit, str)}
+        if isinstance(units, Mapping)
+        else {},
+        frozenset(bucket for gate in each for bucket in texts(gate, "mode_buckets")),
+        frozenset(severity for gate in each for severity in texts(gate, "hard_fail_on_severity")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+
+
+def read_pricing(node: Mapping) -> dict[str, Price]:
+    """Prices by model; entries that are no pair of numbers are left out."""
+    prices = {}
+    for entry in node.entries:
+        pair = [item.value for item in items(entry.value) if isinstance(item, Scalar)]
+        numbers = [float(n) for n in pair if isinstance(n, (int, float)) and not isinstance(n, bool)]
+        if len(numbers) == 2:
+            prices[entry.name] = Price(*numbers)
+    return prices
