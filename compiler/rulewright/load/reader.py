@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from rulewright.diagnostics import Span
+from rulewright.load.mistakes import MAX_BYTES, mistake
+from rulewright.load.source import Source
 
+if TYPE_CHECKING:
     from rulewright.diagnostics import Diagnostic
     from rulewright.load.nodes import Node
-    from rulewright.load.source import Source
 
-MAX_BYTES = 16 * 1024 * 1024
-MAX_DEPTH = 100
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A file as it was read. `root` is None when it is empty or broken; diagnostics of a broken file say why."""
+    """A file as it was read. `root` is None when it is empty or broken; the diagnostics of a broken file say why."""
 
     root: Node | None
     source: Source
     diagnostics: tuple[Diagnostic, ...]
+
+
+def load_file(path: Path | str, *, shown_as: str | None = None, comments: bool = False) -> Loaded:
+    """Read a file; one that can't be read gives a diagnostic as well. Diagnostics name it `shown_as`."""
+    shown = str(path) if shown_as is None else shown_as
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as failure:
+        reason = getattr(failure, "strerror", None) or str(failure)
+        return _refused(shown, "unreadable-file", f"can't read this file: {reason[:1].lower() + reason[1:]}")
+    return load_text(content, shown, comments=comments)
 
 
 def load_text(text: str | bytes, path: str, *, comments: bool = False) -> Loaded:
@@ -30,9 +45,46 @@ def load_text(text: str | bytes, path: str, *, comments: bool = False) -> Loaded
 
     With `comments`, JSON may hold `//` comments.
     """
-    raise NotImplementedError
+    if len(text) > MAX_BYTES:
+        return _refused(path, "file-too-large", f"the file is larger than {MAX_BYTES // 1024**2} MiB")
+    source, wrong = _decode(text, path)
+    if wrong is not None:
+        return Loaded(None, source, (wrong,))
+    # Imported here so that a command that reads no such file doesn't pay for it.
+    if path.endswith(".json"):
+        from rulewright.load import json_reader
+
+        root, found = json_reader.read(source, comments=comments)
+    else:
+        from rulewright.load import yaml_reader
+
+        root, found = yaml_reader.read(source)
+    return Loaded(root, source, tuple(sorted(found, key=lambda d: d.sort_key)) if found else ())
 
 
-def load_file(path: Path | str, *, comments: bool = False) -> Loaded:
-    """Read a file; one that can't be read gives a diagnostic as well."""
-    raise NotImplementedError
+def _refused(path: str, code: str, message: str) -> Loaded:
+    return Loaded(None, Source(path, ""), (mistake(code, Span(path, 1, 1, 1, 1), message),))
+
+
+def _decode(text: str | bytes, path: str) -> tuple[Source, Diagnostic | None]:
+    """The text without byte order mark; UTF-8 is the only encoding."""
+    if isinstance(text, str):
+        source = Source(path, text.removeprefix("\ufeff"), text.startswith("\ufeff"))
+        if found := _SURROGATE.search(source.text):
+            shown = Source(path, _SURROGATE.sub("\ufffd", source.text), source.bom)
+            place = shown.span(found.start(), found.end())
+            message = f"half of a surrogate pair, U+{ord(found.group()):04X}, stands alone"
+            return shown, mistake("lone-surrogate", place, message)
+        return source, None
+    if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        place = Span(path, 1, 1, 1, 1)
+        return Source(path, ""), mistake("not-utf-8", place, "the file is UTF-16 or UTF-32", help="save it as UTF-8")
+    bom = text.startswith(codecs.BOM_UTF8)
+    body = text[len(codecs.BOM_UTF8) :] if bom else text
+    try:
+        return Source(path, body.decode(), bom), None
+    except UnicodeDecodeError as failure:
+        shown = Source(path, body.decode(errors="replace"), bom)
+        offset = len(body[: failure.start].decode())
+        message = f"the byte 0x{body[failure.start]:02X} is not UTF-8"
+        return shown, mistake("not-utf-8", shown.span(offset, offset + 1), message, help="save the file as UTF-8")

@@ -1,0 +1,126 @@
+"""What libyaml says about broken YAML, in words that help an author, at the place he has to look at."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from yaml.reader import ReaderError
+
+from rulewright.diagnostics import Note
+from rulewright.load.mistakes import mistake, shorten
+
+if TYPE_CHECKING:
+    from yaml import YAMLError
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.load.source import Source
+
+# What libyaml reads; the rest are control characters and noncharacters.
+UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+# A piece of libyaml's message, what to tell the author, and how to mend it.
+_MESSAGES: tuple[tuple[str, str, str | None], ...] = (
+    (
+        "mapping values are not allowed",
+        "a `: ` is not allowed here",
+        "quote the value if the colon belongs to it, else check the indentation",
+    ),
+    ("could not find expected ':'", "this line is no `key: value`", "add the colon, or indent or quote the text"),
+    ("did not find expected key", "expected a key here", "check the indentation, and quotes inside quotes"),
+    ("did not find expected ',' or ']'", "expected `,` or `]` here", None),
+    ("did not find expected ',' or '}'", "expected `,` or `}` here", None),
+    ("did not find expected '-' indicator", "expected `- ` here", "check the indentation"),
+    ("did not find expected node content", "expected a value here", None),
+    ("did not find expected <document start>", "expected the document to end here", "check the indentation"),
+    ("found unexpected end of stream", "the quotes are never closed", "close them, or use a block (`|`)"),
+    ("found unexpected document indicator", "the quotes are not closed before this document marker", None),
+    (
+        "found unknown escape character",
+        "unknown escape in double quotes",
+        "write `\\\\` for a backslash, or use single quotes",
+    ),
+    ("did not find expected hexdecimal number", "expected hexadecimal digits in this escape", None),
+    ("found character that cannot start any token", "this character can't start a value", "quote the value"),
+    ("block sequence entries are not allowed", "a list can't start here", "start it on a line of its own"),
+    ("block mapping", "a mapping can't start here", "start it on a line of its own"),
+    ("did not find expected alphabetic or numeric character", "expected a name here", "quote the value if it is text"),
+    ("wrongly indented line", "this line is indented wrongly", None),
+    ("found a tab character", "a tab can't indent a line", "use spaces"),
+    ("found undefined tag handle", "this tag is not known", "rule files are data: write the value itself"),
+    ("did not find expected comment or line break", "expected the end of the line here", None),
+    ("found extra document start", "a second document starts here; a file holds one", None),
+)
+
+
+def explain(failure: YAMLError, source: Source) -> Diagnostic:
+    """The diagnostic for an exception of libyaml's scanner, parser or reader."""
+    if isinstance(failure, ReaderError):
+        return control_character(source)
+    problem = str(getattr(failure, "problem", None) or "can't be read")
+    mark = getattr(failure, "problem_mark", None) or getattr(failure, "context_mark", None)
+    offset = min(mark.index if mark is not None else 0, len(source.text))
+    char = source.text[offset : offset + 1]
+    if char == "\t" and ("cannot start any token" in problem or "tab" in problem):
+        end = offset + len(source.text[offset:]) - len(source.text[offset:].lstrip("\t"))
+        return mistake("tab-indentation", source.span(offset, end), "a tab can't indent a line", help="use spaces")
+    if "invalid Unicode character escape" in problem:
+        return _bad_escape(source, offset)
+    if "undefined tag handle" in problem:
+        return _undefined_tag(source, offset)
+    message, help = _worded(problem)
+    if "can't start a value" in message:
+        message = f"`{shorten(char)}` can't start a value"
+    notes = _context(failure, source, offset)
+    return mistake("yaml-syntax", source.span(offset, offset + 1), message, *notes, help=help)
+
+
+def control_character(source: Source) -> Diagnostic:
+    """The first character of the text that YAML can't hold."""
+    found = UNREADABLE.search(source.text)
+    start = found.start() if found else 0
+    name = f"U+{ord(source.text[start]):04X}" if source.text else "an unreadable byte"
+    message = f"the character {name} can't stand in a text file"
+    return mistake("control-character", source.span(start, start + 1), message)
+
+
+def _worded(problem: str) -> tuple[str, str | None]:
+    for piece, message, help in _MESSAGES:
+        if piece in problem:
+            return message, help
+    return problem[:1].lower() + problem[1:], None
+
+
+def _bad_escape(source: Source, offset: int) -> Diagnostic:
+    """An escape such as `\\ud800` that names no character; libyaml stops behind its letter."""
+    start = source.text.rfind("\\", 0, offset + 1)
+    found = re.compile(r"\\[xuU]?[0-9a-fA-F]*").match(source.text, max(start, 0))
+    text = found.group() if found else ""
+    span = source.span(max(start, 0), max(start, 0) + max(len(text), 1))
+    if re.fullmatch(r"\\[uU](?:0000)?[dD][89abABcdefCDEF][0-9a-fA-F]{2}", text[:10]) or re.match(
+        r"\\u[dD][89a-fA-F]", text
+    ):
+        return mistake(
+            "lone-surrogate",
+            span,
+            f"`{text}` is half of a surrogate pair, no character",
+            help="write the character itself, or one escape such as `\\U0001F600`",
+        )
+    return mistake("yaml-syntax", span, f"`{shorten(text)}` names no character")
+
+
+def _undefined_tag(source: Source, offset: int) -> Diagnostic:
+    found = re.compile(r"![^\s,\[\]{}]*").search(source.text, offset)
+    start, end = (found.start(), found.end()) if found else (offset, offset + 1)
+    message = f"the tag `{shorten(source.text[start:end])}` is not allowed here"
+    return mistake("custom-tag", source.span(start, end), message, help="rule files are data: write the value itself")
+
+
+def _context(failure: YAMLError, source: Source, offset: int) -> tuple[Note, ...]:
+    mark = getattr(failure, "context_mark", None)
+    context = str(getattr(failure, "context", None) or "")
+    if mark is None or mark.index == offset or "while" not in context:
+        return ()
+    start = min(mark.index, len(source.text))
+    what = context.removeprefix("while parsing ").removeprefix("while scanning ")
+    return (Note(source.span(start, start + 1), f"in {what} that starts here"),)
