@@ -7,105 +7,142 @@ and asks for adjudication.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import attrgetter
+from types import SimpleNamespace
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
-from rulewright_runtime.ir import Program  # noqa: TC001 - msgspec reads the annotations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+from rulewright_runtime.errors import EvaluationError, PlanError
+from rulewright_runtime.evaluate import Evaluator, prepare
+from rulewright_runtime.ir import Program
+from rulewright_runtime.polarity import Decision, Place, condition
+from rulewright_runtime.score import Score, leave, parse_score, score_of
+from rulewright_runtime.values import NONE, Optional
 
 VERDICTS: Final = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")
+VerdictName = Literal["PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"]
+Emptiness = Literal["passed", "undecided"]
+
+VERDICT_FIELDS: Final = (
+    "mode_id", "eligible", "verdict", "severity", "primary_bucket", "confidence", "evidence", "scorer_version",
+    "prompt_hash", "rationale_code", "adjudication_required", "secondary_tags", "extra",
+)  # fmt: skip
+_ALWAYS_READ: Final = frozenset({"mode_id", "eligible", "verdict", "severity", "primary_bucket"})
+_UNHASHABLE: Final = frozenset({"evidence", "secondary_tags", "extra"})
+_MEMO_LIMIT: Final = 65536
 
 
-class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A declared setting of a scorecard; `type` is `score`, `number`, `integer`, `bool` or `string`.
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What all parts have in common: they can't be changed, and an unknown key is refused."""
 
-    Scores are written as decimal text, so that they stay exact. `minimum` and `maximum` are inclusive.
-    """
+
+class Parameter(Part, frozen=True):
+    """A declared setting of a scorecard. Scores are written as decimal text, so that they stay exact; `minimum` and
+    `maximum` are inclusive."""
 
     name: str
-    type: str
+    type: Literal["score", "number", "integer", "bool", "string"]
     default: str | bool | int | float
-    minimum: str | int | float | None = None
-    maximum: str | int | float | None = None
+    minimum: int | float | None = None
+    maximum: int | float | None = None
 
 
-class GatePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GatePlan(Part, frozen=True):
     """A gate over the verdicts for which `of` holds; only eligible ones can stop it or leave it undecided.
 
     `not_eligible` says what the gate answers when it has checks but none is eligible, `not_run` when no record belongs
-    to it at all: `passed` or `undecided`.
+    to it at all.
     """
 
     name: str
     of: Program
     stops: Program
     undecided: Program
-    not_eligible: str
-    not_run: str
+    not_eligible: Emptiness
+    not_run: Emptiness
 
 
-class DimensionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RatePlan(Part, frozen=True):
     """A structured aggregate over the eligible verdicts for which `of` holds.
 
     `kind` is `rate` (hits / (hits + misses)) or `every` (1 without a miss, else 0). Every verdict is in exactly one of
-    `hit`, `miss` and `exclude`. `error` says what a verdict about which `of` can't be decided means: `adjudicate` or
-    `miss`; either way it counts as a miss. `empty` is the value of an empty denominator: None (absent) or a score.
+    `hit`, `miss` and `exclude`. A verdict about which `of` can't be decided, or that is none of the four, counts as a
+    miss; with `error: adjudicate` it also asks for adjudication. `empty` is the value of an empty denominator: None
+    (absent) or a score as decimal text.
     """
 
     name: str
-    kind: str
+    kind: Literal["rate", "every"]
     of: Program
-    hit: tuple[str, ...]
-    miss: tuple[str, ...]
-    exclude: tuple[str, ...]
-    error: str
+    hit: tuple[VerdictName, ...]
+    miss: tuple[VerdictName, ...]
+    exclude: tuple[VerdictName, ...]
+    error: Literal["adjudicate", "miss"]
     empty: str | None
-    weight: str = "1"
 
 
-class CountPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DimensionPlan(Part, frozen=True):
+    """A rate that is part of the quality score, with its weight as decimal text."""
+
+    rate: RatePlan
+    weight: str
+
+
+class CountPlan(Part, frozen=True):
     """How many verdicts meet a condition; one about which it can't be decided counts."""
 
     name: str
     of: Program
 
 
-class ListPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The verdicts that meet a condition (or about which it can't be decided), each as a record of `fields`."""
+class ListPlan(Part, frozen=True):
+    """The verdicts that meet a condition (or about which it can't be decided), each as a record of `each`."""
 
     name: str
     of: Program
-    fields: tuple[tuple[str, Program], ...]
+    each: tuple[tuple[str, Program], ...]
 
 
-class NamedProgram(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A variable or an output. `guards` marks a condition that an error makes true."""
+class FlagsPlan(Part, frozen=True):
+    """Failure flags: each label with its check; an eligible verdict raises or clears the flag or leaves it unknown."""
+
+    labels: tuple[tuple[str, str], ...]
+    raised: tuple[VerdictName, ...]
+    clear: tuple[VerdictName, ...]
+    unknown: tuple[VerdictName, ...]
+
+
+class NamedProgram(Part, frozen=True):
+    """A variable or an output field. `guards` marks a condition that an error makes true."""
 
     name: str
     value: Program
     guards: bool = False
 
 
-class ScorecardPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScorecardPlan(Part, frozen=True):
     """One scorecard, ready to carry out. Programs over one verdict see `v`, the parameters and `scoring`; variables and
-    outputs also see `verdicts`, `gates`, `dimensions`, `weights`, `counts`, `lists`, `flags` and earlier variables.
+    output fields also see `gates`, `undecided`, `dimensions`, `weights`, `rates`, `counts`, `lists`, `flags`,
+    `verdicts` and earlier variables.
 
-    `checks` holds, for each check of the plan, `primary_bucket`, `severity` and the fields the programs read through
-    `v.check`. `flags` maps a blindspot label to its check. `scoring` is the project's scoring file.
+    `checks` holds, for each check of the plan, `primary_bucket`, `severity` and the fields that programs read through
+    `v.check`. `scoring` is the project's scoring file.
     """
 
     name: str
     checks: dict[str, dict[str, Any]]
-    scoring: Any
+    scoring: dict[str, Any]
     parameters: tuple[Parameter, ...]
     gates: tuple[GatePlan, ...]
     dimensions: tuple[DimensionPlan, ...]
+    rates: tuple[RatePlan, ...]
     counts: tuple[CountPlan, ...]
     lists: tuple[ListPlan, ...]
-    flags: dict[str, str]
+    flags: FlagsPlan
     variables: tuple[NamedProgram, ...]
     output: tuple[NamedProgram, ...]
 
@@ -134,23 +171,396 @@ class Verdict(Protocol):
         """The letter of the dimension."""
 
 
+Undecided = dict[str, str]
+Bindings = Mapping[str, Any]
+Condition = Callable[[Bindings], Decision]
+
+# What one verdict does to a gate, from the weakest to the strongest.
+_BELONGS, _COUNTS, _LEAVES_OPEN, _STOPS = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class _Effect:
+    """What one verdict adds to the row; equal verdicts share it."""
+
+    mode_id: str
+    gates: tuple[tuple[int, int], ...]  # gate, strength
+    hits: tuple[int, ...]  # rates
+    misses: tuple[int, ...]
+    counts: tuple[int, ...]
+    lists: tuple[int, ...]
+    flag: bool | None
+    undecided: tuple[Undecided, ...]
+
+
 class Scorecard:
     """A prepared scorecard: build it once for a plan, then call `aggregate` for every transcript."""
 
     def __init__(self, plan: ScorecardPlan, parameters: Mapping[str, Any] | None = None) -> None:
         """Prepare every program. `parameters` replaces defaults; a bad name or value raises `PlanError`."""
-        raise NotImplementedError
+        self.plan = plan
+        self.parameters = parameter_values(plan.parameters, parameters or {})
+        self._base: dict[str, Any] = {**self.parameters, "scoring": plan.scoring}
+        self._rates = (*(dimension.rate for dimension in plan.dimensions), *plan.rates)
+        self._weights = {dimension.rate.name: parse_score(dimension.weight) for dimension in plan.dimensions}
+        self._empty = [NONE if rate.empty is None else parse_score(rate.empty) for rate in self._rates]
+        self._prepare_conditions()
+        self._prepare_rows()
+        self._memo: dict[Any, _Effect] = {}
+
+    def _prepare_conditions(self) -> None:
+        plan = self.plan
+        self._gates = [(_guard(gate.of), _guard(gate.stops), _guard(gate.undecided)) for gate in plan.gates]
+        self._rate_of = [_guard(rate.of) for rate in self._rates]
+        self._count_of = [_guard(count.of) for count in plan.counts]
+        self._list_of = [_guard(listed.of) for listed in plan.lists]
+        self._list_each = [[(name, prepare(program)) for name, program in listed.each] for listed in plan.lists]
+        read = mentioned(program for gate in plan.gates for program in (gate.of, gate.stops, gate.undecided))
+        read |= mentioned(rate.of for rate in self._rates)
+        read |= mentioned(count.of for count in plan.counts) | mentioned(listed.of for listed in plan.lists)
+        self._read = _ALWAYS_READ | read.intersection(VERDICT_FIELDS)
+        self._key = None if self._read & _UNHASHABLE else attrgetter(*sorted(self._read))
+
+    def _prepare_rows(self) -> None:
+        rows = (*self.plan.variables, *self.plan.output)
+        self._needs_verdicts = "verdicts" in mentioned(part.value for part in rows)
+        self._variables = [(part, prepare(part.value)) for part in self.plan.variables]
+        self._output = [(part, prepare(part.value)) for part in self.plan.output]
 
     def aggregate(self, verdicts: Sequence[Verdict], expected: Iterable[str] | None = None) -> dict[str, Any]:
         """The output fields of the scorecard for one transcript, in its order and ready for JSON.
 
         `expected` names the checks that owe a record (those of the plan that were not suppressed); one without a record
         counts as eligible and UNCLEAR. Scores leave rounded once, as doubles. A row in which something could not be
-        decided carries the list `undecided`: `{place, code, message}`.
+        decided carries the list `undecided` of `{place, mode_id, reason}`, and its `status` is never `valid`.
         """
-        raise NotImplementedError
+        if expected is not None:
+            verdicts = self._with_missing(verdicts, expected)
+        effects = [self._effect(verdict) for verdict in verdicts]
+        bindings = dict(self._base)
+        undecided = [item for effect in effects for item in effect.undecided]
+        bindings["gates"], bindings["undecided"] = self._judge_gates(effects)
+        self._add_rates(effects, bindings)
+        self._add_counts(effects, bindings)
+        bindings["lists"] = self._collect(effects, verdicts, undecided)
+        bindings["flags"] = self._raise_flags(effects)
+        if self._needs_verdicts:
+            bindings["verdicts"] = [self._record(verdict, VERDICT_FIELDS) for verdict in verdicts]
+        return self._leave(bindings, undecided)
+
+    def _with_missing(self, verdicts: Sequence[Verdict], expected: Iterable[str]) -> Sequence[Verdict]:
+        present = {verdict.mode_id for verdict in verdicts}
+        missing = [self._missing(mode_id) for mode_id in expected if mode_id not in present]
+        return [*verdicts, *missing] if missing else verdicts
+
+    def _missing(self, mode_id: str) -> Any:
+        check = self.plan.checks.get(mode_id, {})
+        return SimpleNamespace(
+            mode_id=mode_id,
+            eligible=True,
+            verdict="UNCLEAR",
+            severity=check.get("severity", ""),
+            primary_bucket=check.get("primary_bucket", ""),
+            confidence=0.0,
+            evidence=(),
+            scorer_version="",
+            prompt_hash=None,
+            rationale_code="no_record",
+            adjudication_required=True,
+            secondary_tags=(),
+            extra={},
+        )
+
+    def _record(self, verdict: Verdict, fields: Iterable[str]) -> dict[str, Any]:
+        record = {name: msgspec.to_builtins(getattr(verdict, name)) for name in fields if hasattr(verdict, name)}
+        record["check"] = self.plan.checks.get(verdict.mode_id, {})
+        return record
+
+    def _effect(self, verdict: Verdict) -> _Effect:
+        if self._key is None:
+            return self._work_out(verdict)
+        key = self._key(verdict)
+        effect = self._memo.get(key)
+        if effect is None:
+            if len(self._memo) >= _MEMO_LIMIT:
+                self._memo.clear()
+            effect = self._memo[key] = self._work_out(verdict)
+        return effect
+
+    def _work_out(self, verdict: Verdict) -> _Effect:
+        bindings = {**self._base, "v": self._record(verdict, self._read)}
+        undecided: list[Undecided] = []
+
+        def holds(test: Condition, place: str) -> bool:
+            decision = test(bindings)
+            if decision.undecided is not None:
+                undecided.append({"place": place, "mode_id": verdict.mode_id, "reason": decision.undecided})
+            return decision.holds
+
+        gates = [
+            (index, self._strength(verdict, index, holds))
+            for index, (of, _, _) in enumerate(self._gates)
+            if holds(of, f"gates.{self.plan.gates[index].name}.of")
+        ]
+        hits, misses = self._sort_rates(verdict, bindings, undecided)
+        counts = [i for i, of in enumerate(self._count_of) if holds(of, f"counts.{self.plan.counts[i].name}")]
+        lists = [i for i, of in enumerate(self._list_of) if holds(of, f"lists.{self.plan.lists[i].name}.of")]
+        flags = self.plan.flags
+        flag = True if verdict.verdict in flags.raised else False if verdict.verdict in flags.clear else None
+        return _Effect(
+            verdict.mode_id,
+            tuple(gates),
+            tuple(hits),
+            tuple(misses),
+            tuple(counts),
+            tuple(lists),
+            flag if verdict.eligible else None,
+            tuple(undecided),
+        )
+
+    def _strength(self, verdict: Verdict, index: int, holds: Callable[[Condition, str], bool]) -> int:
+        if not verdict.eligible:
+            return _BELONGS
+        _, stops, leaves_open = self._gates[index]
+        name = self.plan.gates[index].name
+        if holds(stops, f"gates.{name}.stops"):
+            return _STOPS
+        unknown = verdict.verdict not in VERDICTS
+        return _LEAVES_OPEN if holds(leaves_open, f"gates.{name}.undecided") or unknown else _COUNTS
+
+    def _sort_rates(
+        self, verdict: Verdict, bindings: Bindings, undecided: list[Undecided]
+    ) -> tuple[list[int], list[int]]:
+        hits: list[int] = []
+        misses: list[int] = []
+        if not verdict.eligible:
+            return hits, misses
+        for index, (rate, of) in enumerate(zip(self._rates, self._rate_of, strict=True)):
+            decision = of(bindings)
+            if not decision.holds:
+                continue
+            reason = decision.undecided
+            if reason is None and verdict.verdict not in VERDICTS:
+                reason = f"`{verdict.verdict}` is no verdict"
+            if reason is not None:
+                misses.append(index)
+                if rate.error == "adjudicate":
+                    undecided.append({"place": f"rates.{rate.name}.of", "mode_id": verdict.mode_id, "reason": reason})
+            elif verdict.verdict in rate.hit:
+                hits.append(index)
+            elif verdict.verdict in rate.miss:
+                misses.append(index)
+        return hits, misses
+
+    def _judge_gates(self, effects: Sequence[_Effect]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The gates as `{passed, reasons}`, and for each gate the checks that leave it undecided."""
+        size = len(self.plan.gates)
+        strongest = [-1] * size
+        stopping: list[list[str]] = [[] for _ in range(size)]
+        leaving_open: list[list[str]] = [[] for _ in range(size)]
+        for effect in effects:
+            for gate, strength in effect.gates:
+                if strength > strongest[gate]:
+                    strongest[gate] = strength
+                if strength == _STOPS:
+                    stopping[gate].append(effect.mode_id)
+                elif strength == _LEAVES_OPEN:
+                    leaving_open[gate].append(effect.mode_id)
+        gates: dict[str, Any] = {}
+        for gate, part in enumerate(self.plan.gates):
+            reasons = stopping[gate] or leaving_open[gate]
+            gates[part.name] = {"passed": _passed(part, strongest[gate]), "reasons": reasons}
+        return gates, {part.name: leaving_open[gate] for gate, part in enumerate(self.plan.gates)}
+
+    def _add_rates(self, effects: Sequence[_Effect], bindings: dict[str, Any]) -> None:
+        hits, misses = [0] * len(self._rates), [0] * len(self._rates)
+        for effect in effects:
+            for index in effect.hits:
+                hits[index] += 1
+            for index in effect.misses:
+                misses[index] += 1
+        values: dict[str, Any] = {}
+        for index, rate in enumerate(self._rates):
+            value = _rate(rate, hits[index], misses[index])
+            if rate.empty is None:
+                values[rate.name] = NONE if value is None else Optional(value)
+            else:
+                values[rate.name] = self._empty[index] if value is None else value
+        bindings["dimensions"] = {name: values.pop(name) for name in self._weights}
+        bindings["weights"] = self._weights
+        bindings["rates"] = values
+
+    def _add_counts(self, effects: Sequence[_Effect], bindings: dict[str, Any]) -> None:
+        totals = [0] * len(self.plan.counts)
+        for effect in effects:
+            for index in effect.counts:
+                totals[index] += 1
+        bindings["counts"] = {count.name: total for count, total in zip(self.plan.counts, totals, strict=True)}
+
+    def _collect(
+        self, effects: Sequence[_Effect], verdicts: Sequence[Verdict], undecided: list[Undecided]
+    ) -> dict[str, list[dict[str, Any]]]:
+        lists: dict[str, list[dict[str, Any]]] = {part.name: [] for part in self.plan.lists}
+        for effect, verdict in zip(effects, verdicts, strict=True):
+            for index in effect.lists:
+                bindings = {**self._base, "v": self._record(verdict, VERDICT_FIELDS)}
+                record = {}
+                for name, value in self._list_each[index]:
+                    place = f"lists.{self.plan.lists[index].name}.each.{name}"
+                    record[name] = _value_or_none(value, bindings, place, verdict.mode_id, undecided)
+                lists[self.plan.lists[index].name].append(record)
+        return lists
+
+    def _raise_flags(self, effects: Sequence[_Effect]) -> dict[str, Optional]:
+        by_check: dict[str, bool | None] = {}
+        for effect in effects:
+            by_check[effect.mode_id] = by_check.get(effect.mode_id) or effect.flag
+        return {
+            label: NONE if (flag := by_check.get(check)) is None else Optional(flag)
+            for label, check in self.plan.flags.labels
+        }
+
+    def _leave(self, bindings: dict[str, Any], undecided: list[Undecided]) -> dict[str, Any]:
+        for part, value in self._variables:
+            try:
+                bindings[part.name] = value(bindings)
+            except EvaluationError as error:
+                undecided.append({"place": f"variables.{part.name}", "mode_id": "", "reason": str(error)})
+        row: dict[str, Any] = {}
+        for part, value in self._output:
+            before = len(undecided)
+            row[part.name] = _value_or_none(value, bindings, f"output.{part.name}", "", undecided)
+            if part.guards and len(undecided) > before:
+                row[part.name] = True
+        if undecided:
+            if row.get("status") in ("valid", None):
+                row["status"] = "needs_adjudication"
+            row["undecided"] = undecided
+        return row
+
+
+def _guard(program: Program) -> Condition:
+    return condition(program, Place.GUARDING)
+
+
+def _passed(gate: GatePlan, strongest: int) -> Optional:
+    if strongest == _STOPS:
+        return Optional(False)
+    if strongest == _COUNTS:
+        return Optional(True)
+    if strongest == _LEAVES_OPEN:
+        return NONE
+    answer = gate.not_eligible if strongest == _BELONGS else gate.not_run
+    return Optional(True) if answer == "passed" else NONE
+
+
+def _rate(rate: RatePlan, hits: int, misses: int) -> Score | None:
+    if not hits + misses:
+        return None
+    return Score(int(not misses)) if rate.kind == "every" else Score(hits, hits + misses)
+
+
+def _value_or_none(value: Evaluator, bindings: Bindings, place: str, mode_id: str, undecided: list[Undecided]) -> Any:
+    try:
+        return export(value(bindings))
+    except EvaluationError as error:
+        undecided.append({"place": place, "mode_id": mode_id, "reason": str(error)})
+        return None
+
+
+def export(value: Any) -> Any:
+    """A value of the language as plain JSON data: scores are rounded once, absent values become null.
+
+    Raises EvaluationError for a score outside [0, 1] and for what JSON can't hold.
+    """
+    kind = value.__class__
+    if kind in _PLAIN:
+        return value
+    if kind is Score:
+        return leave(value)
+    if kind is Optional:
+        return export(value.value) if value.present else None
+    if kind is float:
+        if value - value != 0:
+            raise EvaluationError(f"`{value}` is not a number that can leave", "not_a_number")
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): export(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [export(item) for item in value]
+    raise EvaluationError("a value of this type can't leave a scorecard", "no_such_conversion")
+
+
+_PLAIN: Final = frozenset({str, bool, int, type(None)})
+
+
+def mentioned(programs: Iterable[Program]) -> set[str]:
+    """Every name and field that the programs may read: a superset, found without running them."""
+    found: set[str] = set()
+    for program in programs:
+        for node in program.nodes:
+            _gather(node.value, found)
+    return found
+
+
+def _gather(value: Any, found: set[str]) -> None:
+    if isinstance(value, str):
+        found.update(value.split("."))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _gather(item, found)
+
+
+def parameter_values(declared: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of every declared parameter: the given one, else the default. PlanError for a bad name or value."""
+    names = [parameter.name for parameter in declared]
+    for name in given:
+        if name not in names:
+            raise PlanError(f"there is no parameter `{name}`; declared are {', '.join(f'`{n}`' for n in names)}")
+    return {parameter.name: parameter_value(parameter, given.get(parameter.name)) for parameter in declared}
+
+
+def parameter_value(parameter: Parameter, given: Any = None) -> Any:
+    """`given` (None: the default) as a value of the parameter's type. PlanError when it does not fit."""
+    value = parameter.default if given is None else given
+    try:
+        result = _as_type(parameter.type, value)
+    except (EvaluationError, ValueError, TypeError):
+        raise PlanError(f"parameter `{parameter.name}` must be a {parameter.type}, found `{value}`") from None
+    if parameter.minimum is not None and result < parameter.minimum:
+        raise PlanError(f"parameter `{parameter.name}` must be at least {parameter.minimum}, found `{value}`")
+    if parameter.maximum is not None and result > parameter.maximum:
+        raise PlanError(f"parameter `{parameter.name}` must be at most {parameter.maximum}, found `{value}`")
+    return result
+
+
+def _as_type(kind: str, value: Any) -> Any:
+    if kind == "bool" or isinstance(value, bool):
+        if kind == "bool" and isinstance(value, bool):
+            return value
+        raise TypeError
+    if kind == "score":
+        return score_of(Fraction(value) if isinstance(value, str) else value)
+    if kind == "string":
+        if isinstance(value, str):
+            return value
+        raise TypeError
+    if kind == "integer":
+        if isinstance(value, int):
+            return value
+        raise TypeError
+    number = float(value)
+    if number - number != 0:
+        raise ValueError
+    return number
 
 
 def blindspot_rates(profiles: Iterable[Mapping[str, bool | None]]) -> dict[str, float | None]:
     """For each label the share of failures among the transcripts that have a value; None where none has one."""
-    raise NotImplementedError
+    known: dict[str, int] = {}
+    raised: dict[str, int] = {}
+    for profile in profiles:
+        for label, flag in profile.items():
+            known[label] = known.get(label, 0) + (flag is not None)
+            raised[label] = raised.get(label, 0) + (flag is True)
+    return {label: raised[label] / total if total else None for label, total in known.items()}
