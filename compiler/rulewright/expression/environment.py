@@ -1,0 +1,137 @@
+"""What an expression may name at its place: variables, functions, constants, and how names are looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final
+
+from rulewright.expression.declarations import Functions, Overload, profile_functions, strict_functions
+from rulewright.expression.lexer import Dialect
+from rulewright.expression.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    EnumType,
+    ListType,
+    MapType,
+    OptionalType,
+    RecordType,
+    Type,
+    TypeType,
+)
+
+_NONE: Final[Mapping[str, Type]] = MappingProxyType({})
+_NO_FUNCTIONS: Final[Functions] = MappingProxyType({})
+_NO_HINTS: Final[Mapping[str, str]] = MappingProxyType({})
+
+TYPE_NAMES: Final[Mapping[str, Type]] = MappingProxyType(
+    {
+        "bool": TypeType(BOOL),
+        "bytes": TypeType(BYTES),
+        "double": TypeType(DOUBLE),
+        "int": TypeType(INT),
+        "list": TypeType(ListType(DYN)),
+        "map": TypeType(MapType(DYN, DYN)),
+        "null_type": TypeType(NULL),
+        "optional_type": TypeType(OptionalType(DYN)),
+        "string": TypeType(STRING),
+        "type": TypeType(TypeType()),
+        "uint": TypeType(UINT),
+        "google.protobuf.Duration": TypeType(DURATION),
+        "google.protobuf.Timestamp": TypeType(TIMESTAMP),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The names of one place.
+
+    `variables` may have dotted names. `functions` come on top of the libraries of the `dialect`. The members of `enums`,
+    and of every enum found inside a variable's type, are constants, written as bare words. `hints` explain a name that
+    does not exist here: `{"pair": "`pair` exists only where `paired_workflow` is enabled"}`.
+
+    An `open` environment is for exploration: an unknown root is `dyn`, and an unknown word with an upper-case letter on
+    the right of a comparison is a constant. `validate` makes malformed literals of `matches`, `timestamp` and `duration`
+    mistakes while checking.
+    """
+
+    variables: Mapping[str, Type] = field(default_factory=lambda: _NONE)
+    functions: Functions = field(default_factory=lambda: _NO_FUNCTIONS)
+    enums: tuple[EnumType, ...] = ()
+    container: str = ""
+    dialect: Dialect = Dialect.PROFILE
+    open: bool = False
+    hints: Mapping[str, str] = field(default_factory=lambda: _NO_HINTS)
+    validate: bool = True
+    members: frozenset[str] = field(init=False, compare=False)
+    overloads: Functions = field(init=False, compare=False, repr=False)
+    resolved: dict[object, tuple[Type, ...]] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Derive once what every lookup needs."""
+        base = strict_functions() if self.strict else profile_functions()
+        merged: dict[str, tuple[Overload, ...]] = dict(base)
+        for name, own in self.functions.items():
+            merged[name] = merged.get(name, ()) + own
+        enums = (*self.enums, *(e for t in self.variables.values() for e in enums_in(t)))
+        object.__setattr__(self, "overloads", merged if self.functions else base)
+        object.__setattr__(self, "members", frozenset(m for e in enums for m in e.members))
+        object.__setattr__(self, "resolved", {})
+
+    @property
+    def strict(self) -> bool:
+        """Whether expressions here are plain CEL."""
+        return self.dialect is Dialect.STRICT
+
+    def having(self, variables: Mapping[str, Type], enums: tuple[EnumType, ...] = ()) -> Environment:
+        """This environment with more variables and enums; the new ones win."""
+        return replace(self, variables={**self.variables, **variables}, enums=self.enums + enums)
+
+    def candidates(self, name: str, absolute: bool = False) -> Iterator[str]:
+        """The full names `name` may stand for, most qualified first (CEL language definition, "Name Resolution")."""
+        prefix = "" if absolute else self.container
+        while prefix:
+            yield f"{prefix}.{name}"
+            prefix = prefix.rpartition(".")[0]
+        yield name
+
+    def variable(self, name: str, absolute: bool = False) -> tuple[str, Type] | None:
+        """The full name and the type of the variable or type `name`, or None."""
+        for candidate in self.candidates(name, absolute):
+            found = self.variables.get(candidate) or TYPE_NAMES.get(candidate)
+            if found is not None:
+                return candidate, found
+        return None
+
+    def function(self, name: str, absolute: bool = False) -> tuple[str, tuple[Overload, ...]] | None:
+        """The full name and the overloads of the function `name`, or None."""
+        for candidate in self.candidates(name, absolute):
+            found = self.overloads.get(candidate)
+            if found is not None:
+                return candidate, found
+        return None
+
+
+def enums_in(t: Type) -> Iterator[EnumType]:
+    """Every enum inside `t`, record fields included."""
+    pending, seen = [t], set[int]()
+    while pending:
+        here = pending.pop()
+        if isinstance(here, EnumType):
+            yield here
+        elif isinstance(here, RecordType):
+            if id(here) not in seen:
+                seen.add(id(here))
+                pending.extend(here.fields.values())
+        else:
+            pending.extend(here.params)
