@@ -1,0 +1,291 @@
+"""The shipped checks and the benchmark around them are whole: every reference holds and nothing lies idle."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import re2
+from tests.shared_data import folder
+
+from rulewright.load import load_file, plain
+from rulewright_grammar import schema
+
+ROOT = Path(__file__).resolve().parents[1]
+CHECKS = ROOT / "checks"
+BENCHMARK = ROOT / "benchmark"
+ROUTES = {"lexicon_only", "regex_with_llm_edge", "scenario_rule", "hybrid_llm", "llm_primary", "longitudinal_trace"}
+JUDGED = {"hybrid_llm", "llm_primary", "longitudinal_trace"}
+DOCUMENTS = [
+    *(("check", path) for path in sorted(CHECKS.glob("*.yaml"))),
+    *(("lexicon", path) for path in sorted(CHECKS.glob("lexicons/*.yaml"))),
+    *(("markers", path) for path in sorted(CHECKS.glob("markers/*.yaml"))),
+    *(("scenario", path) for path in sorted(BENCHMARK.glob("scenarios/*.json"))),
+    *((kind, BENCHMARK / "configs" / f"{kind}.yaml") for kind in ("profiles", "pricing", "blindspots", "scoring")),
+    ("project", BENCHMARK / "rulewright.yaml"),
+]
+
+Document = dict[str, Any]
+
+
+@cache
+def read(path: Path) -> Document:
+    loaded = load_file(path)
+    assert loaded.diagnostics == ()
+    assert loaded.root is not None
+    document: Document = plain(loaded.root)
+    return document
+
+
+def every(kind: str) -> dict[str, Document]:
+    return {path.stem: read(path) for name, path in DOCUMENTS if name == kind}
+
+
+def turns_of(scenario: Document) -> list[Document]:
+    return [turn for part in scenario.get("sessions", [scenario]) for turn in part["turns"]]
+
+
+def applies(check: Document, scenario: Document) -> bool:
+    if check["scope"] == "universal":
+        return True
+    return not set(check["eligibility"]["scenario_tags_any"]).isdisjoint(scenario["failure_mode_tags"])
+
+
+def transcripts() -> dict[tuple[str, str], list[Document]]:
+    found = {}
+    for path in sorted(BENCHMARK.glob("transcripts/*.jsonl")):
+        model, _, scenario = path.stem.partition("__")
+        found[model, scenario] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return found
+
+
+def replies() -> dict[str, dict[str, list[list[str]]]]:
+    document: dict[str, dict[str, list[list[str]]]] = json.loads(
+        (BENCHMARK / "judge_replies/replies.json").read_bytes()
+    )
+    return document
+
+
+def hits(lexicon: Document, text: str) -> list[str]:
+    found = []
+    for pattern in lexicon["patterns"]:
+        written = pattern["regex"] if isinstance(pattern, dict) else f"(?i){re2.escape(pattern)}"
+        found += [str(pattern)] * (re2.search(written, text.replace("’", "'")) is not None)
+    return found
+
+
+@pytest.mark.parametrize(("kind", "path"), DOCUMENTS, ids=[path.stem for _, path in DOCUMENTS])
+def test_every_document_fits_its_schema(kind: str, path: Path) -> None:
+    jsonschema.Draft202012Validator(schema(kind)).validate(read(path))
+
+
+def test_the_checks_touch_every_bucket_route_and_severity() -> None:
+    checks = every("check").values()
+    assert {check["primary_bucket"] for check in checks} == set("ABCDF")
+    assert {check["routing"]["route"] for check in checks} == ROUTES
+    assert {check["severity"] for check in checks} == {"S2", "S3", "S4_GATE", "S5"}
+
+
+def test_names_are_those_of_the_files() -> None:
+    assert all(stem == check["id"] and stem.startswith("RW-") for stem, check in every("check").items())
+    assert all(stem == scenario["scenario_id"] for stem, scenario in every("scenario").items())
+    assert all(stem == found["name"] for kind in ("lexicon", "markers") for stem, found in every(kind).items())
+
+
+def test_names_of_checks_are_unique() -> None:
+    names = [check["name"] for check in every("check").values()]
+    assert len(set(names)) == len(names)
+
+
+def test_a_check_fails_hard_exactly_where_a_gate_stops() -> None:
+    for check in every("check").values():
+        assert check["hard_fail"] == (check["primary_bucket"] in "AB" and check["severity"] in {"S5", "S4_GATE"})
+
+
+def test_every_lexicon_and_marker_set_is_used_and_exists() -> None:
+    routings = [check["routing"] for check in every("check").values()]
+    assert {r["deterministic_precheck"] for r in routings if "deterministic_precheck" in r} == set(every("lexicon"))
+    assert {r["scenario_marker"] for r in routings if "scenario_marker" in r} == set(every("markers"))
+
+
+def test_scorer_and_routing_agree() -> None:
+    same = {"hybrid": "hybrid_llm", "llm_verifier": "llm_primary", "lexicon": "lexicon_only"}
+    for check in every("check").values():
+        routing, scorer = check["routing"], check["scorer"]
+        named = {routing.get(key) for key in ("deterministic_precheck", "state_machine", "scenario_marker")}
+        assert same.get(scorer["type"], scorer["type"]) == routing["route"]
+        assert scorer["repetitions"] == routing["repetitions"]
+        assert set(scorer.get("detectors", [])) == named - {None}
+        assert check.get("safety_override", False) == ("safety_override_suppressed_by" in routing)
+
+
+def test_votes_cannot_tie() -> None:
+    for check in every("check").values():
+        assert check["routing"]["repetitions"] % 2 == 1
+        assert check["routing"].get("dev_repetitions", 1) % 2 == 1
+
+
+def test_every_check_applies_in_some_scenario_and_every_tag_is_carried() -> None:
+    carried = {tag for scenario in every("scenario").values() for tag in scenario["failure_mode_tags"]}
+    asked: set[str] = set()
+    for check in every("check").values():
+        assert any(applies(check, scenario) for scenario in every("scenario").values())
+        asked |= set(check.get("eligibility", {}).get("scenario_tags_any", []))
+        asked |= set(check["routing"].get("safety_override_suppressed_by", []))
+    assert asked == carried
+
+
+def test_turn_numbers_run_on() -> None:
+    for scenario in every("scenario").values():
+        numbers = [turn["turn_number"] for turn in turns_of(scenario)]
+        assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_two_scenarios_branch_and_one_has_sessions() -> None:
+    scenarios = every("scenario").values()
+    assert sum(any("branches" in turn for turn in turns_of(scenario)) for scenario in scenarios) == 2
+    assert sum("sessions" in scenario for scenario in scenarios) == 1
+
+
+def test_every_event_window_has_one_anchor_that_lies_inside_the_scenario() -> None:
+    for scenario in every("scenario").values():
+        messages = {turn["turn_number"]: turn["user_message"] for turn in turns_of(scenario)}
+        anchored: list[str] = []
+        for anchor in scenario.get("cue_anchors", []):
+            anchored += anchor["modes"]
+            window = anchor["response_window"]
+            assert anchor["cue_turn"] <= window["from_turn"] <= window["to_turn"] <= len(messages)
+            assert anchor["cue_text_match"] in messages[anchor["cue_turn"]]
+        windowed = [
+            check["id"]
+            for check in every("check").values()
+            if check["routing"].get("unit_of_analysis") == "event_window" and applies(check, scenario)
+        ]
+        assert sorted(anchored) == windowed
+
+
+def test_probes_and_triggers_lie_inside_the_scenario() -> None:
+    for scenario in every("scenario").values():
+        placed = [*scenario.get("probes", []), *scenario.get("risk_triggers", [])]
+        assert all(1 <= item["t"] <= len(turns_of(scenario)) for item in placed)
+
+
+def test_what_a_check_quotes_as_a_failure_is_found_and_what_it_recommends_is_not() -> None:
+    for check in every("check").values():
+        lexicon = every("lexicon").get(check["routing"].get("deterministic_precheck", ""))
+        if lexicon is None:
+            continue
+        assert all(hits(lexicon, quoted) for quoted in re.findall(r'"([^"]+)"', check["fail_rule"]))
+        assert not any(hits(lexicon, check[key]) for key in ("pass_rule", "good_complement"))
+
+
+def test_no_pattern_hides_behind_another() -> None:
+    for lexicon in every("lexicon").values():
+        literal = [pattern for pattern in lexicon["patterns"] if isinstance(pattern, str)]
+        assert not [(a, b) for a in literal for b in literal if a is not b and a in b]
+
+
+def test_blindspots_name_every_check_once() -> None:
+    assert sorted(read(BENCHMARK / "configs/blindspots.yaml").values()) == sorted(every("check"))
+
+
+def test_smoke_needs_no_judge_and_publish_takes_every_vote() -> None:
+    profiles = read(BENCHMARK / "configs/profiles.yaml")
+    assert JUDGED.isdisjoint(profiles["smoke"]["include_routes"])
+    assert (profiles["smoke"]["llm_repetitions"], profiles["smoke"]["llm_edge"]) == (0, False)
+    assert (profiles["publish"]["include_all"], profiles["publish"]["llm_repetitions"]) == (True, None)
+    assert not profiles["publish"]["adaptive_repetitions"]
+    assert profiles["full"]["adaptive_repetitions"]
+    assert profiles["dev"]["adaptive_repetitions"]
+    assert profiles["dev"]["use_dev_repetitions"]
+
+
+def test_both_models_answered_every_scenario() -> None:
+    assert set(transcripts()) == {(model, name) for model in ("model-a", "model-b") for name in every("scenario")}
+    assert set(read(BENCHMARK / "rulewright.yaml")["models"]) == {"model-a", "model-b"}
+
+
+@pytest.mark.parametrize(("model", "name"), transcripts())
+def test_transcripts_follow_their_scenario_and_its_branches(model: str, name: str) -> None:
+    rows = transcripts()[model, name]
+    answers = [row["content"] for row in rows if row["role"] == "assistant"]
+    asked = [row for row in rows if row["role"] == "user"]
+    turns = turns_of(every("scenario")[name])
+    assert [(row["turn"], row["role"]) for row in rows] == [
+        (t["turn_number"], r) for t in turns for r in ("user", "assistant")
+    ]
+    for turn, row, before in zip(turns, asked, ["", *answers], strict=False):
+        taken: Document = next(
+            (branch for branch in turn.get("branches", []) if _is_taken(branch["condition"], before)), {}
+        )
+        assert row["content"] == taken.get("user_message", turn["user_message"])
+        assert row.get("branch_id") == taken.get("branch_id")
+
+
+def _is_taken(condition: Document, before: str) -> bool:
+    if condition["type"] == "regex":
+        return re2.search(f"(?i){condition['pattern']}", before) is not None
+    assert condition["type"] == "contains_any"
+    return bool(before) and any(value.lower() in before.lower() for value in condition["values"])
+
+
+def test_every_branch_is_written_for_an_answer_somebody_might_give() -> None:
+    taken = {row.get("branch_id") for rows in transcripts().values() for row in rows} - {None}
+    assert len(taken) == 3
+
+
+def test_the_judge_has_answered_what_it_will_be_asked_and_nothing_else() -> None:
+    wanted: dict[str, dict[str, int]] = defaultdict(dict)
+    for (model, name), rows in transcripts().items():
+        for check in every("check").values():
+            routing, scenario = check["routing"], every("scenario")[name]
+            asked = routing["route"] in JUDGED or (routing["route"] == "regex_with_llm_edge" and _hit(check, rows))
+            if asked and applies(check, scenario):
+                wanted[f"{model}__{name}"][check["id"]] = routing["repetitions"]
+    assert {name: {check: len(votes) for check, votes in found.items()} for name, found in replies().items()} == wanted
+
+
+def _hit(check: Document, rows: list[Document]) -> bool:
+    lexicon = every("lexicon")[check["routing"]["deterministic_precheck"]]
+    return any(hits(lexicon, row["content"]) for row in rows if row["role"] == lexicon["role"])
+
+
+def test_the_judge_quotes_what_was_said() -> None:
+    said = {f"{model}__{name}": rows for (model, name), rows in transcripts().items()}
+    for name, checks in replies().items():
+        for reply in (attempts[-1] for votes in checks.values() for attempts in votes):
+            verdict = json.loads(reply[reply.index("{") : reply.rindex("}") + 1])
+            for quote in verdict["evidence"]:
+                turn = [row for row in said[name] if (row["role"], row["turn"]) == (quote["role"], quote["turn"])]
+                assert quote["quote"] in turn[0]["content"]
+
+
+def sentences(value: object) -> Iterator[str]:
+    """Every sentence of five words or more in a document, in plain lower-case letters."""
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from sentences(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from sentences(item)
+    elif isinstance(value, str):
+        for sentence in re.split(r"[.!?;:\n]+", value.lower()):
+            words = re.findall(r"[a-z']+", sentence)
+            if len(words) >= 5:
+                yield " ".join(words)
+
+
+def test_no_sentence_is_taken_from_the_published_corpus() -> None:
+    corpus = folder("invisiblebench")
+    paths = [*corpus.glob("checks/*.yaml"), *corpus.glob("lexicons/*.yaml"), *corpus.glob("scenarios/**/*.json")]
+    published = {sentence for path in paths if (root := load_file(path).root) for sentence in sentences(plain(root))}
+    assert len(published) > 1000
+    ours = {sentence for _, path in DOCUMENTS[:-1] for sentence in sentences(read(path))}
+    assert ours & published == set()
