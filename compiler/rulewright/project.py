@@ -2,23 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from rulewright.diagnostics import Diagnostic, Severity, error
+from rulewright.documents.base import Document, text
+from rulewright.documents.check import Check, read_check
+from rulewright.documents.layout import Place, documents_in, looks_like_a_project, places, project_file_in, resolve
+from rulewright.documents.lexicon import Lexicon, read_lexicon, read_lexicons
+from rulewright.documents.markers import MarkerSet, read_markers
+from rulewright.documents.profile import Profile, read_profile, read_profiles
+from rulewright.documents.project_file import Accept, ProjectFile, Semantics, read_project_file
+from rulewright.documents.scenario import Scenario, read_scenario
+from rulewright.documents.scorecard import ScorecardDocument, read_scorecard
+from rulewright.documents.scoring import Price, Scoring, read_pricing, read_scoring
+from rulewright.documents.structure import check_structure
+from rulewright.errors import DocumentError, UsageError
+from rulewright.load import Loaded, Mapping, Node, load_file, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from collections.abc import Mapping as Environment
-    from pathlib import Path
 
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.check import Check
-    from rulewright.documents.lexicon import Lexicon
-    from rulewright.documents.markers import MarkerSet
-    from rulewright.documents.profile import Profile
-    from rulewright.documents.project_file import Accept, ProjectFile, Semantics
-    from rulewright.documents.scenario import Scenario
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.scoring import Price, Scoring
-    from rulewright.load import Loaded
+TOLERATED_UNDER_REFERENCE: Final = frozenset(
+    {
+        "unknown-key",
+        "detector-is-not-routed",
+        "safety-override-contradicts-routing",
+        "scorer-repetitions-contradict-routing",
+        "scorer-type-contradicts-routing",
+    }
+)
+Model = TypeVar("Model", bound=Document)
+
+PAGES: Final[dict[str, str]] = {
+    "duplicate-id": """Two documents of one kind have the same name.
+
+    Why it matters: results, references and gates name documents by their id; only one of the two can be meant.
+    Instead: rename one of them, or remove it.
+    """,
+    "id-differs-from-file-name": """A check's id is not its file's name, or a lexicon's name is not.
+
+    Why it matters: the file of a check in a result can't be found, and other tools refuse such a file.
+    Instead: give the file the document's name.
+    """,
+    "empty-document": """The file holds nothing.
+
+    Why it matters: an empty check or scenario would silently be left out.
+    Instead: fill the file or remove it.
+    """,
+    "missing-path": """The project file names a file or folder that does not exist.
+
+    Why it matters: the project would be compiled without those documents.
+    Instead: mend the path, or set the variable in it.
+    """,
+    "unset-variable": """A path of the project file uses a variable of the environment that is not set.
+
+    Why it matters: the path leads somewhere else than its author meant.
+    Instead: set the variable, or give a default as in `${NAME:-default}`.
+    """,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,11 +73,14 @@ class Project:
     """Every document of a project and what is wrong with them.
 
     Checks and scenarios are in the order of their file names; of a name given twice the first file counts and the
-    second is a finding. `diagnostics` are the findings of loading and structure, not those of lint rules.
+    second is a finding. `diagnostics` are the findings of loading and structure, not those of lint rules. `roots`
+    holds the mappings of `blindspots`, `pricing` and `meta` (the `_meta` file beside the checks), with their places.
     """
 
     name: str
     folder: Path
+    root: Path
+    path: Path | None
     file: ProjectFile | None
     semantics: Semantics
     checks: tuple[Check, ...]
@@ -42,14 +92,38 @@ class Project:
     scoring: Scoring | None
     pricing: dict[str, Price]
     scorecards: dict[str, ScorecardDocument]
-    rule_sets: dict[str, dict[str, object]]
-    models: dict[str, str]
-    judge_model: str | None
-    judge_source: str | None
-    exempt: tuple[str, ...]
-    accept: tuple[Accept, ...]
+    rule_sets: Path | None
+    roots: dict[str, Mapping]
     loaded: tuple[Loaded, ...]
     diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def accept(self) -> tuple[Accept, ...]:
+        """The findings the project tolerates."""
+        return self.file.accept if self.file else ()
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Display names of models."""
+        return self.file.models if self.file else {}
+
+    @property
+    def judge_model(self) -> str | None:
+        """The judge's model, for costs."""
+        return self.file.judge_model if self.file else None
+
+    @property
+    def judge_source(self) -> str | None:
+        """The judge as `--judge` takes it, its path relative to the project file resolved."""
+        written = self.file.judge_source if self.file else None
+        if written is None or self.path is None or not written.startswith("replay:"):
+            return written
+        return f"replay:{resolve(written.removeprefix('replay:'), self.path, self.root)}"
+
+    @property
+    def exempt(self) -> tuple[str, ...]:
+        """Capability-aware checks whose claim is true of the system under evaluation."""
+        return self.file.exempt if self.file else ()
 
     def check(self, name: str) -> Check | None:
         """The check called `name`, or None."""
@@ -64,13 +138,217 @@ class Project:
 def load_project(path: Path | str, environment: Environment[str, str] | None = None) -> Project:
     """The project of a project file, or of a folder that holds one or is laid out like one.
 
-    `environment` replaces the process's variables in the project file. Raises `UsageError` where there is no project;
-    mistakes in documents are `Project.diagnostics`.
+    `environment` replaces the process's variables in the project file. Raises `UsageError` where there is no project
+    and `DocumentError` where the project file can't be read; mistakes in documents are `Project.diagnostics`.
     """
-    raise NotImplementedError
+    given = Path(path)
+    file = project_file_in(given) if given.is_dir() else given
+    if file is None and not looks_like_a_project(given):
+        raise UsageError(f"`{path}` is no project: it holds neither `rulewright.yaml` nor a folder `checks`")
+    if file is not None and not file.is_file():
+        raise UsageError(f"there is no project file `{path}`")
+    return _Reader(os.environ if environment is None else environment).project(given, file)
 
 
-def stopping(project: Project, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """The findings among `diagnostics` that forbid to compile: errors, except those the project accepts and, under
-    `semantics: reference`, unknown keys."""
-    raise NotImplementedError
+def stopping(project: Project, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The findings that forbid to compile, sorted: errors, except what the project accepts and, under
+    `semantics: reference`, unknown keys and expectations that contradict the routing."""
+    return tuple(
+        found
+        for found in sorted(diagnostics, key=lambda found: found.sort_key)
+        if found.severity is Severity.ERROR
+        and not accepted(project, found)
+        and not (project.semantics == "reference" and found.code in TOLERATED_UNDER_REFERENCE)
+    )
+
+
+def accepted(project: Project, found: Diagnostic) -> bool:
+    """Whether an `accept` entry of the project covers the finding: same code, and the path fits its pattern."""
+    return any(
+        entry.rule == found.code and path_fits(entry.path, found.span.path, project.root) for entry in project.accept
+    )
+
+
+def path_fits(pattern: str, path: str, root: Path) -> bool:
+    """Whether `path`, seen from `root`, fits: `*` stays in a folder, `**` crosses folders, a folder means all in it."""
+    below = os.path.relpath(path, root).replace(os.sep, "/")
+    parts = re.split(r"(\*\*/?|\*|\?)", pattern.rstrip("/"))
+    words = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    regex = "".join(words.get(part, re.escape(part)) for part in parts)
+    return re.fullmatch(f"{regex}(?:/.*)?", below) is not None
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads documents and keeps what it found; one for each project."""
+
+    environment: Environment[str, str]
+    loaded: list[Loaded] = field(default_factory=list)
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def project(self, given: Path, path: Path | None) -> Project:
+        file = None if path is None else self._project_file(path)
+        folder = given if path is None else path.parent
+        root = folder if file is None or file.root is None or path is None else _root(file.root, path)
+        where = places(root, file, path)
+        self._require(file, where)
+        roots: dict[str, Mapping] = {}
+        for kind in ("blindspots", "pricing"):
+            if (mapping := self._single(where.get(kind), kind)) is not None:
+                roots[kind] = mapping
+        if "checks" in where and (meta := self._meta(where["checks"].path)) is not None:
+            roots["meta"] = meta
+        scoring = self._single(where.get("scoring"), "scoring")
+        return Project(
+            name=file.name if file else folder.resolve().name,
+            folder=folder,
+            root=root,
+            path=path,
+            file=file,
+            semantics=file.semantics if file else "seed",
+            checks=tuple(self._checks(where).values()),
+            lexicons=self._named(where.get("lexicons"), "lexicon", read_lexicon, "lexicons", read_lexicons),
+            markers=self._markers(where.get("markers"), file, path, root),
+            scenarios=self._scenarios(where),
+            profiles=self._named(where.get("profiles"), "profile", read_profile, "profiles", read_profiles),
+            blindspots={key: text(roots["blindspots"], key) for key in roots["blindspots"].keys}
+            if "blindspots" in roots
+            else {},
+            scoring=None if scoring is None else read_scoring(scoring),
+            pricing=read_pricing(roots["pricing"]) if "pricing" in roots else {},
+            scorecards=self._scorecards(where.get("scorecards")),
+            rule_sets=where["rules"].path if "rules" in where else None,
+            roots=roots,
+            loaded=tuple(self.loaded),
+            diagnostics=tuple(sorted(self.found, key=lambda found: found.sort_key)),
+        )
+
+    def _project_file(self, path: Path) -> ProjectFile:
+        root = self._load(path, "project")
+        if root is None:
+            raise DocumentError(sorted(self.found, key=lambda found: found.sort_key))
+        file = read_project_file(root, self.environment)
+        for name, scalar in file.unset:
+            self.found.append(
+                error(scalar, f"the variable `{name}` is not set and has no default", code="unset-variable")
+            )
+        return file
+
+    def _require(self, file: ProjectFile | None, where: dict[str, Place]) -> None:
+        for kind, place in where.items():
+            if file is not None and place.named and not place.path.exists():
+                span = file.place(kind)
+                self.found.append(
+                    error(span, f"`{kind}` leads to `{place.path}`, which does not exist", code="missing-path")
+                )
+
+    def _load(self, path: Path, kind: str | None) -> Mapping | None:
+        """The root mapping of a file, its structure checked against the schema `kind`."""
+        loaded = load_file(path, shown_as=str(path))
+        self.loaded.append(loaded)
+        self.found.extend(loaded.diagnostics)
+        if loaded.root is None:
+            if not loaded.diagnostics:
+                span = loaded.source.span(0, 0)
+                self.found.append(error(span, "the file is empty", code="empty-document"))
+            return None
+        if kind is not None:
+            self.found.extend(check_structure(kind, loaded.root))
+        return loaded.root if isinstance(loaded.root, Mapping) else None
+
+    def _single(self, place: Place | None, kind: str) -> Mapping | None:
+        return self._load(place.path, kind) if place is not None and place.path.is_file() else None
+
+    def _meta(self, folder: Path) -> Mapping | None:
+        path = next(
+            (folder / f"_meta{suffix}" for suffix in (".yaml", ".json") if (folder / f"_meta{suffix}").is_file()), None
+        )
+        return None if path is None else self._load(path, None)
+
+    def _checks(self, where: dict[str, Place]) -> dict[str, Check]:
+        checks: dict[str, Check] = {}
+        for path, root in self._documents(where.get("checks"), "check"):
+            check = read_check(root)
+            if check.id:
+                self._compare_with_file_name(path, root, "id", check.id)
+                self._add(checks, check.id, check, "check", "id")
+        return checks
+
+    def _scenarios(self, where: dict[str, Place]) -> dict[str, Scenario]:
+        scenarios: dict[str, Scenario] = {}
+        for _, root in self._documents(where.get("scenarios"), "scenario", deep=True):
+            scenario = read_scenario(root)
+            if scenario.id:
+                self._add(scenarios, scenario.id, scenario, "scenario", "scenario_id")
+        return scenarios
+
+    def _named(
+        self,
+        place: Place | None,
+        kind: str,
+        read_one: Callable[[Mapping, str], Model],
+        many: str,
+        read_many: Callable[[Mapping], tuple[Model, ...]],
+    ) -> dict[str, Model]:
+        """Documents named by their file, from a folder; or by their key, from one file."""
+        if place is not None and place.path.is_file():
+            root = self._load(place.path, many)
+            return {} if root is None else {model.name: model for model in read_many(root)}  # type: ignore[attr-defined]
+        models: dict[str, Model] = {}
+        for path, root in self._documents(place, kind):
+            self._compare_with_file_name(path, root, "name", text(root, "name") or path.stem)
+            self._add(models, path.stem, read_one(root, path.stem), kind, "name")
+        return models
+
+    def _markers(
+        self, place: Place | None, file: ProjectFile | None, path: Path | None, root: Path
+    ) -> tuple[MarkerSet, ...]:
+        each: list[tuple[str | None, Path]] = []
+        if file is not None and path is not None and isinstance(file.markers, dict):
+            for name, written in file.markers.items():
+                each.append((name, resolve(written, path, root)))
+                self._require(file, {"markers": Place(each[-1][1], named=True)})
+        elif place is not None and place.path.is_file():
+            each.append((None, place.path))  # one set that serves every name
+        elif place is not None and place.path.is_dir():
+            each.extend((found.stem, found) for found in documents_in(place.path))
+        roots = [(name, self._load(found, "markers")) for name, found in each if found.is_file()]
+        return tuple(read_markers(mapping, name) for name, mapping in roots if mapping is not None)
+
+    def _scorecards(self, place: Place | None) -> dict[str, ScorecardDocument]:
+        cards = {}
+        for path, root in self._documents(place, None):
+            card, found = read_scorecard(root)
+            self.found.extend(found)
+            if card is not None:
+                cards[card.name or path.stem] = card
+        return cards
+
+    def _documents(self, place: Place | None, kind: str | None, *, deep: bool = False) -> list[tuple[Path, Mapping]]:
+        if place is None or not place.path.exists():
+            return []
+        found = [(path, self._load(path, kind)) for path in documents_in(place.path, deep=deep)]
+        return [(path, root) for path, root in found if root is not None]
+
+    def _compare_with_file_name(self, path: Path, root: Mapping, key: str, name: str) -> None:
+        if name != path.stem:
+            node: Node = root.get(key) or root
+            message = f"`{key}` is `{name}`, but the file is called `{path.stem}`"
+            self.found.append(error(node, message, code="id-differs-from-file-name"))
+
+    def _add(self, known: dict[str, Model], name: str, model: Model, kind: str, key: str) -> None:
+        first = known.setdefault(name, model)
+        if first is not model:
+            notes = [(first.place(key), "it is first used here")]
+            self.found.append(
+                error(model.place(key), f"the {kind} `{name}` exists twice", code="duplicate-id", notes=notes)
+            )
+
+
+def _root(written: str, path: Path) -> Path:
+    return Path(os.path.normpath(path.parent / written))
+
+
+def written_fields(project: Project) -> dict[str, dict[str, object]]:
+    """Every check's own fields as plain data, by id: what scorecards see as `v.check`."""
+    return {check.id: plain(check.node) for check in project.checks}

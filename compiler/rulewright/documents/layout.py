@@ -1,0 +1,81 @@
+"""Where a project's documents lie: the project file's own words, else the places where one looks first."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.documents.project_file import ProjectFile
+
+PROJECT_FILE_NAMES: Final = ("rulewright.yaml", "rulewright.yml", "rulewright.json")
+SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
+USUAL_PLACES: Final[dict[str, tuple[str, ...]]] = {
+    "checks": ("checks",),
+    "lexicons": ("lexicons", "checks/lexicons", "lexicons.json", "lexicons.yaml"),
+    "markers": ("markers", "checks/markers", "scenario_rule_markers.json"),
+    "scenarios": ("scenarios",),
+    "profiles": ("profiles", "configs/profiles", "configs/profiles.yaml", "scan_profiles.json"),
+    "blindspots": ("configs/blindspots.yaml", "blindspot_map.json"),
+    "scoring": ("configs/scoring.yaml",),
+    "pricing": ("configs/pricing.yaml", "model_pricing.json"),
+    "scorecards": ("configs/scorecards",),
+    "rules": ("configs/rules",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file or folder of a project: where it is, and whether the project file names it (then it has to exist)."""
+
+    path: Path
+    named: bool
+
+
+def project_file_in(folder: Path) -> Path | None:
+    """The project file of a folder, or None."""
+    return next((folder / name for name in PROJECT_FILE_NAMES if (folder / name).is_file()), None)
+
+
+def looks_like_a_project(folder: Path) -> bool:
+    """Whether a folder without project file is laid out as one."""
+    return (folder / "checks").is_dir()
+
+
+def resolve(written: str, file: Path, root: Path) -> Path:
+    """A path of the project file: from the root, or from the file's own folder when it starts with `./` or `../`."""
+    beside = written.startswith(("./", "../")) or written in {".", ".."}
+    return Path(os.path.normpath((file.parent if beside else root) / written))
+
+
+def places(root: Path, file: ProjectFile | None, project_path: Path | None) -> dict[str, Place]:
+    """Where each kind of document lies, except marker sets that the project file names one by one."""
+    found = {}
+    for kind, usual in USUAL_PLACES.items():
+        written = None if file is None else file.markers if kind == "markers" else file.places.get(kind)
+        if isinstance(written, str) and project_path is not None:
+            found[kind] = Place(resolve(written, project_path, root), named=True)
+        elif written is None:
+            there = next((root / place for place in usual if (root / place).exists()), None)
+            if there is not None:
+                found[kind] = Place(there, named=False)
+    return found
+
+
+def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
+    """The document files of a folder in the order of their names, or the file itself.
+
+    Names that start with `_` or `.` and descriptions that end in `_SCHEMA` are no documents.
+    """
+    if not place.is_dir():
+        yield place
+        return
+    candidates = place.rglob("*") if deep else place.iterdir()
+    for path in sorted(candidates, key=lambda path: path.relative_to(place).parts):
+        hidden = any(part.startswith((".", "_")) for part in path.relative_to(place).parts)
+        if path.suffix in SUFFIXES and not hidden and not path.stem.endswith("_SCHEMA") and path.is_file():
+            yield path
