@@ -274,6 +274,11 @@ class Scorecard:
     def _record(self, verdict: Verdict, fields: Iterable[str]) -> dict[str, Any]:
         record = {name: msgspec.to_builtins(getattr(verdict, name)) for name in fields if hasattr(verdict, name)}
         record["check"] = self.plan.checks.get(verdict.mode_id, {})
+        try:
+            if "confidence" in record:
+                record["confidence"] = score_of(record["confidence"])
+        except EvaluationError:  # no score: absent, so that the polarity of the place decides
+            del record["confidence"]
         return record
 
     def _effect(self, verdict: Verdict) -> _Effect:

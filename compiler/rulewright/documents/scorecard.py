@@ -1,13 +1,37 @@
-"""The scorecard document: what an author may write under `scorecard:`, as a typed model with places."""
+"""The scorecard document: how verdicts become gates, rates, flags and scores, as a typed model with places."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import error
+from rulewright.documents.base import Document, descend, items, place_of, scalar, text, texts
+from rulewright.load import Mapping, Scalar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rulewright.diagnostics import Diagnostic, Span
-    from rulewright.load import Node, Scalar
+    from rulewright.load import Node
+
+VERDICTS: Final = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")
+ROOTS: Final = (
+    "v", "scoring", "gates", "undecided", "dimensions", "weights", "rates", "counts", "lists", "flags", "verdicts",
+)  # fmt: skip
+
+PAGES: Final[dict[str, str]] = {
+    "verdict-without-meaning": """An aggregate that does not say what a verdict means, or says it twice.
+
+    Why it matters: a verdict that is neither a hit, a miss nor excluded would vanish from the denominator unseen.
+    Instead: name every verdict in exactly one of the lists.
+    """,
+    "name-taken": """A name that stands for something else already.
+
+    Why it matters: an expression that uses it would mean the one or the other.
+    Instead: choose another name.
+    """,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +43,11 @@ class ParameterDocument:
     default: Scalar
     minimum: Scalar | None
     maximum: Scalar | None
-    span: Span
 
 
 @dataclass(frozen=True, slots=True)
 class GateDocument:
-    """`gates: {name: {of, stops, undecided, empty: {not_eligible, not_run}}}`."""
+    """A gate; `not_eligible` and `not_run` say what it answers without an eligible verdict."""
 
     name: str
     of: Scalar
@@ -35,8 +58,8 @@ class GateDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class DimensionDocument:
-    """`dimensions: {name: {rate|every: {of, hit, miss, exclude, error, empty}, weight}}`."""
+class RateDocument:
+    """A structured aggregate, `kind` being `rate` or `every`; a weight only where it is a dimension."""
 
     name: str
     kind: str
@@ -47,33 +70,153 @@ class DimensionDocument:
     error: str
     empty: Scalar
     weight: Scalar | None
-    span: Span
 
 
 @dataclass(frozen=True, slots=True)
 class ListDocument:
-    """`lists: {name: {of, each: {field: expression}}}`."""
+    """A list of records made of the verdicts that meet a condition."""
 
     name: str
     of: Scalar
     each: tuple[tuple[str, Scalar], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ScorecardDocument:
+@dataclass(frozen=True, slots=True, eq=False)
+class ScorecardDocument(Document):
     """One scorecard file. Expressions stay scalars, so that a mistake is shown at its exact place."""
 
     name: str
-    span: Span
     parameters: tuple[ParameterDocument, ...]
     gates: tuple[GateDocument, ...]
-    dimensions: tuple[DimensionDocument, ...]
+    dimensions: tuple[RateDocument, ...]
+    rates: tuple[RateDocument, ...]
     counts: tuple[tuple[str, Scalar], ...]
     lists: tuple[ListDocument, ...]
+    raised: tuple[str, ...]
+    clear: tuple[str, ...]
+    unknown: tuple[str, ...]
     variables: tuple[tuple[str, Scalar], ...]
     output: tuple[tuple[str, Scalar], ...]
 
 
 def read_scorecard(root: Node | None) -> tuple[ScorecardDocument | None, list[Diagnostic]]:
-    """The document of a loaded scorecard file, or None with the diagnostics that say why not."""
-    raise NotImplementedError
+    """The model of a loaded scorecard file and what its schema can't say about it: verdicts without a meaning, names
+    taken twice. What is missing or of a wrong type reads as absent; None where there is no mapping at all.
+    """
+    if not isinstance(root, Mapping):
+        return None, []
+    dimensions = tuple(_rates(root, "dimensions"))
+    document = ScorecardDocument(
+        node=root,
+        name=text(root, "scorecard"),
+        parameters=tuple(_parameters(root)),
+        gates=tuple(_gates(root)),
+        dimensions=dimensions,
+        rates=tuple(_rates(root, "rates")),
+        counts=tuple(_named(root, "counts")),
+        lists=tuple(_lists(root)),
+        raised=texts(root, "flags", "raised"),
+        clear=texts(root, "flags", "clear"),
+        unknown=texts(root, "flags", "unknown"),
+        variables=tuple(pair for item in items(root, "variables") for pair in _named(item)),
+        output=tuple(_named(root, "output")),
+    )
+    return document, [*_meanings(document), *_names(document)]
+
+
+def _below(node: Node, *steps: str) -> Iterator[tuple[str, Mapping]]:
+    found = descend(node, *steps)
+    if isinstance(found, Mapping):
+        for entry in found.entries:
+            if isinstance(entry.value, Mapping):
+                yield entry.name, entry.value
+
+
+def _named(node: Node, *steps: str) -> Iterator[tuple[str, Scalar]]:
+    found = descend(node, *steps)
+    if isinstance(found, Mapping):
+        for entry in found.entries:
+            if isinstance(entry.value, Scalar) and isinstance(entry.value.value, str):
+                yield entry.name, entry.value
+
+
+def _any_scalar(node: Node, key: str) -> Scalar | None:
+    found = descend(node, key)
+    return found if isinstance(found, Scalar) else None
+
+
+def _parameters(root: Mapping) -> Iterator[ParameterDocument]:
+    for name, node in _below(root, "parameters"):
+        default = _any_scalar(node, "default")
+        if default is not None:
+            bounds = _any_scalar(node, "min"), _any_scalar(node, "max")
+            yield ParameterDocument(name, text(node, "type"), default, *bounds)
+
+
+def _gates(root: Mapping) -> Iterator[GateDocument]:
+    for name, node in _below(root, "gates"):
+        of, stops, undecided = scalar(node, "of"), scalar(node, "stops"), scalar(node, "undecided")
+        if of and stops and undecided:
+            empty = text(node, "empty", "not_eligible"), text(node, "empty", "not_run")
+            yield GateDocument(name, of, stops, undecided, *empty)
+
+
+def _rates(root: Mapping, key: str) -> Iterator[RateDocument]:
+    for name, node in _below(root, key):
+        for kind in ("rate", "every"):
+            of, empty = scalar(node, kind, "of"), descend(node, kind, "empty")
+            if of and isinstance(empty, Scalar):
+                yield RateDocument(
+                    name=name,
+                    kind=kind,
+                    of=of,
+                    hit=texts(node, kind, "hit"),
+                    miss=texts(node, kind, "miss"),
+                    exclude=texts(node, kind, "exclude"),
+                    error=text(node, kind, "error"),
+                    empty=empty,
+                    weight=_any_scalar(node, "weight"),
+                )
+                break
+
+
+def _lists(root: Mapping) -> Iterator[ListDocument]:
+    for name, node in _below(root, "lists"):
+        of = scalar(node, "of")
+        if of:
+            yield ListDocument(name, of, tuple(_named(node, "each")))
+
+
+def _meanings(document: ScorecardDocument) -> Iterator[Diagnostic]:
+    for key in ("dimensions", "rates"):
+        for rate in getattr(document, key):
+            place = place_of(document.node, key, rate.name, rate.kind)
+            yield from _partition(place, f"{key}.{rate.name}", rate.hit + rate.miss + rate.exclude)
+    if document.get("flags") is not None:
+        every = document.raised + document.clear + document.unknown
+        yield from _partition(document.place("flags"), "flags", every)
+
+
+def _partition(place: Span, what: str, named: tuple[str, ...]) -> Iterator[Diagnostic]:
+    for verdict in VERDICTS:
+        if named.count(verdict) == 0:
+            yield error(place, f"`{what}` does not say what `{verdict}` means", code="verdict-without-meaning")
+        elif named.count(verdict) > 1:
+            yield error(place, f"`{what}` says twice what `{verdict}` means", code="verdict-without-meaning")
+
+
+def _names(document: ScorecardDocument) -> Iterator[Diagnostic]:
+    taken = dict.fromkeys(ROOTS, "a root that every scorecard has")
+    for parameter in document.parameters:
+        if parameter.name in taken:
+            place = document.key_place("parameters", parameter.name)
+            yield error(place, f"`{parameter.name}` is {taken[parameter.name]}", code="name-taken")
+        taken[parameter.name] = "a parameter"
+    for name, value in document.variables:
+        if name in taken:
+            yield error(value, f"`{name}` is {taken[name]}", code="name-taken")
+        taken[name] = "a variable already"
+    dimensions = {rate.name for rate in document.dimensions}
+    for rate in document.rates:
+        if rate.name in dimensions:
+            yield error(document.key_place("rates", rate.name), f"`{rate.name}` is a dimension", code="name-taken")

@@ -2,14 +2,82 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec.structs import replace
+
+from rulewright.diagnostics import error
+from rulewright.expression.environment import Environment
+from rulewright.expression.types import (
+    BOOL,
+    DOUBLE,
+    DYN,
+    INT,
+    NULL,
+    SCORE,
+    STRING,
+    EnumType,
+    ListType,
+    MapType,
+    OptionalType,
+    RecordType,
+    Type,
+    WrapperType,
+)  # fmt: skip
+from rulewright.lower.expressions import build_in
+from rulewright_grammar import schema
+from rulewright_runtime.errors import EvaluationError, PlanError
+from rulewright_runtime.evaluate import prepare
+from rulewright_runtime.ir import Program
+from rulewright_runtime.scorecard import (
+    CountPlan,
+    DimensionPlan,
+    FlagsPlan,
+    GatePlan,
+    ListPlan,
+    NamedProgram,
+    Parameter,
+    RatePlan,
+    ScorecardPlan,
+    mentioned,
+    parameter_value,
+)  # fmt: skip
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright_runtime.scorecard import ScorecardPlan
+    from rulewright.documents.scorecard import ParameterDocument, RateDocument, ScorecardDocument
+    from rulewright.load import Scalar
+
+VERDICT: Final = EnumType("verdict", ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"))
+SEVERITY: Final = EnumType("severity", ("S1", "S2", "S3", "S4", "S4_GATE", "S5"))
+EVIDENCE: Final = RecordType(
+    "evidence", {"role": STRING, "turn": INT, "quote": STRING, "rationale": WrapperType(STRING)}
+)
+GATE: Final = RecordType("gate", {"passed": OptionalType(BOOL), "reasons": ListType(STRING)})
+TYPES: Final[Mapping[str, Type]] = {"score": SCORE, "number": DOUBLE, "integer": INT, "bool": BOOL, "string": STRING}
+GUARDING_OUTPUTS: Final = frozenset({"hard_fail"})
+_EMPTY: Final = Program(())
+PAGES: Final[dict[str, str]] = {
+    "bad-parameter": """A parameter whose default is no value of its type, or lies outside its bounds.
+
+    Why it matters: a run that sets nothing would start from a value that nobody may set.
+    Instead: write a default of the declared type, within `min` and `max`.
+    """,
+    "bad-weight": """Weights with which no weighted mean exists.
+
+    Why it matters: without any weight above zero the overall score would be undefined for every transcript.
+    Instead: give every dimension a finite weight of at least 0, and one of them more.
+    """,
+    "wrong-output": """An output field of a type that readers of results do not expect.
+
+    Why it matters: `hard_fail` decides the exit status and `overall_score` is compared and averaged.
+    Instead: make `hard_fail` a bool, `status` a text and `overall_score` a score that may be absent.
+    """,
+}
 
 
 def lower_scorecard(
@@ -21,6 +89,254 @@ def lower_scorecard(
     """The plan of a scorecard, or None with the diagnostics that say why not.
 
     `scoring` is the scoring file as plain data, `checks` the plain mapping of every selected check by id (in plan
-    order), `labels` the blindspot labels with their checks. Labels whose check is not selected stay: their flag is null.
+    order), `labels` the blindspot labels with their checks. Labels whose check is not selected stay: their flag is
+    null.
     """
-    raise NotImplementedError
+    lowering = _Lowering(document, dict(scoring))
+    plan = lowering.plan(tuple(labels.items()))
+    if lowering.found:
+        return None, lowering.found
+    return _with_facts(plan, scoring, checks), []
+
+
+def _with_facts(
+    plan: ScorecardPlan, scoring: Mapping[str, Any], checks: Mapping[str, Mapping[str, Any]]
+) -> ScorecardPlan:
+    """The plan with the part of the scoring file and the fields of checks that its programs may read."""
+    names = mentioned(_programs(plan))
+    kept = {"primary_bucket", "severity"} | (names if "check" in names else set())
+    facts = {mode_id: {key: value for key, value in check.items() if key in kept} for mode_id, check in checks.items()}
+    if "hard_fail" in kept:  # a check that does not claim a hard fail has none
+        facts = {mode_id: {"hard_fail": False, **fields} for mode_id, fields in facts.items()}
+    read = {key: value for key, value in scoring.items() if key in names} if "scoring" in names else {}
+    return replace(plan, checks=facts, scoring=read)
+
+
+def _programs(plan: ScorecardPlan) -> Iterator[Program]:
+    for gate in plan.gates:
+        yield from (gate.of, gate.stops, gate.undecided)
+    yield from (dimension.rate.of for dimension in plan.dimensions)
+    yield from (rate.of for rate in plan.rates)
+    yield from (count.of for count in plan.counts)
+    for listed in plan.lists:
+        yield listed.of
+        yield from (program for _, program in listed.each)
+    yield from (part.value for part in (*plan.variables, *plan.output))
+
+
+@dataclass(slots=True)
+class _Lowering:
+    """Builds every expression of one document in its environment and gathers what is wrong."""
+
+    document: ScorecardDocument
+    scoring: dict[str, Any]
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def plan(self, labels: tuple[tuple[str, str], ...]) -> ScorecardPlan:
+        document = self.document
+        parameters = tuple(self.parameter(each) for each in document.parameters)
+        base = Environment(
+            variables={each.name: TYPES.get(each.type, DYN) for each in parameters}
+            | {"scoring": type_of_data(self.scoring, "scoring")},
+            enums=(VERDICT, SEVERITY),
+        )
+        single = base.having({"v": verdict_type()})
+        dimensions = tuple(self.dimension(rate, base, single) for rate in document.dimensions)
+        self.refuse_no_weight(dimensions)
+        lists, records = self.lists(single)
+        rows = base.having(self.row_variables(records))
+        variables, rows = self.variables(rows)
+        return ScorecardPlan(
+            name=document.name,
+            checks={},
+            scoring={},
+            parameters=parameters,
+            gates=tuple(self.gates(single)),
+            dimensions=dimensions,
+            rates=tuple(self.rate(rate, single) for rate in document.rates),
+            counts=tuple(CountPlan(name, self.condition(of, single)) for name, of in document.counts),
+            lists=lists,
+            flags=FlagsPlan(labels, *map(_verdicts, (document.raised, document.clear, document.unknown))),
+            variables=variables,
+            output=tuple(self.outputs(rows)),
+        )
+
+    def condition(self, scalar: Scalar, environment: Environment) -> Program:
+        return self.expression(scalar, environment, BOOL)[0]
+
+    def expression(self, scalar: Scalar, environment: Environment, expect: Type | None = None) -> tuple[Program, Type]:
+        built = build_in(scalar, environment, self.found, expect)
+        return (_EMPTY, DYN) if built is None else (built.program, built.type)
+
+    def parameter(self, declared: ParameterDocument) -> Parameter:
+        bounds = [each.value if each else None for each in (declared.minimum, declared.maximum)]
+        default: Any = declared.default.value
+        if declared.type == "score" and not isinstance(default, bool):
+            default = str(declared.default.value)
+        parameter = Parameter(declared.name, declared.type, default, *bounds)  # type: ignore[arg-type]
+        try:
+            parameter_value(parameter)
+        except PlanError as failure:
+            self.found.append(error(declared.default, str(failure), code="bad-parameter"))
+        return parameter
+
+    def gates(self, single: Environment) -> Iterator[GatePlan]:
+        for gate in self.document.gates:
+            yield GatePlan(
+                name=gate.name,
+                of=self.condition(gate.of, single),
+                stops=self.condition(gate.stops, single),
+                undecided=self.condition(gate.undecided, single),
+                not_eligible=_emptiness(gate.not_eligible),
+                not_run=_emptiness(gate.not_run),
+            )
+
+    def rate(self, rate: RateDocument, single: Environment) -> RatePlan:
+        return RatePlan(
+            name=rate.name,
+            kind="every" if rate.kind == "every" else "rate",
+            of=self.condition(rate.of, single),
+            hit=_verdicts(rate.hit),
+            miss=_verdicts(rate.miss),
+            exclude=_verdicts(rate.exclude),
+            error="miss" if rate.error == "miss" else "adjudicate",
+            empty=None if rate.empty.value == "absent" else str(rate.empty.value),
+        )
+
+    def dimension(self, rate: RateDocument, base: Environment, single: Environment) -> DimensionPlan:
+        return DimensionPlan(self.rate(rate, single), self.weight(rate.weight, base))
+
+    def weight(self, written: Scalar | None, base: Environment) -> str:
+        """The weight as decimal text; it is settled while compiling, so it may read the scoring file only."""
+        if written is None:
+            return "1"
+        value: Any = written.value
+        if isinstance(value, str):
+            only = Environment(variables={"scoring": base.variables["scoring"]})
+            program, _ = self.expression(written, only)
+            if program is _EMPTY:
+                return "1"
+            try:
+                value = prepare(program)({"scoring": self.scoring})
+            except EvaluationError as failure:
+                self.found.append(error(written, f"the weight has no value: {failure}", code="bad-weight"))
+                return "1"
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+            message = f"a weight must be a finite number of at least 0, found `{value}`"
+            self.found.append(error(written, message, code="bad-weight"))
+            return "1"
+        return repr(value)
+
+    def refuse_no_weight(self, dimensions: tuple[DimensionPlan, ...]) -> None:
+        if dimensions and not any(float(each.weight) > 0 for each in dimensions):
+            place = self.document.key_place("dimensions")
+            self.found.append(error(place, "every dimension has the weight 0", code="bad-weight"))
+
+    def lists(self, single: Environment) -> tuple[tuple[ListPlan, ...], dict[str, Type]]:
+        """The lists, and the type of each one's records."""
+        plans, records = [], dict[str, Type]()
+        for listed in self.document.lists:
+            each = [(name, *self.expression(value, single)) for name, value in listed.each]
+            programs = tuple((name, program) for name, program, _ in each)
+            plans.append(ListPlan(listed.name, self.condition(listed.of, single), programs))
+            # a field whose expression fails is null in the record
+            fields = {name: of if isinstance(of, WrapperType) else DYN for name, _, of in each}
+            records[listed.name] = ListType(RecordType(listed.name, fields))
+        return tuple(plans), records
+
+    def row_variables(self, records: dict[str, Type]) -> dict[str, Type]:
+        document = self.document
+        gates = [gate.name for gate in document.gates]
+        return {
+            "verdicts": ListType(verdict_type()),
+            "gates": RecordType("gates", dict.fromkeys(gates, GATE)),
+            "undecided": RecordType("undecided", dict.fromkeys(gates, ListType(STRING))),
+            "dimensions": RecordType("dimensions", {rate.name: _rate_type(rate) for rate in document.dimensions}),
+            "weights": RecordType("weights", {rate.name: SCORE for rate in document.dimensions}),
+            "rates": RecordType("rates", {rate.name: _rate_type(rate) for rate in document.rates}),
+            "counts": RecordType("counts", {name: INT for name, _ in document.counts}),
+            "lists": RecordType("lists", records),
+            "flags": MapType(STRING, OptionalType(BOOL)),
+        }
+
+    def variables(self, rows: Environment) -> tuple[tuple[NamedProgram, ...], Environment]:
+        """The variables, and the environment that knows them all."""
+        plans = []
+        for name, value in self.document.variables:
+            program, of = self.expression(value, rows)
+            plans.append(NamedProgram(name, program))
+            rows = rows.having({name: of})
+        return tuple(plans), rows
+
+    def outputs(self, rows: Environment) -> Iterator[NamedProgram]:
+        for name, value in self.document.output:
+            program, of = self.expression(value, rows, BOOL if name in GUARDING_OUTPUTS else None)
+            wrong = program is not _EMPTY and (
+                (name == "status" and of != STRING)
+                or (name == "overall_score" and of not in (SCORE, OptionalType(SCORE)))
+            )
+            if wrong:
+                wanted = "a text" if name == "status" else "a score that may be absent"
+                self.found.append(error(value, f"`{name}` must be {wanted}, found `{of}`", code="wrong-output"))
+            yield NamedProgram(name, program, name in GUARDING_OUTPUTS)
+
+
+def _verdicts(names: tuple[str, ...]) -> Any:
+    """The names as a plan's literals; the document's schema allows no other words."""
+    return names
+
+
+def _emptiness(word: str) -> Literal["passed", "undecided"]:
+    return "passed" if word == "passed" else "undecided"
+
+
+def _rate_type(rate: RateDocument) -> Type:
+    return OptionalType(SCORE) if rate.empty.value == "absent" else SCORE
+
+
+def type_of_data(value: Any, name: str) -> Type:
+    """The type of plain data as it is: a record has exactly the keys that are there, so a typo is found."""
+    if isinstance(value, dict):
+        return RecordType(name, {str(key): type_of_data(item, str(key)) for key, item in value.items()})
+    if isinstance(value, list):
+        kinds = [type_of_data(item, name) for item in value]
+        return ListType(kinds[0]) if kinds and all(kind == kinds[0] for kind in kinds) else ListType(DYN)
+    kinds_of: tuple[tuple[type, Type], ...] = ((bool, BOOL), (int, INT), (float, DOUBLE), (str, STRING))
+    return next((of for kind, of in kinds_of if isinstance(value, kind)), NULL if value is None else DYN)
+
+
+def verdict_type() -> RecordType:
+    """What `v` is: a verdict record, and the check's own fields under `check`."""
+    return RecordType(
+        "verdict record",
+        {
+            "mode_id": STRING,
+            "eligible": BOOL,
+            "verdict": VERDICT,
+            "severity": SEVERITY,
+            "primary_bucket": STRING,
+            "confidence": SCORE,
+            "evidence": ListType(EVIDENCE),
+            "scorer_version": STRING,
+            "prompt_hash": WrapperType(STRING),
+            "rationale_code": WrapperType(STRING),
+            "adjudication_required": BOOL,
+            "secondary_tags": ListType(STRING),
+            "extra": MapType(STRING, DYN),
+            "check": type_of_schema(schema("check"), "check"),
+        },
+    )
+
+
+def type_of_schema(part: dict[str, Any], name: str) -> Type:
+    """The type that a JSON Schema describes; what is not required may be absent."""
+    kind = part.get("type")
+    if kind == "object" and "properties" in part:
+        fields = {key: type_of_schema(below, key) for key, below in part["properties"].items()}
+        return RecordType(name, fields, frozenset(fields) - frozenset(part.get("required", ())))
+    if kind == "array":
+        return ListType(type_of_schema(part.get("items", {}), name))
+    if "enum" in part and all(isinstance(word, str) for word in part["enum"]):
+        return SEVERITY if name == "severity" else STRING
+    simple: Mapping[str, Type] = {"string": STRING, "boolean": BOOL, "integer": INT, "number": DOUBLE}
+    return simple.get(kind, DYN) if isinstance(kind, str) else DYN

@@ -1,0 +1,42 @@
+"""Expressions inside documents: built in place, every mistake a diagnostic at its exact column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.errors import ExpressionError
+from rulewright.expression.build import Built, build
+from rulewright.load import place
+
+if TYPE_CHECKING:
+    from rulewright.expression.environment import Environment
+    from rulewright.expression.types import Type
+    from rulewright.load import Scalar
+
+PAGES: Final[dict[str, str]] = {
+    "bad-expression": """An expression that does not parse, or means nothing at its place.
+
+    Why it matters: names and types are settled while compiling, so that a run can't stumble over them.
+    Instead: follow the message; it quotes the part that is wrong and often guesses what was meant.
+    """,
+}
+
+
+def build_in(
+    scalar: Scalar, environment: Environment, found: list[Diagnostic], expect: Type | None = None
+) -> Built | None:
+    """The expression that `scalar` holds, or None with its mistakes added to `found`."""
+    try:
+        return build(str(scalar.value), environment, expect=expect)
+    except ExpressionError as failure:
+        found.extend(mistakes_of(failure, scalar))
+        return None
+
+
+def mistakes_of(failure: ExpressionError, scalar: Scalar) -> list[Diagnostic]:
+    """The mistakes of an expression as diagnostics at their places inside `scalar`."""
+    return [
+        error(place(scalar, mistake.start, mistake.end), mistake.message, code="bad-expression", help=mistake.help)
+        for mistake in failure.errors
+    ]
