@@ -1,0 +1,46 @@
+"""What kind of document a lone file is, judged by the keys that no other kind has."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rulewright.load import Mapping, Node, Sequence
+
+MARKS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
+    ("scenario", frozenset({"scenario_id"})),
+    ("scorecard", frozenset({"scorecard"})),
+    ("project", frozenset({"project"})),
+    ("check", frozenset({"routing"})),
+    ("check", frozenset({"primary_bucket"})),
+    ("markers", frozenset({"identity_question"})),
+    ("markers", frozenset({"ai_disclosure"})),
+    ("lexicon", frozenset({"patterns"})),
+    ("scoring", frozenset({"quality_dimensions"})),
+    ("scoring", frozenset({"unit_of_analysis_by_bucket"})),
+    ("profile", frozenset({"include_all"})),
+    ("profile", frozenset({"include_routes"})),
+    ("profile", frozenset({"include_buckets"})),
+    ("profile", frozenset({"include_modes"})),
+    ("profile", frozenset({"llm_repetitions"})),
+)
+
+
+def kind_of(root: Node | None) -> str | None:
+    """The kind whose keys the document has, a schema's name; None when it looks like none of them."""
+    if not isinstance(root, Mapping):
+        return None
+    for kind, keys in MARKS:
+        if keys <= root.index.keys():
+            return kind
+    below = [entry.value for entry in root.entries]
+    if below and all(kind_of(value) == "profile" for value in below):
+        return "profiles"
+    if below and all(isinstance(value, Sequence) or kind_of(value) == "lexicon" for value in below):
+        return "lexicons" if all(_holds_patterns(value) for value in below) else None
+    return None
+
+
+def _holds_patterns(value: Node) -> bool:
+    if isinstance(value, Mapping):
+        return True
+    return isinstance(value, Sequence) and all(isinstance(item, Mapping) and "pattern" in item for item in value)
