@@ -202,8 +202,8 @@ class Scorecard:
         self.parameters = parameter_values(plan.parameters, parameters or {})
         self._base: dict[str, Any] = {**self.parameters, "scoring": plan.scoring}
         self._rates = (*(dimension.rate for dimension in plan.dimensions), *plan.rates)
-        self._weights = {dimension.rate.name: parse_score(dimension.weight) for dimension in plan.dimensions}
-        self._empty = [NONE if rate.empty is None else parse_score(rate.empty) for rate in self._rates]
+        self._weights = {dimension.rate.name: _number(dimension.weight) for dimension in plan.dimensions}
+        self._empty = [NONE if rate.empty is None else _number(rate.empty) for rate in self._rates]
         self._prepare_conditions()
         self._prepare_rows()
         self._memo: dict[Any, _Effect] = {}
@@ -345,15 +345,15 @@ class Scorecard:
             if not decision.holds:
                 continue
             reason = decision.undecided
-            if reason is None and verdict.verdict not in VERDICTS:
-                reason = f"`{verdict.verdict}` is no verdict"
+            if reason is None and verdict.verdict not in (*rate.hit, *rate.miss, *rate.exclude):
+                reason = f"`{verdict.verdict}` has no meaning here"
             if reason is not None:
                 misses.append(index)
                 if rate.error == "adjudicate":
                     undecided.append({"place": f"rates.{rate.name}.of", "mode_id": verdict.mode_id, "reason": reason})
             elif verdict.verdict in rate.hit:
                 hits.append(index)
-            elif verdict.verdict in rate.miss:
+            elif verdict.verdict not in rate.exclude:
                 misses.append(index)
         return hits, misses
 
@@ -442,6 +442,16 @@ class Scorecard:
                 row["status"] = "needs_adjudication"
             row["undecided"] = undecided
         return row
+
+
+def _number(text: str) -> Score:
+    try:
+        number = parse_score(text)
+    except EvaluationError:
+        raise PlanError(f"the scorecard holds `{text}` where a number must stand") from None
+    if number < 0:
+        raise PlanError(f"the scorecard holds `{text}` where no negative number may stand")
+    return number
 
 
 def _guard(program: Program) -> Condition:

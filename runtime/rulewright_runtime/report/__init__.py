@@ -1,0 +1,1 @@
+"""Reports: what a run found, as JSON data, as Markdown and as a table for people."""
