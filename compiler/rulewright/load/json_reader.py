@@ -150,8 +150,6 @@ class _Reader:
             found = _WORD.match(self.text, at)
             word = found.group() if found else ""
             help = f'write `"{shorten(word)}"`' if word.isidentifier() else None
-            if word == "}":
-                self.stop(at, "no comma may stand before `}`", help="remove the comma")
             self.stop(at, "expected a key in double quotes", help=help)
         frame.key, at = self.string(at)
         name = str(frame.key.value)
@@ -175,14 +173,12 @@ class _Reader:
                 assert frame.key is not None
                 frame.index.setdefault(str(frame.key.value), Entry(frame.key, node))
             char = self.text[at : at + 1]
+            closing = "]" if frame.index is None else "}"
             if char == ",":
                 after = self.space(at + 1)
-                if frame.index is not None:
-                    return None, self.key(after)
-                if self.text[after : after + 1] == "]":
-                    self.stop(at, "no comma may stand before `]`", help="remove the comma")
-                return None, after
-            closing = "]" if frame.index is None else "}"
+                if self.text[after : after + 1] == closing:
+                    self.stop(at, f"no comma may stand before `{closing}`", help="remove the comma")
+                return None, after if frame.index is None else self.key(after)
             if char != closing:
                 opened = Note(self.source.span(frame.start, frame.start + 1), "opened here")
                 self.stop(at, f"expected `,` or `{closing}` here", opened)
@@ -208,11 +204,10 @@ class _Reader:
         found = _WORD.match(self.text, at)
         word = shorten(found.group()) if found else ""
         if not word:
-            code = self.text[at : at + 1]
-            if code:
-                self.stop(at, f"the character U+{ord(code):04X} can't stand in JSON")
             opened = [Note(self.source.span(f.start, f.start + 1), "opened here and never closed") for f in self.stack]
             self.stop(at, "expected a value, but the file ends here", *opened[-1:])
+        if not self.text[at].isprintable():
+            self.stop(at, f"expected a value, found U+{ord(self.text[at]):04X}")
         help = None
         if word in ("NaN", "Infinity", "-Infinity", "nan", "inf"):
             help = "JSON has no such number; use null where a value is absent"

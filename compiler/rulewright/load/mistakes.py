@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from rulewright.load.nodes import Scalar
     from rulewright.load.source import Source
 
-MAX_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 100
-MAX_VALUES = 250_000
+MAX_VALUES = 100_000
 MAX_ALIASED = 50_000  # values that aliases add by being written out
 MAX_MISTAKES = 100  # a file that is no YAML at all need not fill the screen
 MAX_DIGITS = 1_000

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from rulewright.diagnostics import Span
-
-_LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,8 +26,10 @@ class Source:
     def starts(self) -> list[int]:
         """The offsets at which lines start, in order; the first is 0."""
         if not self._starts:
+            text = self.text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in self.text else self.text
             self._starts.append(0)
-            self._starts.extend(found.end() for found in _LINE_BREAK.finditer(self.text))
+            self._starts.extend(accumulate(map((1).__add__, map(len, text.split("\n")))))
+            del self._starts[-1]
         return self._starts
 
     def position(self, offset: int) -> tuple[int, int]:

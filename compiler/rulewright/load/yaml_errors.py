@@ -59,6 +59,8 @@ def explain(failure: YAMLError, source: Source) -> Diagnostic:
         return control_character(source)
     problem = str(getattr(failure, "problem", None) or "can't be read")
     mark = getattr(failure, "problem_mark", None) or getattr(failure, "context_mark", None)
+    if "quoted scalar" in str(getattr(failure, "context", None)) and "unexpected end of stream" in problem:
+        mark = failure.context_mark  # type: ignore[attr-defined]  # where the quotes open is what he has to see
     offset = min(mark.index if mark is not None else 0, len(source.text))
     char = source.text[offset : offset + 1]
     if char == "\t" and ("cannot start any token" in problem or "tab" in problem):

@@ -112,16 +112,17 @@ class _Reader:
 
     def scalar(self, event: Any) -> None:
         """A scalar: text, unless it is plain and the core schema knows better."""
-        value: Plain = event.value
+        text: str = event.value
         start: int = event.start_mark.index
         end: int = event.end_mark.index
         style: str = event.style
         if self.undisguise is not None:
-            value = event.value.translate(self.undisguise)
+            text = text.translate(self.undisguise)
+        value: Plain = text
         if event.tag is not None or event.anchor is not None:
-            start, value = self.dressed(event, start, end)
-        elif not style and event.value[:1] in STARTS:
-            value = self.resolve(event.value, start, end)
+            start, value = self.dressed(event, text, start, end)
+        elif not style and text[:1] in STARTS:
+            value = self.resolve(text, start, end)
         node = Scalar(value, start, end, style, self.source)
         self.values += 1
         if event.anchor is not None:
@@ -133,8 +134,7 @@ class _Reader:
         if self.values > mistakes.MAX_VALUES:
             self.give_up(mistakes.too_many(self.source, node.start))
         if not self.stack:
-            if self.documents == 1:
-                self.root = node
+            self.root = node
             return
         frame = self.stack[-1]
         if frame.index is None:
@@ -200,11 +200,12 @@ class _Reader:
         self.attach(node)
 
     def document(self, event: Any) -> None:
-        """A document starts; only the first counts, and a second is a mistake."""
+        """A document starts; a second one is a mistake."""
         self.documents += 1
         if self.documents == 2:
             start = event.start_mark.index
-            self.wrong("several-documents", start, start + 3, "a second document starts here; a file holds one")
+            place = self.source.span(start, start + 3)
+            self.give_up(mistake("several-documents", place, "a second document starts here; a file holds one"))
 
     def key(self, node: Node, index: dict[str, Entry]) -> Scalar:
         """The node as a key of `index`: text, and not there before."""
@@ -235,10 +236,9 @@ class _Reader:
             self.note(mistakes.out_of_range(self.source.span(start, end), text))
             return text
 
-    def dressed(self, event: Any, start: int, end: int) -> tuple[int, Plain]:
+    def dressed(self, event: Any, text: str, start: int, end: int) -> tuple[int, Plain]:
         """Start and value of a scalar that bears a tag or an anchor; the start is behind them."""
         start = min(self.after_properties(start), end)
-        text: str = event.value if self.undisguise is None else event.value.translate(self.undisguise)
         if event.tag is None:
             return start, text if event.style else self.resolve(text, start, end)
         self.refuse_tag(event, ("str", "int", "float", "bool", "null"))
