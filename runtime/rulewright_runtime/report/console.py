@@ -41,7 +41,7 @@ class _Paint:
 def _head(summary: Mapping[str, Any], columns: int) -> Iterator[str]:
     refused = summary["refused"]["count"]
     words = [plural(summary["transcripts"], "transcript")]
-    words += [f"{summary[key]} {key}" for key in ("profile", "scorecard", "semantics") if summary.get(key)]
+    words += [f"{key} {summary[key]}" for key in ("profile", "scorecard") if summary.get(key)]
     if refused:
         words.append(f"{refused} refused")
     yield fit("Rulewright scan: " + ", ".join(words), columns)

@@ -46,8 +46,8 @@ def _gates(summary: Mapping[str, Any]) -> Iterator[str]:
     failed = summary["hard_fails"]
     lines = [f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])})."]
     if failed["by_check"]:
-        rows = [(e["mode_id"], e["bucket"], e["severity"], e["count"]) for e in failed["by_check"]]
-        lines += ["", *table(("check", "bucket", "severity", "times"), rows), ""]
+        causes = [(e["mode_id"], e["bucket"], e["severity"], e["count"]) for e in failed["by_check"]]
+        lines += ["", *table(("check", "bucket", "severity", "times"), causes), ""]
         listed = [
             (
                 row["transcript_id"],

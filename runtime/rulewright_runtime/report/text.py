@@ -28,8 +28,7 @@ def clean(text: str) -> str:
     """`text` on one line, without control characters and without marks that turn the writing direction."""
     if text.isascii() and text.isprintable():
         return text
-    joined = " ".join(text.split())
-    return "".join(char for char in joined if char.isprintable() or unicodedata.category(char) == "Zs")
+    return "".join(" " if char.isspace() else char for char in text if char.isspace() or char.isprintable())
 
 
 def fit(text: str, columns: int) -> str:
