@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rulewright.expression.environment import Environment
-from rulewright.expression.nodes import Expr
-from rulewright.expression.types import Type
+from rulewright.expression.checker import Checked, check
+from rulewright.expression.environment import TYPE_NAMES, Environment
+from rulewright.expression.lower import lower
+from rulewright.expression.nodes import Expr, Name, Select, children
+from rulewright.expression.parser import parse
+from rulewright.expression.types import SCORE, Type
 from rulewright_runtime.ir import Program
 
 
@@ -21,10 +25,32 @@ class Built:
     reads: frozenset[tuple[str, ...]]
 
 
-def build(text: str, environment: Environment, *, expect: Type | None = None) -> Built:
+def build(text: str, environment: Environment, *, expect: Type | None = None, fold: bool = True) -> Built:
     """Parse, check and lower `text`.
 
-    With `expect` the expression must have that type: `expect=BOOL` refuses a condition that is only `dyn`, and an
-    enum or a record admits literals that belong to it. Raises ExpressionError with every mistake.
+    With `expect` the expression must have that type: `expect=BOOL` refuses a condition that is only `dyn`, an enum
+    admits the texts that are its members, and `expect=SCORE` reads any number as a score. Without `fold` constant parts
+    are left to run time. Raises ExpressionError with every mistake.
     """
-    raise NotImplementedError
+    checked = check(parse(text, environment.dialect), text, environment, expect=expect)
+    as_score = expect == SCORE and checked.type != SCORE
+    program = lower(checked, text, environment, fold=fold, score=as_score)
+    return Built(program, SCORE if as_score else checked.type, checked.expr, frozenset(_reads(checked, environment)))
+
+
+def _reads(checked: Checked, environment: Environment) -> Iterator[tuple[str, ...]]:
+    """The longest paths that start at a variable."""
+    pending: list[Expr] = [checked.expr]
+    while pending:
+        e = pending.pop()
+        fields: list[str] = []
+        at = e
+        while isinstance(at, Select) and id(at) not in checked.names:
+            fields.append(at.field)
+            at = at.operand
+        if isinstance(at, (Name, Select)):
+            name = checked.names.get(id(at))
+            if name is not None and (name in environment.variables or name not in TYPE_NAMES):
+                yield (*name.split("."), *reversed(fields))
+        else:
+            pending += children(at)

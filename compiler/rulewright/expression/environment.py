@@ -56,12 +56,12 @@ TYPE_NAMES: Final[Mapping[str, Type]] = MappingProxyType(
 class Environment:
     """The names of one place.
 
-    `variables` may have dotted names. `functions` come on top of the libraries of the `dialect`. The members of `enums`,
+    `variables` may have dotted names. `functions` come on top of the libraries of the `dialect`. Members of `enums`,
     and of every enum found inside a variable's type, are constants, written as bare words. `hints` explain a name that
     does not exist here: `{"pair": "`pair` exists only where `paired_workflow` is enabled"}`.
 
     An `open` environment is for exploration: an unknown root is `dyn`, and an unknown word with an upper-case letter on
-    the right of a comparison is a constant. `validate` makes malformed literals of `matches`, `timestamp` and `duration`
+    the right of a comparison is a constant. `validate` makes malformed literals of `matches`, `timestamp`, `duration`
     mistakes while checking.
     """
 

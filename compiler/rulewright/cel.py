@@ -1,0 +1,191 @@
+"""Plain CEL for Python programs: check an expression, evaluate it, evaluate a policy.
+
+    >>> from rulewright import cel
+    >>> cel.evaluate("user.age >= 18 && user.name.startsWith('A')", {"user": {"age": 20, "name": "Ada"}})
+    True
+    >>> cel.check("names.exists(n, n.size() > 3)", types={"names": "list(string)"})
+    'bool'
+
+Values are native Python, both ways:
+
+| CEL | Python | CEL | Python |
+|---|---|---|---|
+| null_type, bool, int, double, string, bytes | None, bool, int, float, str, bytes | list | list |
+| uint | `UInt`, a subclass of int | map | dict, or a mapping whose `items()` keep 1, 1u and true apart |
+| timestamp | an aware datetime | duration | timedelta |
+| type | `TypeValue`, with `.name` | optional | `Optional`, with `.present` and `.value` |
+
+Inside, timestamps and durations hold nanoseconds; a datetime and a timedelta are cut to microseconds, and a duration
+that no timedelta can hold stays a `Duration`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from rulewright.errors import RulewrightError, UsageError
+from rulewright.expression.checker import check as check_types
+from rulewright.expression.declarations import Functions, Overload, overload
+from rulewright.expression.environment import Environment
+from rulewright.expression.lexer import Dialect
+from rulewright.expression.lower import lower, lower_unchecked
+from rulewright.expression.parser import parse
+from rulewright.expression.types import DYN, Type, parse_type
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.evaluate import prepare
+from rulewright_runtime.values import Duration, Map, Optional, Timestamp, TypeValue, UInt
+
+__all__ = ["EXPECTED_ERRORS", "Optional", "TypeValue", "UInt", "check", "evaluate", "evaluate_policy"]
+
+EXPECTED_ERRORS: Final = (RulewrightError, RuntimeFailure)
+
+
+def evaluate(
+    expr: str,
+    bindings: Mapping[str, object] | None = None,
+    types: Mapping[str, str] | None = None,
+    functions: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    container: str = "",
+    check: bool = True,
+    macros: bool = True,
+    check_only: bool = False,
+) -> Any:
+    """The value of `expr` for these bindings.
+
+    `types` and `functions` declare names as for `check`; a bound name without a type is `dyn`. `container` is the
+    namespace in which names resolve. Without `check` nothing is checked before it runs; without `macros` a macro such
+    as `all` is an ordinary call; with `check_only` the answer is the type, as text.
+
+        >>> evaluate("x + 1", {"x": 41}, {"x": "int"})
+        42
+        >>> evaluate("duration('90m').getHours()")
+        1
+
+    Raises ExpressionError for an expression that does not parse or check, EvaluationError for one without a value.
+    """
+    declared = _types(types)
+    given = dict(bindings or {})
+    environment = _environment({**dict.fromkeys(given, DYN), **declared}, functions, container)
+    parsed = parse(expr, Dialect.STRICT, macros=macros)
+    if check_only:
+        return str(check_types(parsed, expr, environment).type)
+    if check:
+        program = lower(check_types(parsed, expr, environment), expr, environment)
+    else:
+        program = lower_unchecked(parsed, expr, environment)
+    return to_python(prepare(program)({name: from_python(value) for name, value in given.items()}))
+
+
+def check(
+    expr: str,
+    types: Mapping[str, str] | None = None,
+    functions: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    container: str = "",
+) -> str:
+    """The type of `expr`, as text.
+
+    `types` maps names to types such as `"map(string, list(int))"`. `functions` maps names to overloads, each
+    `{"params": ["T", "int"], "result": "list(T)", "receiver": False}`; capital letters are type parameters.
+
+        >>> check("[1, 2].map(n, n * 2)")
+        'list(int)'
+
+    Raises ExpressionError; its `errors` hold every mistake with `line` and `column`, both from 1.
+    """
+    environment = _environment(_types(types), functions, container)
+    return str(check_types(parse(expr, Dialect.STRICT), expr, environment).type)
+
+
+def evaluate_policy(policy: str, config: str | None = None, input: Mapping[str, object] | None = None) -> Any:
+    """The output of a CEL policy for `input`; `Optional` none when no row matches.
+
+    `policy` and `config` are YAML texts: the policy holds `rule` (`variables`, `match` or `aggregate`), the
+    configuration declares the variables the policy may read. Raises ExpressionError or UsageError for a policy that does
+    not compile, EvaluationError for one without a value.
+    """
+    from rulewright.tables.policy import compile_policy
+
+    program = compile_policy(policy, config)
+    return to_python(prepare(program)({name: from_python(value) for name, value in (input or {}).items()}))
+
+
+def _environment(
+    variables: Mapping[str, Type], functions: Mapping[str, Sequence[Mapping[str, Any]]] | None, container: str
+) -> Environment:
+    return Environment(
+        variables=variables,
+        functions=_functions(functions),
+        container=container,
+        dialect=Dialect.STRICT,
+        validate=False,
+    )
+
+
+def _types(types: Mapping[str, str] | None) -> dict[str, Type]:
+    try:
+        return {name: parse_type(text) for name, text in (types or {}).items()}
+    except ValueError as why:
+        raise UsageError(str(why)) from None
+
+
+def _functions(functions: Mapping[str, Sequence[Mapping[str, Any]]] | None) -> Functions:
+    return {name: tuple(_overload(name, o) for o in overloads) for name, overloads in (functions or {}).items()}
+
+
+def _overload(name: str, written: Mapping[str, Any]) -> Overload:
+    try:
+        arguments = tuple(parse_type(p) for p in written.get("params", ()))
+        return overload(arguments, parse_type(written["result"]), bool(written.get("receiver", False)))
+    except (KeyError, TypeError, ValueError) as why:
+        raise UsageError(f"the declaration of the function `{name}` can't be read: {why}") from None
+
+
+def from_python(value: object) -> Any:
+    """The value inside expressions that a native value stands for."""
+    match value:
+        case dt.datetime():
+            return Timestamp.from_datetime(value)
+        case dt.timedelta():
+            return Duration.from_timedelta(value)
+        case str() | bytes() | None | bool() | int() | float():
+            return value
+        case bytearray():
+            return bytes(value)
+        case list() | tuple():
+            return [from_python(item) for item in value]
+        case Mapping():
+            return Map([(from_python(k), from_python(v)) for k, v in value.items()])
+        case Optional(present=True):
+            return Optional(from_python(value.value))
+    if type(value).__name__ == "TypeValue" and isinstance(getattr(value, "name", None), str):
+        return TypeValue(value.name)  # type: ignore[attr-defined]
+    return value
+
+
+def to_python(value: Any) -> Any:
+    """The native value that stands for a value inside expressions."""
+    match value:
+        case Timestamp():
+            return value.to_datetime()
+        case Duration():
+            try:
+                return value.to_timedelta()
+            except OverflowError:
+                return value
+        case list() | tuple():
+            return [to_python(item) for item in value]
+        case dict():
+            return {key: to_python(item) for key, item in value.items()}
+        case Mapping():
+            return _mapping([(key, to_python(item)) for key, item in value.items()])
+        case Optional(present=True):
+            return Optional(to_python(value.value))
+    return value
+
+
+def _mapping(pairs: list[tuple[object, object]]) -> Mapping[Any, Any]:
+    """A dict where Python keeps the keys apart, else a `Map`."""
+    plain = dict(pairs)
+    return plain if len(plain) == len(pairs) else Map(pairs)

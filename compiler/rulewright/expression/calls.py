@@ -1,0 +1,151 @@
+"""Finds which overloads of a function a call means, and so the type of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from rulewright.expression import literals_of_calls, scores
+from rulewright.expression.declarations import Overload
+from rulewright.expression.mistakes import did_you_mean, no_overload
+from rulewright.expression.nodes import Call, Expr
+from rulewright.expression.types import (
+    BOOL,
+    DOUBLE,
+    DYN,
+    INT,
+    SCORE,
+    UINT,
+    EnumType,
+    ListType,
+    OptionalType,
+    Type,
+)
+from rulewright.expression.unify import is_ground
+
+if TYPE_CHECKING:
+    from rulewright.expression.checker import Checker
+
+_VARIADIC: Final = ("math.greatest", "math.least")
+_ABSENT: Final = "the value may be absent: say what holds then with `.orValue(...)`, or ask `.hasValue()` first"
+
+
+def check_call(c: Checker, e: Call) -> Type:
+    """The type of a call: arguments first, then the function, with or without a namespace, then its overloads."""
+    arguments = []
+    for argument in e.args:
+        arguments.append(c.visit(argument))
+    if e.target is None:
+        return _called(c, e, e.function, arguments, e.args, e.absolute)
+    spelt = c.qualified(e.target)
+    if spelt is not None:
+        found = c.environment.function(f"{spelt[0]}.{e.function}", spelt[1])
+        if found is not None:
+            return _called(c, e, f"{spelt[0]}.{e.function}", arguments, e.args, spelt[1])
+    target = c.visit(e.target)
+    if e.function not in c.environment.overloads:
+        return _unknown(c, e, e.function, target)
+    return _finish(c, e, e.function, [target, *arguments], True, (e.target, *e.args))
+
+
+def _called(c: Checker, e: Call, name: str, given: list[Type], nodes: Sequence[Expr], absolute: bool) -> Type:
+    found = c.environment.function(name, absolute)
+    if found is None:
+        return _unknown(c, e, name)
+    full, _ = found
+    c.functions[id(e)] = full
+    if full in _VARIADIC and len(given) > 2:
+        joined: Type | None = None
+        for t in given:
+            joined = c.join(joined, t)
+        given = [ListType(joined or DYN)]
+    return _finish(c, e, full, given, False, nodes)
+
+
+def _unknown(c: Checker, e: Call, name: str, target: Type | None = None) -> Type:
+    if name in c.environment.hints:
+        return c.report(e, f"there is no function `{name}` here", c.environment.hints[name])
+    kind = "function" if target is None else "method"
+    return c.report(e, f"there is no {kind} `{name}`", did_you_mean(name, c.environment.overloads))
+
+
+def _finish(c: Checker, e: Call, name: str, given: list[Type], method: bool, nodes: Sequence[Expr]) -> Type:
+    before = len(c.mistakes)
+    found = resolve(c, e, name, given, method, nodes)
+    if len(c.mistakes) == before:
+        literals_of_calls.validate(c, e, name, given)
+    return found
+
+
+def resolve(c: Checker, e: Expr, name: str, given: Sequence[Type], method: bool, nodes: Sequence[Expr] = ()) -> Type:
+    """The type of applying `name` to values of the `given` types; reports when nothing fits.
+
+    In the profile, number literals among `nodes` become exact scores where only that fits.
+    """
+    overloads = c.environment.overloads[name]
+    found = _resolve(c, name, overloads, given, method)
+    if found is not None:
+        return found
+    if not c.strict and nodes:
+        exact = scores.reread(c, nodes, given)
+        if exact is not None:
+            found = _resolve(c, name, overloads, exact, method)
+            if found is not None:
+                return found
+    types = [c.known.resolve(t, final=True) for t in given]
+    absent = any(isinstance(t, OptionalType) for t in types) and not name.startswith("optional")
+    return c.report(e, no_overload(name, overloads, types, method), _ABSENT if absent and not c.strict else None)
+
+
+def _resolve(c: Checker, name: str, overloads: Sequence[Overload], given: Sequence[Type], method: bool) -> Type | None:
+    """The result's type, remembered where it depends on the `given` types alone; None when nothing fits."""
+    types = tuple(c.known.resolve(t) for t in given)
+    if not all(is_ground(t) for t in types):
+        return _search(c, overloads, given, method)
+    key = (name, method, types)
+    remembered = c.environment.resolved.get(key)
+    if remembered is not None:
+        return remembered[0] if remembered else None
+    found = _search(c, overloads, types, method)
+    if found is None or is_ground(found):
+        c.environment.resolved[key] = () if found is None else (found,)
+    return found
+
+
+def _search(c: Checker, overloads: Sequence[Overload], given: Sequence[Type], method: bool) -> Type | None:
+    result: Type | None = None
+    for overload in overloads:
+        if overload.method != method or len(overload.arguments) != len(given):
+            continue
+        wanted: Sequence[Type] = overload.arguments
+        yields = overload.result
+        if overload.generic:
+            *wanted, yields = c.known.instantiate((*overload.arguments, overload.result), overload.generic)
+        if c.known.all_fit(given, wanted):
+            found = c.known.resolve(yields)
+            if result is None:
+                result = found
+            elif result != DYN and found != result:
+                result = DYN
+    return result
+
+
+def expect(c: Checker, e: Expr, found: Type, wanted: Type) -> None:
+    """Report when the whole expression, of type `found`, is not `wanted`."""
+    given = c.known.resolve(found, final=True)
+    if wanted == SCORE and scores.as_score(c, e):
+        scores.within(c, e)
+        return
+    if isinstance(wanted, EnumType):
+        c.conform(e, wanted)
+    if given == DYN and wanted != DYN:
+        help = "compare it with something" if wanted == BOOL else f"convert it, as in `{wanted}(...)`"
+        c.report(e, f"expected a `{wanted}`, but the type of this is only known when it runs", help, whole=True)
+    elif not (_widens(given, wanted) or c.known.fits(given, wanted)):
+        optional = isinstance(given, OptionalType)
+        c.report(e, f"expected a `{wanted}`, found `{given}`", _ABSENT if optional else None, whole=True)
+
+
+def _widens(given: Type, wanted: Type) -> bool:
+    """Whether a number of type `given` becomes a `wanted` one without loss of meaning."""
+    return (wanted == SCORE and given in (DOUBLE, INT, UINT)) or (wanted == DOUBLE and given in (INT, UINT, SCORE))

@@ -1,0 +1,380 @@
+"""Finds the type of every part of an expression, and every mistake that can be known before it runs.
+
+The rules are CEL's, as cel-go's checker applies them: overloads are tried in order, the first that fits gives the type
+and another that fits with a different type makes it `dyn`; a mistake inside an argument is reported once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rulewright.errors import ExpressionError, ExpressionMistake
+from rulewright.expression import calls, macros, scores
+from rulewright.expression.environment import Environment
+from rulewright.expression.mistakes import did_you_mean, mistake, one_of
+from rulewright.expression.nodes import (
+    Binary,
+    Call,
+    Conditional,
+    Expr,
+    Has,
+    Index,
+    ListLiteral,
+    Literal,
+    Macro,
+    MapLiteral,
+    MessageLiteral,
+    Name,
+    Select,
+    Unary,
+)
+from rulewright.expression.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DYN,
+    ERROR,
+    INT,
+    NULL,
+    STRING,
+    UINT,
+    EnumType,
+    ListType,
+    MapType,
+    OptionalType,
+    RecordType,
+    Type,
+    TypeParam,
+)
+from rulewright.expression.unify import Substitution, most_general
+from rulewright_runtime.values import UInt
+
+_COMPARISONS: Final = frozenset(("==", "!=", "<", "<=", ">", ">=", "in"))
+_KEY_DEPTH: Final = 8
+_TOO_DEEP: Final = "the expression nests too deeply"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A checked expression: what its names and calls refer to, and its types.
+
+    The tables are keyed by the identity of the syntax nodes, which the holder of `expr` keeps alive.
+    """
+
+    expr: Expr
+    type: Type
+    names: Mapping[int, str]  # a Name or Select that is a variable or a type: its full name
+    constants: frozenset[int]  # Names that are members of an enum
+    functions: Mapping[int, str]  # a Call of a namespaced function: its full name
+    scores: frozenset[int]  # number literals that are exact scores
+    types: Mapping[int, Type] = field(repr=False)
+    substitution: Substitution = field(repr=False)
+
+    def type_of(self, e: Expr) -> Type:
+        """The type of a part of the expression."""
+        return self.substitution.resolve(self.types[id(e)], final=True)
+
+
+def check(expr: Expr, text: str, environment: Environment, *, expect: Type | None = None) -> Checked:
+    """Check `expr`, which was parsed from `text`. Raises ExpressionError with every mistake, in source order."""
+    checker = Checker(text, environment)
+    try:
+        found = checker.visit(expr)
+        if expect is not None and not checker.mistakes:
+            calls.expect(checker, expr, found, expect)
+        result = checker.known.resolve(found, final=True)
+    except RecursionError:
+        checker.report(expr, _TOO_DEEP, whole=True)
+        result = ERROR
+    if checker.mistakes:
+        raise ExpressionError(text, sorted(dict.fromkeys(checker.mistakes), key=lambda m: m.start))
+    return Checked(
+        expr,
+        result,
+        checker.names,
+        frozenset(checker.constants),
+        checker.functions,
+        frozenset(checker.scores),
+        checker.types,
+        checker.known,
+    )
+
+
+class Checker:
+    """The state of one check; `visit` gives the type of a node, which may still hold unknowns."""
+
+    def __init__(self, text: str, environment: Environment) -> None:
+        self.text = text
+        self.environment = environment
+        self.strict = environment.strict
+        self.known = Substitution()
+        self.mistakes: list[ExpressionMistake] = []
+        self.locals: list[tuple[str, Type]] = []
+        self.names: dict[int, str] = {}
+        self.constants: set[int] = set()
+        self.functions: dict[int, str] = {}
+        self.scores: set[int] = set()
+        self.types: dict[int, Type] = {}
+        self.wanted: EnumType | None = None  # what stands on the other side of the comparison being checked
+        self.compared = False  # whether a bare word here may be a constant (the right side of a comparison)
+
+    def visit(self, e: Expr) -> Type:
+        """The type of `e`; ERROR after a mistake that was reported."""
+        found = _VISITORS[type(e)](self, e)
+        self.types[id(e)] = found
+        return found
+
+    def report(self, e: Expr, message: str, help: str | None = None, *, whole: bool = False) -> Type:
+        """Record a mistake about `e`."""
+        self.mistakes.append(mistake(self.text, e, message, help, whole=whole))
+        return ERROR
+
+    def local(self, name: str) -> Type | None:
+        """The type of the innermost bound variable `name`."""
+        for bound, t in reversed(self.locals):
+            if bound == name:
+                return t
+        return None
+
+    def qualified(self, e: Expr) -> tuple[str, bool] | None:
+        """The dotted name that `e` spells, unless its root is a bound variable."""
+        parts: list[str] = []
+        while isinstance(e, Select) and not e.optional:
+            parts.append(e.field)
+            e = e.operand
+        if not isinstance(e, Name) or (not e.absolute and self.local(e.name) is not None):
+            return None
+        return ".".join((e.name, *reversed(parts))), e.absolute
+
+    def literal(self, e: Literal) -> Type:
+        """The type of a literal."""
+        return _LITERALS[type(e.value)]
+
+    def name(self, e: Name) -> Type:
+        """The type of an identifier."""
+        bound = None if e.absolute else self.local(e.name)
+        if bound is not None:
+            return bound
+        found = self.environment.variable(e.name, e.absolute)
+        if found is not None:
+            self.names[id(e)], t = found
+            return t
+        if not self.strict and self._is_constant(e):
+            self.constants.add(id(e))
+            return STRING
+        if self.environment.open:
+            self.names[id(e)] = e.name
+            return DYN
+        return self._undeclared(e)
+
+    def _is_constant(self, e: Name) -> bool:
+        if e.name in self.environment.members:
+            return True
+        return self.environment.open and self.compared and e.name != e.name.lower()
+
+    def _undeclared(self, e: Name) -> Type:
+        if self.wanted is not None:
+            return self.no_member(e, e.name, self.wanted)
+        environment = self.environment
+        if e.name in environment.hints:
+            return self.report(e, f"`{e.name}` is not known here", environment.hints[e.name])
+        bound = [name for name, _ in self.locals]
+        nearest = did_you_mean(e.name, (*environment.variables, *environment.members, *bound))
+        if nearest is None and not self.strict and self.compared:
+            nearest = f'write "{e.name}" in quotes if a text is meant'
+        return self.report(e, f"`{e.name}` is not known here", nearest)
+
+    def no_member(self, e: Expr, word: str, enum: EnumType) -> Type:
+        """Report that `word` is no member of `enum`."""
+        message = f"`{word}` is no value of `{enum.name}`; expected {one_of(enum.members)}"
+        return self.report(e, message, did_you_mean(word, enum.members))
+
+    def select(self, e: Select) -> Type:
+        """The type of `operand.field`: a dotted name that is declared, else a field."""
+        dotted = None if e.optional else self.qualified(e)
+        found = dotted and self.environment.variable(*dotted)
+        if found:
+            self.names[id(e)], t = found
+            return t
+        return self.field(e, self.visit(e.operand), e.optional)
+
+    def has(self, e: Has) -> Type:
+        """`bool`, when the operand can have fields."""
+        self.field(e, self.visit(e.operand), False)
+        return BOOL
+
+    def field(self, e: Select | Has, operand: Type, optional: bool) -> Type:
+        """The type of the field of something of type `operand`."""
+        holder = self.known.resolve(operand)
+        if isinstance(holder, OptionalType):
+            holder, optional = holder.value, True
+        found: Type = DYN
+        if isinstance(holder, MapType):
+            found = holder.value
+        elif isinstance(holder, RecordType):
+            found = self.record_field(e, holder, e.field)
+        elif isinstance(holder, TypeParam):
+            self.known.fits(holder, DYN)
+        elif holder not in (DYN, ERROR):
+            found = self.report(e, f"`{holder}` has no fields, so no `{e.field}`; expected a map or a record")
+        return OptionalType(found) if optional else found
+
+    def record_field(self, e: Expr, record: RecordType, name: str) -> Type:
+        """The type of the field `name` of `record`."""
+        found = record.fields.get(name)
+        if found is None and not record.open:
+            known = ", ".join(f"`{f}`" for f in list(record.fields)[:12])
+            help = did_you_mean(name, record.fields) or (f"it has {known}" if known else None)
+            return self.report(e, f"`{record.name}` has no field `{name}`", help)
+        return DYN if found is None else found
+
+    def index(self, e: Index) -> Type:
+        """The type of `operand[index]`."""
+        operand, index = self.visit(e.operand), self.visit(e.index)
+        holder = self.known.resolve(operand)
+        if isinstance(holder, RecordType):
+            literal = isinstance(e.index, Literal) and isinstance(e.index.value, str)
+            found = self.record_field(e.index, holder, e.index.value) if literal else DYN  # type: ignore[union-attr,arg-type]
+            return OptionalType(found) if e.optional else found
+        return calls.resolve(self, e, "_[?_]" if e.optional else "_[_]", [operand, index], False)
+
+    def unary(self, e: Unary) -> Type:
+        """The type of `!x` or `-x`."""
+        return calls.resolve(self, e, f"{e.operator}_", [self.visit(e.operand)], False)
+
+    def binary(self, e: Binary) -> Type:
+        """The type of an operator's result."""
+        if e.operator in ("&&", "||"):
+            self._must_be_bool(e.left)
+            self._must_be_bool(e.right)
+            return BOOL
+        comparing = e.operator in _COMPARISONS
+        left = self.visit(e.left)
+        right = self.visit(e.right) if self.strict or not comparing else self._visit_right(e, left)
+        name = "@in" if e.operator == "in" else f"_{e.operator}_"
+        if not self.strict:
+            left, right = scores.meet(self, e, left, right)
+        return calls.resolve(self, e, name, [left, right], False, (e.left, e.right))
+
+    def _must_be_bool(self, e: Expr) -> None:
+        found = self.visit(e)
+        if not self.known.fits(found, BOOL):
+            self.report(e, f"expected a `bool`, found `{self.known.resolve(found, final=True)}`")
+
+    def _visit_right(self, e: Binary, left: Type) -> Type:
+        """The type of the right side of a comparison, where bare words may be constants."""
+        before = self.wanted, self.compared
+        resolved = self.known.resolve(left)
+        self.wanted, self.compared = resolved if isinstance(resolved, EnumType) else None, True
+        right = self.visit(e.right)
+        self.wanted, self.compared = before
+        if isinstance(resolved, EnumType):
+            self.conform(e.right, resolved)
+        other = self.known.resolve(right)
+        inner = other.element if e.operator == "in" and isinstance(other, ListType) else other
+        if isinstance(inner, EnumType):
+            self.conform(e.left, inner)
+        return right
+
+    def conform(self, e: Expr, enum: EnumType) -> None:
+        """Report every text or constant in `e` that can't be a value of `enum`."""
+        match e:
+            case Literal(value=str() as word) if word not in enum.members:
+                self.no_member(e, word, enum)
+            case Name(name=word) if id(e) in self.constants and word not in enum.members:
+                self.no_member(e, word, enum)
+            case ListLiteral():
+                for item in e.items:
+                    self.conform(item, enum)
+            case Conditional():
+                self.conform(e.then, enum)
+                self.conform(e.otherwise, enum)
+
+    def conditional(self, e: Conditional) -> Type:
+        """The type both branches share."""
+        condition, then, otherwise = self.visit(e.condition), self.visit(e.then), self.visit(e.otherwise)
+        if not self.strict:
+            then, otherwise = scores.agree(self, (e.then, e.otherwise), (then, otherwise))
+        return calls.resolve(self, e, "_?_:_", [condition, then, otherwise], False)
+
+    def call(self, e: Call) -> Type:
+        """The type of a call's result."""
+        return calls.check_call(self, e)
+
+    def list_literal(self, e: ListLiteral) -> Type:
+        """`list(element)`; different elements make it `list(dyn)`."""
+        joined: Type | None = None
+        for i, item in enumerate(e.items):
+            joined = self.join(joined, self._present(item, self.visit(item), i in e.optional))
+        if not self.strict and joined is not None:
+            joined = scores.element(self, e, joined)
+        return ListType(self.known.fresh() if joined is None else joined)
+
+    def map_literal(self, e: MapLiteral) -> Type:
+        """`map(key, value)`."""
+        keys: Type | None = None
+        values: Type | None = None
+        for i, (key, value) in enumerate(e.entries):
+            found = self.visit(key)
+            if _depth(found) > _KEY_DEPTH:
+                found = self.report(key, "a map key must be a bool, an int, a uint or a string")
+            keys = self.join(keys, found)
+            values = self.join(values, self._present(value, self.visit(value), i in e.optional))
+        return MapType(keys or self.known.fresh(), values or self.known.fresh())
+
+    def _present(self, e: Expr, found: Type, optional: bool) -> Type:
+        """The type of an element, without the optional around it when it was written with `?`."""
+        if not optional:
+            return found
+        resolved = self.known.resolve(found)
+        if isinstance(resolved, OptionalType):
+            return resolved.value
+        if resolved in (DYN, ERROR):
+            return resolved
+        return self.report(e, f"`?` needs an optional value, found `{resolved}`")
+
+    def join(self, before: Type | None, found: Type) -> Type:
+        """The type of a list or map that holds both."""
+        if before is None:
+            return found
+        return most_general(before, found) if self.known.fits(before, found) else DYN
+
+    def message(self, e: MessageLiteral) -> Type:
+        """Messages do not exist here."""
+        for _, value in e.fields:
+            self.visit(value)
+        return self.report(e, f"`{e.type_name}` is no type that can be built; there are no messages here")
+
+    def macro(self, e: Macro) -> Type:
+        """The type of an expanded macro."""
+        return macros.check_macro(self, e)
+
+
+def _depth(t: Type) -> int:
+    """How deep a type nests, counted no further than matters."""
+    depth, layer = 0, [t]
+    while layer and depth <= _KEY_DEPTH:
+        depth, layer = depth + 1, [p for inner in layer for p in inner.params]
+    return depth
+
+
+_LITERALS: Final[Mapping[type, Type]] = {
+    type(None): NULL, bool: BOOL, int: INT, UInt: UINT, float: DOUBLE, str: STRING, bytes: BYTES,
+}  # fmt: skip
+_VISITORS: Final[Mapping[type, Callable[[Checker, Any], Type]]] = {
+    Literal: Checker.literal,
+    Name: Checker.name,
+    Select: Checker.select,
+    Has: Checker.has,
+    Index: Checker.index,
+    Call: Checker.call,
+    Unary: Checker.unary,
+    Binary: Checker.binary,
+    Conditional: Checker.conditional,
+    ListLiteral: Checker.list_literal,
+    MapLiteral: Checker.map_literal,
+    MessageLiteral: Checker.message,
+    Macro: Checker.macro,
+}

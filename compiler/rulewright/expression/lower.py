@@ -1,0 +1,293 @@
+"""Turns a checked expression into the instruction set; what is constant is computed here, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from rulewright.expression.checker import Checked
+from rulewright.expression.environment import TYPE_NAMES, Environment
+from rulewright.expression.nodes import (
+    Binary,
+    Call,
+    Conditional,
+    Expr,
+    Has,
+    Index,
+    ListLiteral,
+    Literal,
+    Macro,
+    MapLiteral,
+    MessageLiteral,
+    Name,
+    Select,
+    Unary,
+)
+from rulewright.expression.scores import exact
+from rulewright.expression.types import SCORE, ListType, MapType, OptionalType, Type
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.evaluate import prepare
+from rulewright_runtime.ir import Node, Program, literal
+
+_MACROS: Final = {
+    "map": "map_list", "transformList": "map_list", "transformMap": "map_values", "transformMapEntry": "map_entries",
+    "optMap": "opt_map", "optFlatMap": "opt_flat_map", "sortBy": "sort_by",
+}  # fmt: skip
+_FOLDED: Final = frozenset(("call", "index", "not", "and", "or"))
+_FOLDED_TEXT: Final = 1000  # longer texts stay as the author wrote them
+
+
+def lower(
+    checked: Checked, source: str, environment: Environment, *, fold: bool = True, score: bool = False
+) -> Program:
+    """The program of a checked expression.
+
+    With `fold` constant parts are computed now, unless they fail; with `score` the result is read as a score.
+    """
+    lowering = _Lowering(environment, checked, fold)
+    result = lowering.value(checked.expr)
+    if score:
+        lowering.emit("call", (result,), "score")
+    return Program(tuple(lowering.nodes), source, environment.strict)
+
+
+def lower_unchecked(expr: Expr, source: str, environment: Environment) -> Program:
+    """The program of an expression nobody checked: names and functions are found when it runs."""
+    lowering = _Lowering(environment, None, False)
+    lowering.value(expr)
+    return Program(tuple(lowering.nodes), source, environment.strict)
+
+
+class _Lowering:
+    """The nodes emitted so far, and the variables bound around the node being lowered: a slot is its depth."""
+
+    def __init__(self, environment: Environment, checked: Checked | None, fold: bool) -> None:
+        self.environment = environment
+        self.checked = checked
+        self.fold = fold
+        self.nodes: list[Node] = []
+        self.bound: list[str] = []
+        self.scored = checked is not None and not environment.strict
+
+    def emit(self, op: str, args: tuple[int, ...] = (), value: Any = None, e: Expr | None = None) -> int:
+        """Append a node, or the constant it computes; gives its index."""
+        if self.fold and op in _FOLDED and self._constant(args):
+            folded = self._folded(op, args, value)
+            if folded is not None:
+                del self.nodes[args[0] :]
+                op, args, value = "const", (), folded
+        self.nodes.append(Node(op, args, value, (e.place.start, e.place.end) if e is not None else ()))
+        return len(self.nodes) - 1
+
+    def _constant(self, args: tuple[int, ...]) -> bool:
+        """Whether the last nodes are these arguments, all constants."""
+        first = len(self.nodes) - len(args)
+        return (
+            bool(args)
+            and args == tuple(range(first, len(self.nodes)))
+            and all(self.nodes[a].op == "const" for a in args)
+        )
+
+    def _folded(self, op: str, args: tuple[int, ...], value: Any) -> list[Any] | None:
+        places = tuple(range(len(args)))
+        nodes = (*(self.nodes[a] for a in args), Node(op, places, value))
+        try:
+            result = prepare(Program(nodes, strict=self.environment.strict))({})
+        except RuntimeFailure:
+            return None
+        long = isinstance(result, (str, bytes)) and len(result) > _FOLDED_TEXT
+        if long or isinstance(result, (list, tuple, Mapping)):
+            return None
+        return literal(result)
+
+    def value(self, e: Expr) -> int:
+        """Lower `e`; where the environment says that it is a score, or holds scores, read it as such."""
+        index = _LOWER[type(e)](self, e)
+        if self.scored and isinstance(e, (Name, Select, Index)):
+            index = self._read_scores(index, self.type_of(e))
+        return index
+
+    def raw(self, e: Expr) -> int:
+        """Lower `e` to be looked into: what is found inside is read as a score there."""
+        return _LOWER[type(e)](self, e)
+
+    def type_of(self, e: Expr) -> Type:
+        assert self.checked is not None
+        return self.checked.type_of(e)
+
+    def _read_scores(self, index: int, t: Type) -> int:
+        if t == SCORE:
+            return self.emit("call", (index,), "score")
+        slot = len(self.bound)
+        match t:
+            case ListType(element=inner) if holds_scores(inner):
+                op, slots = "map_list", [slot]
+            case OptionalType(value=inner) if holds_scores(inner):
+                op, slots = "opt_map", [slot]
+            case MapType(value=inner) if holds_scores(inner):
+                op, slots = "map_values", [slot, slot + 1]
+            case _:
+                return index
+        self.bound += [""] * len(slots)
+        body = self._read_scores(self.emit("local", (), slots[-1]), inner)
+        del self.bound[slot:]
+        return self.emit(op, (index, body), slots)
+
+    def literal(self, e: Literal) -> int:
+        if self.checked is not None and id(e) in self.checked.scores:
+            value = exact(e)
+            assert value is not None
+            return self.emit("const", (), ["score", f"{value.numerator}/{value.denominator}"], e)
+        return self.emit("const", (), literal(e.value), e)
+
+    def name(self, e: Name) -> int:
+        if not e.absolute and e.name in self.bound:
+            slot = len(self.bound) - 1 - self.bound[::-1].index(e.name)
+            return self.emit("local", (), slot, e)
+        if self.checked is None:
+            return self._unresolved(e, [])
+        if id(e) in self.checked.constants:
+            return self.emit("const", (), ["string", e.name], e)
+        return self._resolved(e, self.checked.names[id(e)])
+
+    def _resolved(self, e: Expr, full: str) -> int:
+        if full in TYPE_NAMES and full not in self.environment.variables:
+            return self.emit("const", (), ["type", full], e)
+        return self.emit("name", (), [[full, []]], e)
+
+    def _unresolved(self, e: Name, fields: list[str]) -> int:
+        """A dotted name to be found when it runs: the longest first, in each enclosing namespace."""
+        parts = [e.name, *fields]
+        if ".".join(parts) in TYPE_NAMES and parts[0] not in self.environment.variables:
+            return self.emit("const", (), ["type", ".".join(parts)], e)
+        tried = [
+            [full, parts[count:]]
+            for count in range(len(parts), 0, -1)
+            for full in self.environment.candidates(".".join(parts[:count]), e.absolute)
+        ]
+        return self.emit("name", (), tried, e)
+
+    def select(self, e: Select) -> int:
+        if self.checked is not None and id(e) in self.checked.names:
+            return self._resolved(e, self.checked.names[id(e)])
+        if self.checked is None and not e.optional:
+            root, fields = _path(e)
+            if isinstance(root, Name) and (root.absolute or root.name not in self.bound):
+                return self._unresolved(root, fields)
+        return self.emit("opt_select" if e.optional else "select", (self.raw(e.operand),), e.field, e)
+
+    def has(self, e: Has) -> int:
+        return self.emit("has", (self.raw(e.operand),), e.field, e)
+
+    def index(self, e: Index) -> int:
+        operand = self.raw(e.operand)
+        return self.emit("opt_index" if e.optional else "index", (operand, self.value(e.index)), None, e)
+
+    def unary(self, e: Unary) -> int:
+        operand = self.value(e.operand)
+        return self.emit("not", (operand,), None, e) if e.operator == "!" else self.emit("call", (operand,), "-_", e)
+
+    def binary(self, e: Binary) -> int:
+        if e.operator in ("&&", "||"):
+            operands = _chain(e, e.operator)
+            args = tuple([self.value(o) for o in operands])
+            return self.emit("and" if e.operator == "&&" else "or", args, None, e)
+        left = self.value(e.left)
+        name = "@in" if e.operator == "in" else f"_{e.operator}_"
+        return self.emit("call", (left, self.value(e.right)), name, e)
+
+    def conditional(self, e: Conditional) -> int:
+        condition = self.value(e.condition)
+        known = self.nodes[condition]
+        if self.fold and condition == len(self.nodes) - 1 and known.op == "const" and known.value[0] == "bool":
+            self.nodes.pop()
+            return self.value(e.then if known.value[1] else e.otherwise)
+        then = self.value(e.then)
+        return self.emit("cond", (condition, then, self.value(e.otherwise)), None, e)
+
+    def call(self, e: Call) -> int:
+        full, target = self._function(e)
+        args = tuple([self.value(a) for a in ([target, *e.args] if target is not None else e.args)])
+        return self.emit("call", args, full, e)
+
+    def _function(self, e: Call) -> tuple[str, Expr | None]:
+        """The full name of the function, and the target when it is a method."""
+        if self.checked is not None:
+            full = self.checked.functions.get(id(e))
+            return (e.function, e.target) if full is None else (full, None)
+        root, fields = _path(e.target) if e.target is not None else (None, [])
+        if e.target is None or (isinstance(root, Name) and root.name not in self.bound):
+            spelt = ".".join((*((root.name, *fields) if isinstance(root, Name) else ()), e.function))
+            found = self.environment.function(spelt, e.absolute)
+            if found is not None:
+                return found[0], None
+        return e.function, e.target
+
+    def list_literal(self, e: ListLiteral) -> int:
+        args = tuple([self.value(item) for item in e.items])
+        if self.fold and not e.optional and self._constant(args):
+            items = [self.nodes[a].value for a in args]
+            del self.nodes[args[0] :]
+            return self.emit("const", (), ["list", items], e)
+        return self.emit("list", args, list(e.optional), e)
+
+    def map_literal(self, e: MapLiteral) -> int:
+        args = tuple([self.value(part) for entry in e.entries for part in entry])
+        return self.emit("map", args, list(e.optional), e)
+
+    def message(self, e: MessageLiteral) -> int:
+        """Reached only unchecked: a call of a function that does not exist."""
+        return self.emit("call", tuple([self.value(v) for _, v in e.fields]), e.type_name, e)
+
+    def macro(self, e: Macro) -> int:
+        whole = e.kind in ("filter", "sortBy", "bind", "optMap", "optFlatMap")
+        target = self.value(e.target) if whole else self.raw(e.target)
+        slots = list(range(len(self.bound), len(self.bound) + len(e.variables)))
+        self.bound += e.variables
+        bodies = [self.value(b) for b in e.bodies]
+        del self.bound[slots[0] :]
+        return self.emit(_MACROS.get(e.kind, e.kind), (target, *bodies), slots, e)
+
+
+def holds_scores(t: Type) -> bool:
+    """Whether values of type `t` are scores, or lists, maps or optionals of scores."""
+    return t == SCORE or (isinstance(t, (ListType, MapType, OptionalType)) and holds_scores(t.params[-1]))
+
+
+def _path(e: Expr) -> tuple[Expr, list[str]]:
+    """The root below a chain of plain selections, and the fields selected."""
+    fields: list[str] = []
+    while isinstance(e, Select) and not e.optional:
+        fields.append(e.field)
+        e = e.operand
+    return e, fields[::-1]
+
+
+def _chain(e: Expr, operator: str) -> list[Expr]:
+    """The operands of nested `&&` or `||`, in order."""
+    operands: list[Expr] = []
+    pending = [e]
+    while pending:
+        here = pending.pop()
+        if isinstance(here, Binary) and here.operator == operator:
+            pending += (here.right, here.left)
+        else:
+            operands.append(here)
+    return operands
+
+
+_LOWER: Final[Mapping[type, Callable[[_Lowering, Any], int]]] = {
+    Literal: _Lowering.literal,
+    Name: _Lowering.name,
+    Select: _Lowering.select,
+    Has: _Lowering.has,
+    Index: _Lowering.index,
+    Call: _Lowering.call,
+    Unary: _Lowering.unary,
+    Binary: _Lowering.binary,
+    Conditional: _Lowering.conditional,
+    ListLiteral: _Lowering.list_literal,
+    MapLiteral: _Lowering.map_literal,
+    MessageLiteral: _Lowering.message,
+    Macro: _Lowering.macro,
+}

@@ -1,0 +1,60 @@
+"""How the checker words its mistakes: what was found, what was expected, the nearest known name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from rulewright.errors import ExpressionMistake
+from rulewright.expression.declarations import Overload
+from rulewright.expression.nodes import Binary, Expr
+from rulewright.expression.types import Type
+
+_OPERATORS: Final = {
+    "_?_:_": "?:", "!_": "!", "-_": "-", "@in": "in", "_[_]": "[]", "_[?_]": "[?]",
+    **{f"_{sign}_": sign for sign in ("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%")},
+}  # fmt: skip
+_SHOWN: Final = 4
+
+
+def mistake(text: str, e: Expr, message: str, help: str | None = None, *, whole: bool = False) -> ExpressionMistake:
+    """The mistake `message` at the place an error about `e` points to, or at its beginning for the `whole` of it."""
+    start = e.place.start if whole else e.place.at
+    end = start + len(e.operator) if isinstance(e, Binary) and not whole else max(e.place.end, start)
+    line = text.count("\n", 0, start) + 1
+    column = start - (text.rfind("\n", 0, start) + 1) + 1
+    return ExpressionMistake(message, start, end, line, column, help)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """`did you mean `x`?` for the known name nearest to `name`, or None when none is near."""
+    by_lower = {k.lower(): k for k in sorted(known) if k.replace("_", "a").replace(".", "a").isalnum()}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.65)
+    return f"did you mean `{by_lower[near[0]]}`?" if near and by_lower[near[0]] != name else None
+
+
+def one_of(names: Sequence[str]) -> str:
+    """`A`, `B` or `C`."""
+    quoted = [f"`{n}`" for n in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def no_overload(name: str, overloads: Sequence[Overload], given: Sequence[Type], method: bool) -> str:
+    """Says that no overload of `name` takes the `given` types, and which there are."""
+    shown = _OPERATORS.get(name, name)
+    styled = [o for o in overloads if o.method == method]
+    near = [o for o in styled if o.arguments[:1] == tuple(given[:1])] or styled or list(overloads)
+    expected = ", ".join(_written(o) for o in near[:_SHOWN]) + (" ..." if len(near) > _SHOWN else "")
+    found = _arguments(given, method)
+    return f"`{shown}` does not take {found}; expected {expected}" if expected else f"`{shown}` does not take {found}"
+
+
+def _written(o: Overload) -> str:
+    return _arguments(o.arguments, o.method)
+
+
+def _arguments(types: Sequence[Type], method: bool) -> str:
+    written = [str(t) for t in types]
+    target = f"{written.pop(0)}." if method and written else ""
+    return f"{target}({', '.join(written)})"

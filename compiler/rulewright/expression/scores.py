@@ -1,0 +1,141 @@
+"""Where number literals stand beside scores they are exact scores themselves, in the author's own digits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from rulewright.expression.nodes import Binary, Call, Conditional, Expr, ListLiteral, Literal, Unary
+from rulewright.expression.types import DOUBLE, INT, SCORE, UINT, ListType, OptionalType, Type
+
+if TYPE_CHECKING:
+    from rulewright.expression.checker import Checker
+
+_NUMBERS: Final = (INT, UINT, DOUBLE)
+_ORDER: Final = frozenset(("==", "!=", "<", "<=", ">", ">="))
+_ARITHMETIC: Final = frozenset("+-*/")
+
+
+def exact(e: Literal) -> Fraction | None:
+    """The exact value of a number literal as the author wrote it; None for what is no finite number."""
+    value = e.value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    if isinstance(value, int):
+        return Fraction(value)
+    try:
+        return Fraction(e.text if e.text is not None else repr(value))
+    except ValueError:
+        return None
+
+
+def as_score(c: Checker, e: Expr) -> bool:
+    """Read `e` as an exact score when it is made of number literals only; whether it is."""
+    literals = _literals(e)
+    for literal in literals or ():
+        c.scores.add(id(literal))
+        c.types[id(literal)] = SCORE
+    return bool(literals)
+
+
+def _literals(e: Expr) -> list[Literal] | None:
+    """The number literals `e` is made of, or None when it holds anything else."""
+    match e:
+        case Literal():
+            return [e] if exact(e) is not None else None
+        case Unary(operator="-", operand=operand):
+            return _literals(operand)
+        case Binary(operator=operator, left=left, right=right) if operator in _ARITHMETIC:
+            return _all((left, right))
+        case Conditional(then=then, otherwise=otherwise):
+            return _all((then, otherwise))
+        case ListLiteral(items=items):
+            return _all(items)
+    return None
+
+
+def _all(parts: Sequence[Expr]) -> list[Literal] | None:
+    found: list[Literal] = []
+    for part in parts:
+        literals = _literals(part)
+        if literals is None:
+            return None
+        found += literals
+    return found
+
+
+def meet(c: Checker, e: Binary, left: Type, right: Type) -> tuple[Type, Type]:
+    """The types of both sides of an operator after a literal beside a score became a score."""
+    a, b = c.known.resolve(left), c.known.resolve(right)
+    if a == SCORE and b in _NUMBERS and as_score(c, e.right):
+        _compared(c, e, e.left, e.right)
+        return a, SCORE
+    if b == SCORE and a in _NUMBERS and as_score(c, e.left):
+        _compared(c, e, e.right, e.left)
+        return SCORE, b
+    if e.operator == "in" and a == SCORE and isinstance(b, ListType) and as_score(c, e.right):
+        return a, ListType(SCORE)
+    return left, right
+
+
+def _compared(c: Checker, e: Binary, score: Expr, literal: Expr) -> None:
+    """Refuse a literal no score can reach, unless `score` is arithmetic, which may leave the interval."""
+    if e.operator in _ORDER and not _may_leave(score):
+        within(c, literal)
+
+
+def _may_leave(e: Expr) -> bool:
+    return isinstance(e, (Binary, Unary, Conditional)) or (
+        isinstance(e, Call) and (e.function == "sum" or (e.target is not None and _may_leave(e.target)))
+    )
+
+
+def within(c: Checker, e: Expr) -> None:
+    """Report a literal outside [0, 1]."""
+    value = exact(e) if isinstance(e, Literal) else None
+    if value is not None and not 0 <= value <= 1:
+        written = e.text if isinstance(e, Literal) and e.text else str(value)
+        percent = f"did you mean `{float(value / 100):g}`?" if 1 < value <= 100 else None
+        c.report(e, f"`{written}` is outside the range of a score, 0 to 1", percent, whole=True)
+
+
+def agree(c: Checker, nodes: tuple[Expr, Expr], given: tuple[Type, Type]) -> tuple[Type, Type]:
+    """The types of two branches after a literal in one became a score because the other is one."""
+    a, b = (c.known.resolve(t) for t in given)
+    if a == SCORE and b in _NUMBERS and as_score(c, nodes[1]):
+        return a, SCORE
+    if b == SCORE and a in _NUMBERS and as_score(c, nodes[0]):
+        return SCORE, b
+    return given
+
+
+def element(c: Checker, e: ListLiteral, joined: Type) -> Type:
+    """The element type of a list: beside scores literals are scores, and mixed numbers are doubles or scores."""
+    types = {c.known.resolve(c.types[id(item)]) for i, item in enumerate(e.items)}
+    plain = {t.value if isinstance(t, OptionalType) else t for t in types}
+    if len(plain) < 2 or not plain <= {*_NUMBERS, SCORE}:
+        return joined
+    if SCORE in plain:
+        for item in e.items:
+            as_score(c, item)
+        return SCORE
+    return DOUBLE if DOUBLE in plain else INT
+
+
+def reread(c: Checker, nodes: Sequence[Expr], given: Sequence[Type]) -> list[Type] | None:
+    """The types of arguments when literals among them are read as scores; None without a score among them."""
+    if not any(_speaks_of_scores(c.known.resolve(t)) for t in given):
+        return None
+    found = list(given)
+    for i, node in enumerate(nodes):
+        resolved = c.known.resolve(found[i]) if i < len(found) else None
+        if resolved in _NUMBERS and as_score(c, node):
+            found[i] = SCORE
+        elif isinstance(resolved, ListType) and resolved.element in _NUMBERS and as_score(c, node):
+            found[i] = ListType(SCORE)
+    return found
+
+
+def _speaks_of_scores(t: Type) -> bool:
+    return t == SCORE or any(_speaks_of_scores(p) for p in t.params)
