@@ -1,0 +1,87 @@
+"""Replies: the verdict object in a judge's raw answer, whatever fences, prose or wrapping stand around it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright_runtime.errors import JudgeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VERDICTS: Final = frozenset(["PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"])
+MAX_LENGTH: Final = 200_000  # code points; a longer answer is not what was asked for
+MAX_STEPS: Final = 2_000_000  # code points that are looked at in search of balanced objects
+_CLOSED_FENCE: Final = re.compile(r"```(?:[A-Za-z0-9_-]*)\s*\n?(.*?)```", re.DOTALL)
+_OPEN_FENCE: Final = re.compile(r"\A\s*```(?:[A-Za-z0-9_-]*)\s*\n?(.*)\Z", re.DOTALL)
+_TRAILING_COMMA: Final = re.compile(r",\s*([}\]])")
+
+
+def parse(raw: str) -> dict[str, Any]:
+    """The first object in `raw` that holds a verdict. Raises JudgeError where there is none.
+
+    Tried are the content of the first fence, then the whole text; of each the text itself, then every balanced
+    object from left to right. Commas before a closing bracket are removed.
+    """
+    if len(raw) > MAX_LENGTH:
+        raise JudgeError(f"the reply has {len(raw)} characters; at most {MAX_LENGTH} are read")
+    for text in _texts(raw):
+        for candidate in _candidates(text):
+            found = _verdict_object(candidate)
+            if found is not None:
+                return found
+    raise JudgeError("the reply holds no object with a verdict")
+
+
+def _texts(raw: str) -> Iterator[str]:
+    fence = _CLOSED_FENCE.search(raw) or _OPEN_FENCE.match(raw)
+    if fence:
+        yield fence.group(1)
+    yield raw
+
+
+def _candidates(text: str) -> Iterator[str]:
+    yield text
+    start, steps = text.find("{"), 0
+    while start >= 0 and steps < MAX_STEPS:
+        end = _closing(text, start)
+        if end is not None:
+            yield text[start:end]
+        steps += (end or len(text)) - start
+        start = text.find("{", start + 1)
+
+
+def _closing(text: str, start: int) -> int | None:
+    """The end of the object that opens at `start`; brackets inside strings don't count."""
+    depth, in_string, escaped = 0, False, False
+    for place in range(start, len(text)):
+        char = text[place]
+        if in_string:
+            if escaped:
+                escaped = False
+            elif char == "\\":
+                escaped = True
+            elif char == '"':
+                in_string = False
+        elif char == '"':
+            in_string = True
+        elif char == "{":
+            depth += 1
+        elif char == "}":
+            depth -= 1
+            if depth == 0:
+                return place + 1
+    return None
+
+
+def _verdict_object(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(_TRAILING_COMMA.sub(r"\1", text.strip()))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    verdict = value.get("verdict")
+    return value if isinstance(verdict, str) and verdict in VERDICTS else None

@@ -1,0 +1,48 @@
+"""The lexicon verifier: the first hit in the looked-at turns fails the check, unless a judge may be asked about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright_runtime.plan import LexiconVerifier, WholeWindow
+from rulewright_runtime.verdicts import EvidenceSpan, Finding
+from rulewright_runtime.verify import edge
+
+if TYPE_CHECKING:
+    from rulewright_runtime.match import Span
+    from rulewright_runtime.plan import Check
+    from rulewright_runtime.verify.scene import Scene
+
+
+def verify(check: Check, verifier: LexiconVerifier, scene: Scene) -> Finding:
+    """FAIL with the exact hit, PASS without one, UNCLEAR where the lexicon is unknown; or what the edge says."""
+    lexicon = scene.lexicon(verifier.lexicon)
+    if lexicon is None:
+        finding = Finding("UNCLEAR", 0.0, f"lexicon_not_registered:{verifier.lexicon}", settled=True)
+        return _ask(check, verifier, scene, finding, "unclear")
+    found = _first_hit(check, verifier, scene, lexicon.role)
+    if found is None:
+        return Finding("PASS", verifier.miss_confidence, verifier.absent)
+    index, span = found
+    turn = scene.turns[index]
+    quote = EvidenceSpan(turn.role, turn.turn, span.text, f"matched_lexicon_pattern:{span.pattern}")
+    finding = Finding("FAIL", verifier.hit_confidence, verifier.detected, (quote,), {"matched_pattern": span.pattern})
+    return _ask(check, verifier, scene, finding, "hit")
+
+
+def _first_hit(check: Check, verifier: LexiconVerifier, scene: Scene, role: str) -> tuple[int, Span] | None:
+    indices = scene.said_by(role)
+    if not isinstance(verifier.window, WholeWindow):
+        inside = {index for window in scene.windows(verifier.window, check) for index in window.indices}
+        indices = tuple(index for index in indices if index in inside)
+    for index in indices:
+        span = scene.hit(verifier.lexicon, index)
+        if span is not None:
+            return index, span
+    return None
+
+
+def _ask(check: Check, verifier: LexiconVerifier, scene: Scene, finding: Finding, why: str) -> Finding:
+    if verifier.edge is None or why not in verifier.edge.on:
+        return finding
+    return edge.confirm(check, verifier.edge.judging, scene, finding, why)

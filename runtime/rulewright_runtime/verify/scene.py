@@ -1,0 +1,93 @@
+"""The scene: one transcript with everything that a verifier may look at or ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rulewright_runtime.match import first
+from rulewright_runtime.windows import select
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rulewright_runtime.judge import Judge
+    from rulewright_runtime.match import Matcher, Span
+    from rulewright_runtime.plan import Check, Lexicon, Plan, Scenario, Window
+    from rulewright_runtime.transcripts import Transcript, Turn
+    from rulewright_runtime.windows import Selection
+
+
+class Scene:
+    """One transcript under one plan. It keeps what several checks need and counts the calls of each check."""
+
+    __slots__ = (
+        "_found",
+        "_may_hit",
+        "_plan",
+        "_roles",
+        "bindings",
+        "calls",
+        "judge",
+        "matcher",
+        "scenario",
+        "transcript",
+    )
+
+    def __init__(
+        self, plan: Plan, transcript: Transcript, matcher: Matcher, bindings: Mapping[str, Any], judge: Judge | None
+    ) -> None:
+        """`bindings` is what the plan's expressions see besides `check`."""
+        self._plan = plan
+        self.transcript = transcript
+        self.scenario: Scenario = plan.scenarios[transcript.scenario_id]
+        self.matcher = matcher
+        self.bindings = bindings
+        self.judge = judge
+        self.calls: dict[str, int] = {}
+        self._may_hit: dict[str, bool] = {}
+        self._roles: dict[str, tuple[int, ...]] = {}
+        self._found: dict[tuple[str, int], Span | None] = {}
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns of the transcript."""
+        return self.transcript.turns
+
+    def lexicon(self, name: str) -> Lexicon | None:
+        """The lexicon of that name, if the plan holds it."""
+        return self._plan.lexicons.get(name)
+
+    def said_by(self, role: str) -> tuple[int, ...]:
+        """The indices of the turns of `role`, or of all turns for `both`."""
+        found = self._roles.get(role)
+        if found is None:
+            found = tuple(i for i, turn in enumerate(self.turns) if role in ("both", turn.role))
+            self._roles[role] = found
+        return found
+
+    def hit(self, name: str, index: int) -> Span | None:
+        """The first hit of the lexicon `name` in the turn at `index`."""
+        key = (name, index)
+        if key not in self._found:
+            turn = self.turns[index]
+            self._found[key] = first(name, self._plan.lexicons[name], turn.content) if self._may(turn.role) else None
+        return self._found[key]
+
+    def _may(self, role: str) -> bool:
+        """Whether anything the matcher looks for in the turns of `role` can be there at all."""
+        if role not in self._may_hit:
+            texts = [self.turns[index].content for index in self.said_by(role)]
+            self._may_hit[role] = self.matcher.may_hit(role, texts)
+        return self._may_hit[role]
+
+    def hits(self, name: str, within: Sequence[int] | None = None) -> list[tuple[int, Span]]:
+        """The first hit in every turn of the lexicon's role (and of `within`), with the turn's index."""
+        lexicon = self._plan.lexicons[name]
+        wanted = self.said_by(lexicon.role)
+        indices = wanted if within is None else [index for index in within if index in wanted]
+        found = ((index, self.hit(name, index)) for index in indices)
+        return [(index, span) for index, span in found if span is not None]
+
+    def windows(self, window: Window, check: Check) -> tuple[Selection, ...]:
+        """The windows of `check` on this transcript."""
+        return select(window, self.turns, check.id, self.scenario, lambda name: [index for index, _ in self.hits(name)])
