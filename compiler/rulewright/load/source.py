@@ -8,6 +8,8 @@ from itertools import accumulate
 
 from rulewright.diagnostics import Span
 
+_LARGE = 100_000
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
@@ -35,8 +37,18 @@ class Source:
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of `offset`, both from 1; offsets outside the text are moved to its nearer end."""
         offset = min(max(offset, 0), len(self.text))
+        if not self._starts and len(self.text) > _LARGE:
+            return self._counted(offset)
         line = bisect_right(self.starts, offset)
         return line, offset - self.starts[line - 1] + 1
+
+    def _counted(self, offset: int) -> tuple[int, int]:
+        """The position without the table, which would cost more than a few positions in a large file."""
+        end = offset - 1 if self.text[offset - 1 : offset + 1] == "\r\n" else offset
+        count = self.text.count
+        breaks = count("\n", 0, end) + count("\r", 0, end) - count("\r\n", 0, end)
+        last = max(self.text.rfind("\n", 0, end), self.text.rfind("\r", 0, end))
+        return breaks + 1, offset - last
 
     def offset(self, line: int, column: int) -> int:
         """The offset of a place given by line and column; places outside the text are moved to its nearer end."""

@@ -30,3 +30,10 @@ def test_every_offset_survives_the_way_to_a_place_and_back(text: str) -> None:
     source = Source("f", text)
     for offset in range(len(text) + 1):
         assert source.offset(*source.position(offset)) == offset
+
+
+@given(st.text(alphabet="a\r\n", max_size=12), st.integers(0, 12))
+def test_a_large_file_counts_as_a_small_one_does(text: str, offset: int) -> None:
+    offset = min(offset, len(text))
+    large = Source("f", text + "." * 100_001)
+    assert large.position(offset) == Source("f", text + ".").position(offset)
