@@ -83,10 +83,16 @@ class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     strict: bool = False
 
 
-OPERATIONS: Final = frozenset(
-    "const name local select opt_select has index opt_index list map and or not cond call all exists exists_one filter "
-    "map_list map_values map_entries bind opt_map opt_flat_map sort_by".split()  # noqa: SIM905
-)
+# The operations with a fixed number of arguments, and that number.
+_FIXED: Final = {
+    "const": 0, "name": 0, "local": 0, "select": 1, "opt_select": 1, "has": 1, "index": 2, "opt_index": 2, "not": 1,
+    "cond": 3, "bind": 2, "opt_map": 2, "opt_flat_map": 2, "sort_by": 2, "all": 2, "exists": 2, "exists_one": 2,
+    "filter": 2,
+}  # fmt: skip
+
+OPERATIONS: Final = frozenset(_FIXED) | {
+    "list", "map", "and", "or", "call", "map_list", "map_values", "map_entries",
+}  # fmt: skip
 
 
 def literal(value: object) -> list[Any]:
@@ -184,15 +190,10 @@ class Limits(msgspec.Struct, frozen=True):
     source: int = 1_000_000
 
 
-_FIXED: Final = {
-    "const": 0, "name": 0, "local": 0, "select": 1, "opt_select": 1, "has": 1, "index": 2, "opt_index": 2, "not": 1,
-    "cond": 3, "bind": 2, "opt_map": 2, "opt_flat_map": 2, "sort_by": 2, "all": 2, "exists": 2, "exists_one": 2,
-    "filter": 2,
-}  # fmt: skip
-BINDING: Final = frozenset(
-    "all exists exists_one filter map_list map_values map_entries bind opt_map opt_flat_map sort_by".split()  # noqa: SIM905
-)
 _ONE_SLOT: Final = frozenset({"bind", "opt_map", "opt_flat_map", "sort_by"})
+BINDING: Final = _ONE_SLOT | {
+    "all", "exists", "exists_one", "filter", "map_list", "map_values", "map_entries",
+}  # fmt: skip
 
 
 def encode(program: Program) -> bytes:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
+from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.evaluate import prepare
 from rulewright_runtime.ir import Program
+from rulewright_runtime.values import cel_type_name
 
 
 class Place(StrEnum):
@@ -31,16 +33,50 @@ class Decision:
     undecided: str | None = None
 
 
+UNDECIDED_HOLDS: Final[Mapping[Place, bool]] = {
+    Place.PERMITTING: False,
+    Place.GUARDING: True,
+    Place.EXEMPTING: False,
+    Place.TABLE: False,
+}
+_HOLDS: Final = Decision(True)
+_FAILS: Final = Decision(False)
+
+
 def condition(program: Program, place: Place) -> Callable[[Mapping[str, Any]], Decision]:
-    """The condition `program` at `place`: bindings in, Decision out; it never raises EvaluationError."""
+    """The condition `program` at `place`: bindings in, Decision out; it never raises EvaluationError.
+
+    What is no bool (null, an optional, a number) is undecided as an absent value is.
+    """
     evaluate = prepare(program)
+    holds = UNDECIDED_HOLDS[Place(place)]
 
     def decide(bindings: Mapping[str, Any]) -> Decision:
-        return Decision(bool(evaluate(bindings)))
+        try:
+            value = evaluate(bindings)
+        except EvaluationError as why:
+            return Decision(holds, f"{why.code}: {why}")
+        if value is True:
+            return _HOLDS
+        if value is False:
+            return _FAILS
+        return Decision(holds, f"no_such_overload: a condition must be a bool, found {cel_type_name(value)}")
 
     return decide
 
 
 def boolean(program: Program, place: Place) -> Callable[[Mapping[str, Any]], bool]:
-    """As `condition`, without the reason: the fast form for places that need none. TABLE places have no such form."""
-    return lambda bindings: condition(program, place)(bindings).holds
+    """As `condition`, without the reason: the fast form. ValueError for a TABLE, which needs the reason."""
+    if place == Place.TABLE:
+        raise ValueError("a decision table needs the reason")
+    evaluate = prepare(program)
+    holds = UNDECIDED_HOLDS[Place(place)]
+
+    def decide(bindings: Mapping[str, Any]) -> bool:
+        try:
+            value = evaluate(bindings)
+        except EvaluationError:
+            return holds
+        return value if value.__class__ is bool else holds
+
+    return decide

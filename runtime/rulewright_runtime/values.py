@@ -118,51 +118,52 @@ class Optional:
 NONE: Final = Optional(None, False)
 
 _Key = tuple[str, object]
+_KINDS: Final = {str: "s", bool: "b", int: "i", UInt: "u"}
 
 
-def _key(key: object) -> _Key:
-    """The identity of a map key: Python would merge 1, 1.0 and True, CEL merges only equal numbers."""
-    if isinstance(key, str):
-        return ("s", key)
-    if isinstance(key, bool):
-        return ("b", key)
-    if isinstance(key, int):
-        return ("n", int(key))
-    if isinstance(key, float) and key.is_integer():
-        return ("n", int(key))
-    raise EvaluationError("a map key must be a bool, an int, a uint or a string", "unsupported_key_type")
+def _key(key: object) -> _Key | None:
+    """The identity of a map key: Python would merge 1, 1u, 1.0 and True."""
+    kind = _KINDS.get(key.__class__)
+    return None if kind is None else (kind, key)
 
 
 class Map(Mapping[Any, Any]):
-    """A map whose keys CEL tells apart and Python would merge. Keys keep their first spelling and their order."""
+    """A map whose keys CEL tells apart and Python would merge. A number finds its own key first, then an equal one."""
 
     __slots__ = ("_entries",)
 
     def __init__(self, pairs: Sequence[tuple[object, object]] = ()) -> None:
-        """The map of `pairs`; a repeated key (1 and 1u are one key) is an EvaluationError."""
+        """The map of `pairs`; EvaluationError for a repeated key and a key that is no bool, int, uint or string."""
         entries: dict[_Key, tuple[object, object]] = {}
         for key, value in pairs:
-            if isinstance(key, float):
-                raise EvaluationError("a map key must be a bool, an int, a uint or a string", "unsupported_key_type")
             identity = _key(key)
+            if identity is None:
+                raise EvaluationError(f"a map key can't be a {cel_type_name(key)}", "unsupported_key_type")
             if identity in entries:
                 raise EvaluationError(f"repeated map key `{key}`", "repeated_key")
             entries[identity] = (key, value)
         self._entries = entries
 
+    def _entry(self, key: object) -> tuple[object, object] | None:
+        identity = _key(key)
+        if identity is not None:
+            entry = self._entries.get(identity)
+            if entry is not None:
+                return entry
+        if is_number(key) and not isinstance(key, Score) and key == key:
+            return self._entries.get(("i", key)) or self._entries.get(("u", key))
+        return None
+
     def __getitem__(self, key: object) -> Any:
         """The value at `key`, compared as CEL compares; KeyError without one."""
-        try:
-            return self._entries[_key(key)][1]
-        except EvaluationError:
-            raise KeyError(key) from None
+        entry = self._entry(key)
+        if entry is None:
+            raise KeyError(key)
+        return entry[1]
 
     def __contains__(self, key: object) -> bool:
         """Whether there is a value at `key`."""
-        try:
-            return _key(key) in self._entries
-        except EvaluationError:
-            return False
+        return self._entry(key) is not None
 
     def __iter__(self) -> Iterator[object]:
         """The keys."""
@@ -258,7 +259,7 @@ def equal(left: Any, right: Any) -> bool:
 
 
 _PLAIN: Final = frozenset({int, float, str, bool, bytes, type(None), UInt, Timestamp, Duration, TypeValue, Score})
-_DEPTH: Final = 200
+_DEPTH: Final = 100
 
 
 def _equal_deep(left: Any, right: Any, depth: int) -> bool:

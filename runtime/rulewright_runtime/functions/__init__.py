@@ -1,0 +1,50 @@
+"""The functions of the language, by canonical name: what `call` in the instruction set may name."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.functions import (
+    conversions,
+    formatting,
+    lists,
+    mathematics,
+    operators,
+    optionals,
+    profile,
+    statistics,
+    strings,
+    times,
+)
+from rulewright_runtime.functions.table import Function, Table
+
+STRICT: Final[Table] = {
+    **operators.TABLE,
+    **conversions.TABLE,
+    **strings.TABLE,
+    **formatting.TABLE,
+    **times.TABLE,
+    **mathematics.TABLE,
+    **lists.TABLE,
+    **optionals.TABLE,
+}
+PROFILE: Final[Table] = {**STRICT, **profile.TABLE, **statistics.TABLE}
+
+
+def lookup(name: str, arguments: int, strict: bool) -> Function:
+    """The function `name` for that many arguments; one that raises EvaluationError when there is none such."""
+    entry = (STRICT if strict else PROFILE).get(name)
+    if entry is None:
+        return _refuse(f"unknown function `{name}`", "unknown_function")
+    function, least, most = entry
+    if not least <= arguments <= most:
+        return _refuse(f"found no matching overload for `{name}` with {arguments} arguments", "no_such_overload")
+    return function
+
+
+def _refuse(message: str, code: str) -> Function:
+    def refuse(*_: object) -> Any:
+        raise EvaluationError(message, code)
+
+    return refuse

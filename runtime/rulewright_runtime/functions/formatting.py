@@ -1,0 +1,195 @@
+"""`text.format(arguments)`: the clauses %s %d %f %e %b %o %x %X of CEL's strings extension."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.functions.conversions import format_double, to_string
+from rulewright_runtime.functions.limits import check_text
+from rulewright_runtime.functions.table import Table
+from rulewright_runtime.functions.times import format_duration, format_timestamp
+from rulewright_runtime.score import Score, leave
+from rulewright_runtime.values import Duration, Timestamp, TypeValue, UInt, cel_type_name, no_overload
+
+_MAX_PRECISION: Final = 1000
+_WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def format_text(template: Any, arguments: Any) -> str:
+    """`template` with each clause replaced by the next argument; EvaluationError for a clause that doesn't fit."""
+    if template.__class__ is not str or not isinstance(arguments, (list, tuple)):
+        raise no_overload("format", template, arguments)
+    parts: list[str] = []
+    length = position = used = 0
+    while True:
+        percent = template.find("%", position)
+        parts.append(template[position:] if percent < 0 else template[position:percent])
+        length += len(parts[-1])
+        check_text(length)
+        if percent < 0:
+            return "".join(parts)
+        if template.startswith("%", percent + 1):
+            parts.append("%")
+            position = percent + 2
+            continue
+        precision, letter, position = _clause(template, percent + 1)
+        if used >= len(arguments):
+            raise EvaluationError(f"index {used} out of range", "invalid_argument")
+        parts.append(_CLAUSES[letter](arguments[used], precision))
+        length += len(parts[-1])
+        used += 1
+
+
+def _clause(template: str, position: int) -> tuple[int | None, str, int]:
+    precision = None
+    if template.startswith(".", position):
+        end = position + 1
+        while end < len(template) and template[end] in "0123456789":
+            end += 1
+        if end == position + 1 or end - position > 5 or int(template[position + 1 : end]) > _MAX_PRECISION:
+            raise EvaluationError("a precision in a format is a whole number up to 1000", "invalid_argument")
+        precision, position = int(template[position + 1 : end]), end
+    if position >= len(template):
+        raise EvaluationError("unexpected end of a format", "invalid_argument")
+    letter = template[position]
+    if letter not in _CLAUSES:
+        raise EvaluationError(f"unknown formatting clause `{letter}`", "invalid_argument")
+    return precision, letter, position + 1
+
+
+def _refuse(clause: str, wanted: str, value: Any) -> EvaluationError:
+    found = cel_type_name(value)
+    return EvaluationError(f"{clause} clause can only be used on {wanted}, was given {found}", "invalid_argument")
+
+
+def _string(value: Any, _: int | None) -> str:
+    out: list[str] = []
+    _write(value, out, [0], 0)
+    return "".join(out)
+
+
+def _write(value: Any, out: list[str], length: list[int], depth: int) -> None:
+    if depth > 100:
+        raise EvaluationError("a value nested too deeply to format", "limit")
+    if isinstance(value, (list, tuple)):
+        _write_all(value, "[", "]", out, length, depth)
+    elif isinstance(value, Mapping):
+        pairs = sorted(((_map_key(key), item) for key, item in value.items()), key=lambda pair: pair[0])
+        _write_all(pairs, "{", "}", out, length, depth)
+    else:
+        out.append(_scalar(value))
+        length[0] += len(out[-1])
+        check_text(length[0])
+
+
+def _write_all(items: Any, opening: str, closing: str, out: list[str], length: list[int], depth: int) -> None:
+    out.append(opening)
+    for number, item in enumerate(items):
+        if number:
+            out.append(", ")
+        length[0] += 3
+        check_text(length[0])
+        if opening == "{":
+            out.append(f"{item[0]}: ")
+            item = item[1]
+        _write(item, out, length, depth + 1)
+    out.append(closing)
+
+
+def _map_key(key: Any) -> str:
+    if isinstance(key, (str, bool, int)):
+        return to_string(key if isinstance(key, (bool, UInt, str)) else int(key))
+    raise _refuse("string", "maps with bool, int, uint and string keys", key)
+
+
+def _scalar(value: Any) -> str:
+    if value is None:
+        return "null"
+    if value.__class__ is float:
+        return _special(value) or format_double(value)
+    if value.__class__ is Score:
+        return format_double(leave(value))
+    if value.__class__ is bytes:
+        return bytes(value).decode("utf-8", "replace")
+    if value.__class__ is TypeValue:
+        return str(value.name)
+    if value.__class__ is Timestamp:
+        return format_timestamp(value, trim=True)
+    if value.__class__ is Duration:
+        return format_duration(value)
+    if value.__class__ in (bool, int, UInt, str):
+        return to_string(value)
+    raise _refuse("string", "strings, bools, bytes, ints, doubles, maps, lists, types, durations and timestamps", value)
+
+
+def _special(value: float) -> str:
+    return "NaN" if math.isnan(value) else "" if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _decimal(value: Any, _: int | None) -> str:
+    if value.__class__ is int or value.__class__ is UInt:
+        return str(int(value))
+    if value.__class__ is float and not math.isfinite(value):
+        return _special(value)
+    raise _refuse("decimal", "integers", value)
+
+
+def _double(value: Any, clause: str) -> float:
+    if value.__class__ is str and value in _WORDS:
+        return _WORDS[value]
+    if value.__class__ in (int, UInt, float):
+        return float(value)
+    if value.__class__ is Score:
+        return leave(value)
+    raise _refuse(clause, "numbers", value)
+
+
+def _fixed(value: Any, precision: int | None) -> str:
+    number = _double(value, "fixed-point")
+    return _special(number) or f"{number:.{6 if precision is None else precision}f}"
+
+
+def _scientific(value: Any, precision: int | None) -> str:
+    number = _double(value, "scientific")
+    return _special(number) or f"{number:.{6 if precision is None else precision}e}"
+
+
+def _binary(value: Any, _: int | None) -> str:
+    if value.__class__ is bool:
+        return "1" if value else "0"
+    if value.__class__ is int or value.__class__ is UInt:
+        return f"{int(value):b}"
+    raise _refuse("binary", "integers and bools", value)
+
+
+def _octal(value: Any, _: int | None) -> str:
+    if value.__class__ is int or value.__class__ is UInt:
+        return f"{int(value):o}"
+    raise _refuse("octal", "integers", value)
+
+
+def _hex(value: Any, _: int | None) -> str:
+    if value.__class__ is int or value.__class__ is UInt:
+        return f"{int(value):x}"
+    if value.__class__ is str:
+        return str(value).encode("utf-8", "replace").hex()
+    if value.__class__ is bytes:
+        return bytes(value).hex()
+    raise _refuse("hex", "integers, bytes and strings", value)
+
+
+_CLAUSES: Final[Mapping[str, Callable[[Any, int | None], str]]] = {
+    "s": _string,
+    "d": _decimal,
+    "f": _fixed,
+    "e": _scientific,
+    "b": _binary,
+    "o": _octal,
+    "x": _hex,
+    "X": lambda value, precision: _hex(value, precision).upper(),
+}
+
+TABLE: Final[Table] = {"format": (format_text, 2, 2)}

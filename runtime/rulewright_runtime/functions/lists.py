@@ -1,0 +1,147 @@
+"""CEL's lists and sets extensions."""
+
+from __future__ import annotations
+
+from functools import cmp_to_key
+from typing import Any, Final
+
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.functions.limits import check_list, check_steps
+from rulewright_runtime.functions.table import Table
+from rulewright_runtime.values import NONE, Optional, comparable, equal, no_overload
+
+
+def _lists(function: str, *values: Any) -> None:
+    for value in values:
+        if not isinstance(value, (list, tuple)):
+            raise no_overload(function, *values)
+
+
+def distinct(items: Any) -> list[Any]:
+    """The elements without those equal to an earlier one."""
+    _lists("distinct", items)
+    seen: set[str] = set()
+    kept: list[Any] = []
+    odd: list[Any] = []
+    for item in items:
+        if item.__class__ is str:
+            if item not in seen:
+                seen.add(item)
+                kept.append(item)
+        elif not any(equal(item, other) for other in odd):
+            odd.append(item)
+            check_steps(len(odd) * len(items))
+            kept.append(item)
+    return kept
+
+
+def flatten(items: Any, depth: Any = 1) -> list[Any]:
+    """The elements, those that are lists replaced by theirs, `depth` times."""
+    _lists("flatten", items)
+    if depth.__class__ is not int:
+        raise no_overload("flatten", items, depth)
+    if depth < 0:
+        raise EvaluationError("flatten needs a depth of 0 or more", "invalid_argument")
+    flat = list(items)
+    while depth > 0 and any(isinstance(item, (list, tuple)) for item in flat):
+        check_list(sum(len(item) if isinstance(item, (list, tuple)) else 1 for item in flat))
+        flat = [leaf for item in flat for leaf in (item if isinstance(item, (list, tuple)) else (item,))]
+        depth -= 1
+    return flat
+
+
+def make_range(count: Any) -> list[int]:
+    """The ints from 0 up to and without `count`."""
+    if count.__class__ is not int:
+        raise no_overload("lists.range", count)
+    check_list(count)
+    return list(range(count))
+
+
+def reverse(value: Any) -> Any:
+    """A list or a text from its end to its beginning."""
+    if not isinstance(value, (list, tuple, str)):
+        raise no_overload("reverse", value)
+    return value[::-1] if isinstance(value, str) else list(value[::-1])
+
+
+def cut(items: Any, start: Any, end: Any) -> list[Any]:
+    """The elements from `start` up to and without `end`."""
+    _lists("slice", items)
+    if start.__class__ is not int or end.__class__ is not int:
+        raise no_overload("slice", items, start, end)
+    if not 0 <= start <= end <= len(items):
+        raise EvaluationError(f"can't cut {start} to {end} from a list of {len(items)}", "index_out_of_bounds")
+    return list(items[start:end])
+
+
+def sort_by_keys(items: Any, keys: Any) -> list[Any]:
+    """The items in the order of their keys, which must be of one ordered type; equal ones keep their order."""
+    pairs = list(zip(keys, items, strict=True))
+    if pairs:
+        first = keys[0]
+        for key in keys:
+            if key.__class__ is not first.__class__ or not comparable(first, key):
+                raise EvaluationError("the elements to sort must be of one type that has an order", "no_such_overload")
+    return [item for _, item in sorted(pairs, key=cmp_to_key(_compare))]
+
+
+def _compare(left: tuple[Any, Any], right: tuple[Any, Any]) -> int:
+    return int(left[0] > right[0]) - int(left[0] < right[0])
+
+
+def sort(items: Any) -> list[Any]:
+    """The elements, of one ordered type, from the least to the greatest."""
+    _lists("sort", items)
+    return sort_by_keys(items, items)
+
+
+def first(items: Any) -> Optional:
+    """The first element, or `optional.none()`."""
+    _lists("first", items)
+    return Optional(items[0]) if items else NONE
+
+
+def last(items: Any) -> Optional:
+    """The last element, or `optional.none()`."""
+    _lists("last", items)
+    return Optional(items[-1]) if items else NONE
+
+
+def _all_in(items: Any, others: Any) -> bool:
+    check_steps(len(items) * len(others))
+    return all(any(equal(item, other) for other in others) for item in items)
+
+
+def set_contains(items: Any, others: Any) -> bool:
+    """Whether every element of `others` is in `items`."""
+    _lists("sets.contains", items, others)
+    return _all_in(others, items)
+
+
+def set_equivalent(items: Any, others: Any) -> bool:
+    """Whether the two lists hold the same elements, however often."""
+    _lists("sets.equivalent", items, others)
+    return _all_in(items, others) and _all_in(others, items)
+
+
+def set_intersects(items: Any, others: Any) -> bool:
+    """Whether the two lists share an element."""
+    _lists("sets.intersects", items, others)
+    check_steps(len(items) * len(others))
+    return any(equal(item, other) for item in items for other in others)
+
+
+TABLE: Final[Table] = {
+    "distinct": (distinct, 1, 1),
+    "flatten": (flatten, 1, 2),
+    "lists.range": (make_range, 1, 1),
+    "reverse": (reverse, 1, 1),
+    "slice": (cut, 3, 3),
+    "sort": (sort, 1, 1),
+    "first": (first, 1, 1),
+    "last": (last, 1, 1),
+    "sets.contains": (set_contains, 2, 2),
+    "sets.equivalent": (set_equivalent, 2, 2),
+    "sets.intersects": (set_intersects, 2, 2),
+}

@@ -1,0 +1,219 @@
+"""The operators of strict CEL: arithmetic with overflow checks, equality, order, membership, indexing, size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.functions.limits import check_list, check_text
+from rulewright_runtime.functions.table import Table
+from rulewright_runtime.values import (
+    INT_MAX,
+    INT_MIN,
+    UINT_MAX,
+    Duration,
+    Timestamp,
+    UInt,
+    equal,
+    find,
+    less,
+    less_equal,
+    no_overload,
+)
+
+
+def as_int(number: int) -> int:
+    """`number`, which must fit in 64 signed bits."""
+    if INT_MIN <= number <= INT_MAX:
+        return number
+    raise EvaluationError("integer overflow", "overflow")
+
+
+def as_uint(number: int) -> UInt:
+    """`number` as a uint, which must fit in 64 unsigned bits."""
+    if 0 <= number <= UINT_MAX:
+        return UInt(number)
+    raise EvaluationError("unsigned integer overflow", "overflow")
+
+
+def add(left: Any, right: Any) -> Any:
+    """`left + right`: numbers of one type, texts, bytes, lists, moments and spans."""
+    a, b = left.__class__, right.__class__
+    if a is b:
+        if a is float:
+            return left + right
+        if a is int:
+            return as_int(left + right)
+        if a is str or a is bytes:
+            check_text(len(left) + len(right))
+            return left + right
+        if a is UInt:
+            return as_uint(int(left) + int(right))
+        if a is Duration:
+            return Duration(left.nanos + right.nanos)
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        check_list(len(left) + len(right))
+        return [*left, *right]
+    if (a is Timestamp and b is Duration) or (a is Duration and b is Timestamp):
+        return Timestamp(left.nanos + right.nanos)
+    raise no_overload("_+_", left, right)
+
+
+def subtract(left: Any, right: Any) -> Any:
+    """`left - right`; the difference of two moments is a span that must fit in 64 bits of nanoseconds."""
+    a, b = left.__class__, right.__class__
+    if a is b:
+        if a is float:
+            return left - right
+        if a is int:
+            return as_int(left - right)
+        if a is UInt:
+            return as_uint(int(left) - int(right))
+        if a is Duration:
+            return Duration(left.nanos - right.nanos)
+        if a is Timestamp:
+            return Duration(as_int(left.nanos - right.nanos))
+    if a is Timestamp and b is Duration:
+        return Timestamp(left.nanos - right.nanos)
+    raise no_overload("_-_", left, right)
+
+
+def multiply(left: Any, right: Any) -> Any:
+    """`left * right`, numbers of one type."""
+    a = left.__class__
+    if a is right.__class__:
+        if a is float:
+            return left * right
+        if a is int:
+            return as_int(left * right)
+        if a is UInt:
+            return as_uint(int(left) * int(right))
+    raise no_overload("_*_", left, right)
+
+
+def divide(left: Any, right: Any) -> Any:
+    """`left / right`: integers are cut towards zero, doubles follow IEEE 754."""
+    a = left.__class__
+    if a is right.__class__:
+        if a is float:
+            return _divide_doubles(left, right)
+        if a is int or a is UInt:
+            if right == 0:
+                raise EvaluationError("divide by zero", "divide_by_zero")
+            quotient = abs(int(left)) // abs(int(right))
+            return UInt(quotient) if a is UInt else as_int(quotient if (left < 0) == (right < 0) else -quotient)
+    raise no_overload("_/_", left, right)
+
+
+def _divide_doubles(left: float, right: float) -> float:
+    if right != 0.0:
+        return left / right
+    if left == 0.0 or left != left:
+        return math.nan
+    return math.copysign(math.inf, math.copysign(1.0, left) * math.copysign(1.0, right))
+
+
+def modulo(left: Any, right: Any) -> Any:
+    """`left % right`: the remainder has the sign of `left`."""
+    a = left.__class__
+    if a is right.__class__ and (a is int or a is UInt):
+        if right == 0:
+            raise EvaluationError("modulus by zero", "divide_by_zero")
+        if a is UInt:
+            return UInt(int(left) % int(right))
+        if left == INT_MIN and right == -1:
+            raise EvaluationError("integer overflow", "overflow")
+        rest = abs(left) % abs(right)
+        return -rest if left < 0 else rest
+    raise no_overload("_%_", left, right)
+
+
+def negate(value: Any) -> Any:
+    """`-value` of an int or a double."""
+    if value.__class__ is int:
+        return as_int(-value)
+    if value.__class__ is float:
+        return -value
+    raise no_overload("-_", value)
+
+
+def not_equal(left: Any, right: Any) -> bool:
+    """`left != right`."""
+    return not equal(left, right)
+
+
+def greater(left: Any, right: Any) -> bool:
+    """`left > right`."""
+    return less(right, left)
+
+
+def greater_equal(left: Any, right: Any) -> bool:
+    """`left >= right`."""
+    return less_equal(right, left)
+
+
+def contained(value: Any, container: Any) -> bool:
+    """`value in container`: an element of a list, or a key of a map."""
+    if isinstance(container, (list, tuple)):
+        return any(equal(value, item) for item in container)
+    if isinstance(container, Mapping):
+        return find(container, value).present
+    raise no_overload("@in", value, container)
+
+
+def index(container: Any, key: Any) -> Any:
+    """`container[key]`; EvaluationError for an absent key and an index out of bounds."""
+    if isinstance(container, (list, tuple)):
+        place = list_place(container, key)
+        if place is None:
+            raise EvaluationError(f"index out of bounds: {key}", "index_out_of_bounds")
+        return container[place]
+    if isinstance(container, Mapping):
+        found = find(container, key)
+        if not found.present:
+            raise no_such_key(key)
+        return found.value
+    raise no_overload("_[_]", container, key)
+
+
+def no_such_key(key: object) -> EvaluationError:
+    """The error of a map without that key."""
+    shown = key if isinstance(key, str) and len(key) < 80 else repr(key)[:80]
+    return EvaluationError(f"no such key: `{shown}`", "no_such_key")
+
+
+def list_place(container: Any, key: Any) -> int | None:
+    """The position `key` names in a list, or None when it is outside; EvaluationError when it is no whole number."""
+    if key.__class__ is float and key.is_integer():
+        key = int(key)
+    if key.__class__ is not int and key.__class__ is not UInt:
+        raise no_overload("_[_]", container, key)
+    return int(key) if 0 <= key < len(container) else None
+
+
+def size(value: Any) -> int:
+    """The number of code points, bytes, elements or entries."""
+    if isinstance(value, (str, bytes, list, tuple, Mapping)):
+        return len(value)
+    raise no_overload("size", value)
+
+
+TABLE: Final[Table] = {
+    "_+_": (add, 2, 2),
+    "_-_": (subtract, 2, 2),
+    "_*_": (multiply, 2, 2),
+    "_/_": (divide, 2, 2),
+    "_%_": (modulo, 2, 2),
+    "-_": (negate, 1, 1),
+    "_==_": (equal, 2, 2),
+    "_!=_": (not_equal, 2, 2),
+    "_<_": (less, 2, 2),
+    "_<=_": (less_equal, 2, 2),
+    "_>_": (greater, 2, 2),
+    "_>=_": (greater_equal, 2, 2),
+    "@in": (contained, 2, 2),
+    "_[_]": (index, 2, 2),
+    "size": (size, 1, 1),
+}

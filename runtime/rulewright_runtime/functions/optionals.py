@@ -1,0 +1,72 @@
+"""CEL's optional values. `or` and `orValue` are no functions: they evaluate what follows only when they need it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.functions.table import Table
+from rulewright_runtime.values import NONE, Duration, Optional, Timestamp, no_overload
+
+
+def of(value: Any) -> Optional:
+    """An optional that holds the value."""
+    return Optional(value)
+
+
+def none() -> Optional:
+    """The empty optional."""
+    return NONE
+
+
+def is_zero(value: Any) -> bool:
+    """Whether a value is the zero of its type: null, false, 0, empty."""
+    if value is None:
+        return True
+    if isinstance(value, (Timestamp, Duration)):
+        return value.nanos == 0
+    if isinstance(value, Optional):
+        return not value.present
+    if isinstance(value, (bool, int, float)):
+        return value == 0
+    return isinstance(value, (str, bytes, list, tuple, Mapping)) and len(value) == 0
+
+
+def of_non_zero(value: Any) -> Optional:
+    """An optional that holds the value, or the empty one for the zero of its type."""
+    return NONE if is_zero(value) else Optional(value)
+
+
+def has_value(value: Any) -> bool:
+    """Whether the optional holds something."""
+    if not isinstance(value, Optional):
+        raise no_overload("hasValue", value)
+    return value.present
+
+
+def value_of(value: Any) -> Any:
+    """What the optional holds; EvaluationError when it is empty."""
+    if not isinstance(value, Optional):
+        raise no_overload("value", value)
+    if not value.present:
+        raise EvaluationError("optional.none() has no value", "no_value")
+    return value.value
+
+
+def unwrap(values: Any) -> list[Any]:
+    """What the optionals of a list hold, without the empty ones."""
+    if not isinstance(values, (list, tuple)) or not all(isinstance(item, Optional) for item in values):
+        raise no_overload("optional.unwrap", values)
+    return [item.value for item in values if item.present]
+
+
+TABLE: Final[Table] = {
+    "optional.of": (of, 1, 1),
+    "optional.none": (none, 0, 0),
+    "optional.ofNonZeroValue": (of_non_zero, 1, 1),
+    "hasValue": (has_value, 1, 1),
+    "value": (value_of, 1, 1),
+    "optional.unwrap": (unwrap, 1, 1),
+    "unwrapOpt": (unwrap, 1, 1),
+}

@@ -1,0 +1,114 @@
+"""What the profile adds to strict CEL: promotion of mixed numbers, exact scores, and texts compared without case."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from rulewright_runtime import score as exact
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.functions import operators
+from rulewright_runtime.functions.operators import as_int
+from rulewright_runtime.functions.table import Table
+from rulewright_runtime.score import Score
+from rulewright_runtime.values import is_number, no_overload
+
+
+def _is_mixed(left: Any, right: Any) -> bool:
+    return left.__class__ is not right.__class__ and is_number(left) and is_number(right)
+
+
+def add(left: Any, right: Any) -> Any:
+    """`left + right`; mixed numbers promote, scores stay exact."""
+    if left.__class__ is Score or right.__class__ is Score:
+        return exact.add(left, right)
+    if _is_mixed(left, right):
+        return operators.add(*_promote(left, right))
+    return operators.add(left, right)
+
+
+def subtract(left: Any, right: Any) -> Any:
+    """`left - right`; mixed numbers promote, scores stay exact."""
+    if left.__class__ is Score or right.__class__ is Score:
+        return exact.subtract(left, right)
+    if _is_mixed(left, right):
+        return operators.subtract(*_promote(left, right))
+    return operators.subtract(left, right)
+
+
+def multiply(left: Any, right: Any) -> Any:
+    """`left * right`; mixed numbers promote, scores stay exact."""
+    if left.__class__ is Score or right.__class__ is Score:
+        return exact.multiply(left, right)
+    if _is_mixed(left, right):
+        return operators.multiply(*_promote(left, right))
+    return operators.multiply(left, right)
+
+
+def divide(left: Any, right: Any) -> Any:
+    """`left / right`; mixed numbers promote, scores stay exact, two ints divide as in CEL."""
+    if left.__class__ is Score or right.__class__ is Score:
+        return exact.divide(left, right)
+    if _is_mixed(left, right):
+        return operators.divide(*_promote(left, right))
+    return operators.divide(left, right)
+
+
+def modulo(left: Any, right: Any) -> Any:
+    """`left % right` of whole numbers, mixed ones promote."""
+    if _is_mixed(left, right) and not isinstance(left, (float, Score)) and not isinstance(right, (float, Score)):
+        return operators.modulo(*_promote(left, right))
+    return operators.modulo(left, right)
+
+
+def negate(value: Any) -> Any:
+    """`-value` of an int, double or score."""
+    return -value if value.__class__ is Score else operators.negate(value)
+
+
+def _promote(left: Any, right: Any) -> tuple[Any, Any]:
+    """Two numbers of different types as two of one: double beside a double, else int."""
+    if left.__class__ is float or right.__class__ is float:
+        try:
+            return float(left), float(right)
+        except OverflowError:
+            raise EvaluationError("an int is out of the range of a double", "overflow") from None
+    return as_int(int(left)), as_int(int(right))
+
+
+def contains_ci(text: Any, part: Any) -> bool:
+    """Whether `part` occurs in `text` once both are lower-cased as Python does (SAFE, markers, branches)."""
+    if text.__class__ is not str or part.__class__ is not str:
+        raise no_overload("contains_ci", text, part)
+    return part.lower() in text.lower()
+
+
+def _fold(text: str) -> str:
+    """Simple case folding: one code point for one, so that positions stay."""
+    return "".join(folded if len(folded := char.casefold()) == 1 else _one_lower(char) for char in text)
+
+
+def _one_lower(char: str) -> str:
+    lower = char.lower()
+    return lower if len(lower) == 1 else char
+
+
+def substring_ci(text: Any, part: Any) -> bool:
+    """Whether `part` occurs in `text` under simple case folding (lexicons)."""
+    if text.__class__ is not str or part.__class__ is not str:
+        raise no_overload("substring_ci", text, part)
+    if text.isascii() and part.isascii():
+        return part.lower() in text.lower()
+    return _fold(part) in _fold(text)
+
+
+TABLE: Final[Table] = {
+    "_+_": (add, 2, 2),
+    "_-_": (subtract, 2, 2),
+    "_*_": (multiply, 2, 2),
+    "_/_": (divide, 2, 2),
+    "_%_": (modulo, 2, 2),
+    "-_": (negate, 1, 1),
+    "score": (exact.score_of, 1, 1),
+    "contains_ci": (contains_ci, 2, 2),
+    "substring_ci": (substring_ci, 2, 2),
+}

@@ -1,0 +1,174 @@
+"""Statistics of the profile: exact whatever the order, and `optional.none()` where there is nothing to count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.functions.operators import as_int
+from rulewright_runtime.functions.table import Table
+from rulewright_runtime.score import MAX_BITS, Score, exact_pair
+from rulewright_runtime.values import NONE, Optional, UInt, is_number, less, no_overload
+
+
+def _numbers(function: str, values: Any) -> list[Any]:
+    if not isinstance(values, (list, tuple)) or not all(is_number(value) for value in values):
+        raise no_overload(function, values)
+    return list(values)
+
+
+def _total(pairs: Iterable[tuple[int, int]]) -> Fraction:
+    """The exact sum of numerators over denominators, over one common denominator at a time."""
+    by_denominator: dict[int, int] = {}
+    for numerator, denominator in pairs:
+        by_denominator[denominator] = by_denominator.get(denominator, 0) + numerator
+    total = Fraction(0)
+    for denominator, numerator in by_denominator.items():
+        total += Fraction(numerator, denominator)
+        if total.denominator.bit_length() > MAX_BITS:
+            raise EvaluationError(f"an exact sum needs more than {MAX_BITS} bits", "limit")
+    return total
+
+
+def _result(value: Fraction, inputs: Iterable[Any]) -> Optional:
+    """A score when a score took part, else a double, rounded once."""
+    if any(number.__class__ is Score for number in inputs):
+        return Optional(Score(value.numerator, value.denominator))
+    try:
+        return Optional(value.numerator / value.denominator)
+    except OverflowError:
+        raise EvaluationError("a statistic is out of the range of a double", "overflow") from None
+
+
+def total(values: Any) -> Optional:
+    """The sum: an int of ints, a score with scores, else a double; `optional.none()` of an empty list."""
+    numbers = _numbers("sum", values)
+    if not numbers:
+        return NONE
+    exact = _total(map(exact_pair, numbers))
+    if all(number.__class__ is int or number.__class__ is UInt for number in numbers):
+        return Optional(as_int(exact.numerator))
+    return _result(exact, numbers)
+
+
+def mean(values: Any) -> Optional:
+    """The mean, exact and rounded once; `optional.none()` of an empty list."""
+    numbers = _numbers("mean", values)
+    if not numbers:
+        return NONE
+    return _result(_total(map(exact_pair, numbers)) / len(numbers), numbers)
+
+
+def _weighted(values: list[Any], weights: list[Any]) -> Optional:
+    if any(weight < 0 for weight in weights):
+        raise EvaluationError("a weight below 0", "invalid_argument")
+    whole = _total(map(exact_pair, weights))
+    if whole == 0:
+        return NONE
+    pairs = [(exact_pair(value), exact_pair(weight)) for value, weight in zip(values, weights, strict=True)]
+    return _result(_total((a * c, b * d) for (a, b), (c, d) in pairs) / whole, [*values, *weights])
+
+
+def weighted_mean(values: Any, weights: Any) -> Optional:
+    """The mean of `values` weighted by `weights`, two lists of one length; none where the weights sum to 0."""
+    numbers, parts = _numbers("wmean", values), _numbers("wmean", weights)
+    if len(numbers) != len(parts):
+        raise EvaluationError("wmean needs as many weights as values", "invalid_argument")
+    return _weighted(numbers, parts)
+
+
+def weighted_mean_present(values: Any, weights: Any) -> Optional:
+    """The mean of the entries that have a weight and a value (neither null nor `optional.none()`)."""
+    if not isinstance(values, Mapping) or not isinstance(weights, Mapping):
+        raise no_overload("wmean_present", values, weights)
+    numbers, parts = [], []
+    for key, value in values.items():
+        weight = _present(weights.get(key))
+        number = _present(value)
+        if weight is not None and number is not None:
+            numbers.append(number)
+            parts.append(weight)
+    return _weighted(_numbers("wmean_present", numbers), _numbers("wmean_present", parts))
+
+
+def _present(value: Any) -> Any:
+    if isinstance(value, Optional):
+        return value.value if value.present else None
+    return value
+
+
+def _ordered(function: str, values: Any) -> list[Any]:
+    numbers = _numbers(function, values)
+    if any(number != number for number in numbers):
+        raise EvaluationError(f"`{function}` of NaN", "not_a_score")
+    return numbers
+
+
+def minimum(values: Any) -> Optional:
+    """The least number, or `optional.none()`."""
+    numbers = _ordered("min", values)
+    best = numbers[0] if numbers else None
+    for number in numbers:
+        best = number if less(number, best) else best
+    return Optional(best) if numbers else NONE
+
+
+def maximum(values: Any) -> Optional:
+    """The greatest number, or `optional.none()`."""
+    numbers = _ordered("max", values)
+    best = numbers[0] if numbers else None
+    for number in numbers:
+        best = number if less(best, number) else best
+    return Optional(best) if numbers else NONE
+
+
+def quantile(values: Any, fraction: Any) -> Optional:
+    """The value below which that fraction of the numbers lies, linear between neighbours (0: the least)."""
+    numbers = _numbers("quantile", values)
+    if not is_number(fraction):
+        raise no_overload("quantile", values, fraction)
+    part = Fraction(*exact_pair(fraction))
+    if not 0 <= part <= 1:
+        raise EvaluationError("a quantile lies between 0 and 1", "invalid_argument")
+    if not numbers:
+        return NONE
+    exact = sorted(Fraction(*exact_pair(number)) for number in numbers)
+    place = part * (len(exact) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(exact) - 1)
+    return _result(exact[low] + (exact[high] - exact[low]) * (place - low), numbers)
+
+
+def share(values: Any) -> Optional:
+    """The exact share of true among bools, a score; `optional.none()` of an empty list."""
+    if not isinstance(values, (list, tuple)) or not all(value.__class__ is bool for value in values):
+        raise no_overload("share", values)
+    return Optional(Score(sum(values), len(values))) if values else NONE
+
+
+def rate(hits: Any, *whole: Any) -> Optional:
+    """`rate(hits, total)`, two counts, or `rate(bools)`: an exact score; `optional.none()` of nothing."""
+    if not whole:
+        return share(hits)
+    count = whole[0]
+    if not all(number.__class__ is int or number.__class__ is UInt for number in (hits, count)):
+        raise no_overload("rate", hits, count)
+    if not 0 <= hits <= count:
+        raise EvaluationError("a rate needs 0 <= hits <= total", "invalid_argument")
+    return Optional(Score(int(hits), int(count))) if count else NONE
+
+
+TABLE: Final[Table] = {
+    "sum": (total, 1, 1),
+    "mean": (mean, 1, 1),
+    "wmean": (weighted_mean, 2, 2),
+    "wmean_present": (weighted_mean_present, 2, 2),
+    "min": (minimum, 1, 1),
+    "max": (maximum, 1, 1),
+    "quantile": (quantile, 2, 2),
+    "share": (share, 1, 1),
+    "rate": (rate, 1, 2),
+}

@@ -1,0 +1,213 @@
+"""Moments and spans: reading, writing and taking apart (CEL spec, timestamps and durations)."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from functools import lru_cache
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.functions.table import Table
+from rulewright_runtime.values import NANOS, Duration, Timestamp, no_overload
+
+_TIMESTAMP: Final = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
+)
+_DURATION: Final = re.compile(r"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+", re.ASCII)
+_PART: Final = re.compile(r"(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_OFFSET: Final = re.compile(r"([+-]?)(\d\d?):(\d\d)", re.ASCII)
+_UNITS: Final = {
+    "ns": 1,
+    "us": 1000,
+    "µs": 1000,
+    "μs": 1000,
+    "ms": 10**6,
+    "s": NANOS,
+    "m": 60 * NANOS,
+    "h": 3600 * NANOS,
+}
+_EPOCH_DAY: Final = dt.date(1970, 1, 1).toordinal()
+_DAY: Final = 86400 * NANOS
+_CYCLE: Final = 146_097  # days in 400 years
+
+
+def parse_timestamp(text: str) -> Timestamp:
+    """The moment written in RFC 3339."""
+    found = _TIMESTAMP.fullmatch(text) if len(text) < 100 else None
+    if found is None:
+        raise EvaluationError(f"`{text[:60]}` is not a timestamp in RFC 3339", "invalid_argument")
+    year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
+    fraction, sign, off_hour, off_minute = found.groups()[6:]
+    offset = (int(off_hour) * 3600 + int(off_minute) * 60) * (-1 if sign == "-" else 1) if sign else 0
+    try:
+        # A year 0 is well formed and out of range; read it one cycle later.
+        cycles = 1 if year == 0 else 0
+        ordinal = dt.date(year + 400 * cycles, month, day).toordinal() - _CYCLE * cycles
+        dt.time(hour, minute, second)
+        if sign and (int(off_hour) > 23 or int(off_minute) > 59):
+            raise ValueError
+    except ValueError:
+        raise EvaluationError(f"`{text[:60]}` is not a timestamp in RFC 3339", "invalid_argument") from None
+    seconds = (ordinal - _EPOCH_DAY) * 86400 + hour * 3600 + minute * 60 + second - offset
+    return Timestamp(seconds * NANOS + int((fraction or "").ljust(9, "0")[:9]))
+
+
+def format_timestamp(moment: Timestamp, trim: bool = False) -> str:
+    """RFC 3339 in UTC, the fraction in 3, 6 or 9 digits, or with `trim` as few as say it."""
+    days, rest = divmod(moment.nanos, _DAY)
+    seconds, nanos = divmod(rest, NANOS)
+    day = dt.date.fromordinal(days + _EPOCH_DAY)
+    text = f"{day.isoformat()}T{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    fraction = _fraction(nanos)
+    return text + (fraction.rstrip("0") if trim else fraction) + "Z"
+
+
+def _fraction(nanos: int) -> str:
+    if nanos == 0:
+        return ""
+    digits = f"{nanos:09}"
+    while digits.endswith("000"):
+        digits = digits[:-3]
+    return "." + digits
+
+
+def parse_duration(text: str) -> Duration:
+    """The span written as `1h30m`, `1.5s`, `-200ms`; `0` needs no unit."""
+    if text in ("0", "+0", "-0"):
+        return Duration(0)
+    if len(text) > 200 or _DURATION.fullmatch(text) is None:
+        raise EvaluationError(f"`{text[:60]}` is not a duration", "invalid_argument")
+    total = 0
+    for whole, fraction, unit in _PART.findall(text.lstrip("+-")):
+        scale = _UNITS[unit]
+        total += int(whole or "0") * scale
+        if fraction:
+            total += int(fraction) * scale // 10 ** len(fraction)
+    return Duration(-total if text.startswith("-") else total)
+
+
+def format_duration(span: Duration) -> str:
+    """Seconds, the fraction in 3, 6 or 9 digits: `1.500s`."""
+    seconds, nanos = divmod(abs(span.nanos), NANOS)
+    return f"{'-' if span.nanos < 0 else ''}{seconds}{_fraction(nanos)}s"
+
+
+@lru_cache(maxsize=256)
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, LookupError):
+        raise EvaluationError(f"unknown time zone `{name[:60]}`", "invalid_argument") from None
+
+
+def _offset_seconds(moment: Timestamp, zone: Any) -> int:
+    if not isinstance(zone, str):
+        raise no_overload("timestamp selector", moment, zone)
+    if zone in ("", "UTC", "Z"):
+        return 0
+    fixed = _OFFSET.fullmatch(zone)
+    if fixed is not None:
+        sign, hours, minutes = fixed.groups()
+        if int(hours) > 23 or int(minutes) > 59:
+            raise EvaluationError(f"unknown time zone `{zone}`", "invalid_argument")
+        return (int(hours) * 3600 + int(minutes) * 60) * (-1 if sign == "-" else 1)
+    # A day away from the ends of the calendar no zone runs over them.
+    seconds = min(max(moment.nanos // NANOS, -62_135_510_400), 253_402_214_400)
+    local = (dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=seconds)).astimezone(_zone(zone))
+    offset = local.utcoffset()
+    assert offset is not None
+    return offset.days * 86400 + offset.seconds
+
+
+def _local(moment: Timestamp, zone: Any) -> tuple[int, dt.date, int, int]:
+    """Cycles of 400 years to add to the date, the date, the second of the day and the nanosecond."""
+    days, rest = divmod(moment.nanos + _offset_seconds(moment, zone) * NANOS, _DAY)
+    ordinal = days + _EPOCH_DAY
+    cycles = -1 if ordinal < 1 else 1 if ordinal > dt.date.max.toordinal() else 0
+    return cycles, dt.date.fromordinal(ordinal - cycles * _CYCLE), rest // NANOS, rest % NANOS
+
+
+def _of_moment(name: str, moment: Any, zone: Any) -> tuple[int, dt.date, int, int]:
+    if not isinstance(moment, Timestamp):
+        raise no_overload(name, moment)
+    return _local(moment, zone)
+
+
+def get_full_year(moment: Any, zone: Any = "") -> int:
+    """The year."""
+    cycles, day, _, _ = _of_moment("getFullYear", moment, zone)
+    return day.year + 400 * cycles
+
+
+def get_month(moment: Any, zone: Any = "") -> int:
+    """The month, January being 0."""
+    return _of_moment("getMonth", moment, zone)[1].month - 1
+
+
+def get_date(moment: Any, zone: Any = "") -> int:
+    """The day of the month, from 1."""
+    return _of_moment("getDate", moment, zone)[1].day
+
+
+def get_day_of_month(moment: Any, zone: Any = "") -> int:
+    """The day of the month, from 0."""
+    return _of_moment("getDayOfMonth", moment, zone)[1].day - 1
+
+
+def get_day_of_week(moment: Any, zone: Any = "") -> int:
+    """The day of the week, Sunday being 0."""
+    return _of_moment("getDayOfWeek", moment, zone)[1].isoweekday() % 7
+
+
+def get_day_of_year(moment: Any, zone: Any = "") -> int:
+    """The day of the year, from 0."""
+    return _of_moment("getDayOfYear", moment, zone)[1].timetuple().tm_yday - 1
+
+
+def _whole(nanos: int, unit: int) -> int:
+    return nanos // unit if nanos >= 0 else -(-nanos // unit)
+
+
+def get_hours(value: Any, *zone: Any) -> int:
+    """The hour of a moment, or all the hours of a span."""
+    if isinstance(value, Duration) and not zone:
+        return _whole(value.nanos, 3600 * NANOS)
+    return _of_moment("getHours", value, *zone or ("",))[2] // 3600
+
+
+def get_minutes(value: Any, *zone: Any) -> int:
+    """The minute of a moment, or all the minutes of a span."""
+    if isinstance(value, Duration) and not zone:
+        return _whole(value.nanos, 60 * NANOS)
+    return _of_moment("getMinutes", value, *zone or ("",))[2] // 60 % 60
+
+
+def get_seconds(value: Any, *zone: Any) -> int:
+    """The second of a moment, or all the seconds of a span."""
+    if isinstance(value, Duration) and not zone:
+        return _whole(value.nanos, NANOS)
+    return _of_moment("getSeconds", value, *zone or ("",))[2] % 60
+
+
+def get_milliseconds(value: Any, *zone: Any) -> int:
+    """The milliseconds within the second, of a moment or a span."""
+    if isinstance(value, Duration) and not zone:
+        whole = _whole(value.nanos, 10**6)
+        return whole % 1000 if whole >= 0 else -(-whole % 1000)
+    return _of_moment("getMilliseconds", value, *zone or ("",))[3] // 10**6
+
+
+TABLE: Final[Table] = {
+    "getFullYear": (get_full_year, 1, 2),
+    "getMonth": (get_month, 1, 2),
+    "getDate": (get_date, 1, 2),
+    "getDayOfMonth": (get_day_of_month, 1, 2),
+    "getDayOfWeek": (get_day_of_week, 1, 2),
+    "getDayOfYear": (get_day_of_year, 1, 2),
+    "getHours": (get_hours, 1, 2),
+    "getMinutes": (get_minutes, 1, 2),
+    "getSeconds": (get_seconds, 1, 2),
+    "getMilliseconds": (get_milliseconds, 1, 2),
+}
