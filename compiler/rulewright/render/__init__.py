@@ -1,0 +1,12 @@
+"""Rendering: findings for people, editors, code scanners and build servers, each format one module.
+
+The same findings give the same bytes; nothing here reads a clock, a locale or the environment, except
+`wants_colour`, which a command asks before it prints to a terminal.
+"""
+
+from __future__ import annotations
+
+from rulewright.render.human import summary, wants_colour
+from rulewright.render.report import FORMATS, render
+
+__all__ = ["FORMATS", "render", "summary", "wants_colour"]

@@ -1,0 +1,206 @@
+"""Findings for people: the message, the place, the line with a caret under the mistake, and how to mend it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING, TextIO
+
+from rulewright.diagnostics import Severity
+from rulewright.load import load_file
+from rulewright.render.cells import cells, width_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rulewright.diagnostics import Diagnostic, Span
+    from rulewright.load.source import Source
+
+WIDTH = 80
+_LEAST = 20  # cells of source that are shown however narrow the terminal is
+_CUT = "…"
+_COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.ADVICE: "1;36"}
+_FRAME = "1;34"
+_BOLD = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """Something underlined: the mistake itself with `^`, what explains it with `-` and words."""
+
+    span: Span
+    words: str
+    sign: str
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Colour is for terminals, unless `NO_COLOR` is set or the terminal is dumb."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def render(
+    diagnostics: Sequence[Diagnostic],
+    sources: Mapping[str, Source] | None = None,
+    *,
+    colour: bool = False,
+    width: int = WIDTH,
+) -> str:
+    """Every finding as a paragraph, an empty line between two.
+
+    Lines of source come from `sources` by path, or from the files themselves where a caller has only the findings.
+    """
+    painter = _Painter(_read(diagnostics) if sources is None else sources, colour, width)
+    return "\n".join(painter.paragraph(each) for each in diagnostics)
+
+
+def summary(diagnostics: Sequence[Diagnostic], files: int) -> str:
+    """One line that counts the findings."""
+    counts = [(sum(each.severity is s for each in diagnostics), s.value) for s in Severity]
+    parts = [_plural(count, word) for count, word in counts if count]
+    checked = _plural(files, "file")
+    return f"{', '.join(parts)} in {checked}" if parts else f"no findings in {checked}"
+
+
+def _read(diagnostics: Iterable[Diagnostic]) -> dict[str, Source]:
+    paths = {span.path for each in diagnostics for span in (each.span, *(note.span for note in each.notes))}
+    return {path: load_file(path).source for path in paths if os.path.isfile(path)}
+
+
+def _plural(count: int, word: str) -> str:
+    plain = word if count == 1 or word == "advice" else f"{word}s"
+    return f"{count} {plain}"
+
+
+class _Painter:
+    """Draws findings, with or without colour."""
+
+    def __init__(self, sources: Mapping[str, Source], colour: bool, width: int) -> None:
+        self.sources = sources
+        self.colour = colour
+        self.width = width
+
+    def paint(self, text: str, colour: str) -> str:
+        """The text in a colour, where colours are wanted."""
+        return f"\033[{colour}m{text}\033[0m" if self.colour else text
+
+    def paragraph(self, finding: Diagnostic) -> str:
+        """One finding, ending with a line break."""
+        marks = [_Mark(finding.span, "", "^")]
+        marks += [_Mark(note.span, note.message, "-") for note in finding.notes]
+        gutter = len(str(max(mark.span.line for mark in marks)))
+        lines = self.headline(finding)
+        for path in dict.fromkeys(mark.span.path for mark in marks):
+            here = [mark for mark in marks if mark.span.path == path]
+            lines += self.snippet(path, here, gutter, finding.severity, first=path == finding.span.path)
+        if finding.help:
+            lines += self.aside("help", finding.help, gutter)
+        if finding.fix:
+            safety = "" if finding.fix.safe else " (unsafe: look at the change)"
+            lines += self.aside("fix", finding.fix.message + safety, gutter)
+        return "\n".join(line.rstrip() for line in lines) + "\n"
+
+    def headline(self, finding: Diagnostic) -> list[str]:
+        """`error[code]: message`, wrapped."""
+        label = f"{finding.severity}[{finding.code}]"
+        text = _visible(f"{label}: {finding.message}")
+        first, *rest = wrap(text, self.width, subsequent_indent="  ", break_on_hyphens=False) or [label]
+        head = self.paint(label, _COLOURS[finding.severity]) + self.paint(first[len(label) :], _BOLD)
+        return [head, *(self.paint(line, _BOLD) for line in rest)]
+
+    def snippet(self, path: str, marks: list[_Mark], gutter: int, severity: Severity, *, first: bool) -> list[str]:
+        """The lines of one file that hold marks, each with its underlines."""
+        span = marks[0].span
+        arrow = "-->" if first else ":::"
+        bar = self.frame("", gutter)
+        lines = [f"{' ' * gutter}{self.paint(arrow, _FRAME)} {_visible(path)}:{span.line}:{span.column}"]
+        source = self.sources.get(path)
+        if source is None:
+            return lines + [f"{bar} {mark.words}" for mark in marks if mark.words]
+        lines.append(bar)
+        shown = 0
+        for number in sorted({mark.span.line for mark in marks}):
+            if shown and number > shown + 1:
+                lines.append(self.paint("...", _FRAME))
+            here = sorted((m for m in marks if m.span.line == number), key=lambda m: (m.sign != "^", m.span))
+            lines += self.marked_line(source.line_text(number), number, here, gutter, severity)
+            shown = number
+        return lines
+
+    def marked_line(self, text: str, number: int, marks: list[_Mark], gutter: int, severity: Severity) -> list[str]:
+        """A line of source in a window around its first mark, with one underline for each mark."""
+        room = max(self.width - gutter - 3, _LEAST)
+        window = _Window(text, marks[0].span, room)
+        lines = [f"{self.frame(str(number), gutter)} {window.shown}"]
+        for mark in marks:
+            colour = _COLOURS[severity] if mark.sign == "^" else _FRAME
+            before, length = window.underline(mark.span)
+            under = " " * before + self.paint(mark.sign * length, colour)
+            if mark.words and before + length + 1 + width_of(mark.words) <= room:
+                lines.append(f"{self.frame('', gutter)} {under} {self.paint(_visible(mark.words), colour)}")
+                continue
+            lines.append(f"{self.frame('', gutter)} {under}")
+            lines += [f"{self.frame('', gutter)} {self.paint(w, colour)}" for w in wrap(_visible(mark.words), room)]
+        return lines
+
+    def aside(self, kind: str, text: str, gutter: int) -> list[str]:
+        """A line `= help: ...` below the source, wrapped."""
+        lead = f"{' ' * gutter} {self.paint('=', _FRAME)} {self.paint(f'{kind}:', _BOLD)} "
+        indent = gutter + 3 + len(kind) + 2
+        lines = wrap(_visible(text), max(self.width - indent, _LEAST), break_on_hyphens=False)
+        return [self.frame("", gutter), *((lead if i == 0 else " " * indent) + line for i, line in enumerate(lines))]
+
+    def frame(self, number: str, gutter: int) -> str:
+        """The margin with a line's number, or without one."""
+        return self.paint(f"{number:>{gutter}} |", _FRAME)
+
+
+class _Window:
+    """The part of a line that is shown, cut so that the place it is about can be seen."""
+
+    def __init__(self, text: str, about: Span, room: int) -> None:
+        self.cells = cells(text)
+        self.edges = [0]  # the cell at which each code point starts, and where the line ends
+        for cell in self.cells:
+            self.edges.append(self.edges[-1] + cell.width)
+        self.start, self.stop = 0, len(self.cells)
+        if self.edges[-1] > room:
+            self.cut(about, room)
+        lead = _CUT if self.start else ""
+        trail = _CUT if self.stop < len(self.cells) else ""
+        self.lead = len(lead)
+        self.shown = lead + "".join(cell.shown for cell in self.cells[self.start : self.stop]) + trail
+
+    def cut(self, about: Span, room: int) -> None:
+        """Choose the code points to show: from a third of the room before the place on."""
+        column = min(about.column - 1, len(self.cells))
+        room -= 2 * len(_CUT)
+        start = max(self.edges[column] - room // 3, 0)
+        start = min(start, max(self.edges[-1] - room, 0))
+        self.start = next(i for i, edge in enumerate(self.edges) if edge >= start)
+        while 0 < self.start < len(self.cells) and self.cells[self.start].width == 0:
+            self.start += 1
+        end = self.edges[self.start] + room
+        self.stop = max(i for i, edge in enumerate(self.edges) if edge <= end)
+
+    def underline(self, span: Span) -> tuple[int, int]:
+        """Cells before the underline, and its length: whole graphemes, at least one cell, inside the window."""
+        last = len(self.cells)
+        start = min(span.column - 1, last)
+        end = last if span.end_line > span.line else min(span.end_column - 1, last)
+        while 0 < start < last and self.cells[start].width == 0:
+            start -= 1
+        while end < last and end > start and self.cells[end].width == 0:
+            end += 1
+        start = min(max(start, self.start), self.stop)
+        end = min(max(end, start), self.stop)
+        before = self.edges[start] - self.edges[self.start] + self.lead
+        length = self.edges[end] - self.edges[start]
+        if length == 0 and start < self.stop:
+            length = self.cells[start].width
+        return before, max(length, 1)
+
+
+def _visible(text: str) -> str:
+    """Text of ours or of an author on one line, without anything that moves a cursor."""
+    return "".join(cell.shown for cell in cells(text))

@@ -1,0 +1,59 @@
+"""Findings as JSON.
+
+    {"version": 1,
+     "summary": {"error": 1, "warning": 0, "advice": 0, "files": 3},
+     "diagnostics": [{"code", "severity", "message", "span": PLACE, "help": text or null,
+                      "notes": [{"span": PLACE, "message"}],
+                      "fix": null or {"message", "safe", "edits": [{"span": PLACE, "text"}]}}]}
+
+    PLACE: {"path", "line", "column", "end_line", "end_column", "utf16_column", "utf16_end_column"}
+
+Lines and columns count from 1 and ends are exclusive; columns are code points, with UTF-16 units beside them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from rulewright.diagnostics import Severity
+from rulewright.render.places import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.load.source import Source
+
+VERSION = 1
+
+
+def json_output(diagnostics: Sequence[Diagnostic], sources: Mapping[str, Source]) -> str:
+    """The findings in the shape the module describes, ending with a line break."""
+    counts: dict[str, int] = {s.value: sum(each.severity is s for each in diagnostics) for s in Severity}
+    counts["files"] = len(sources)
+    document = {
+        "version": VERSION,
+        "summary": counts,
+        "diagnostics": [as_data(each, sources) for each in diagnostics],
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def as_data(finding: Diagnostic, sources: Mapping[str, Source]) -> dict[str, Any]:
+    """One finding as plain data."""
+    fix = finding.fix
+    return {
+        "code": finding.code,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "span": place_of(finding.span, sources),
+        "help": finding.help,
+        "notes": [{"span": place_of(note.span, sources), "message": note.message} for note in finding.notes],
+        "fix": fix
+        and {
+            "message": fix.message,
+            "safe": fix.safe,
+            "edits": [{"span": place_of(edit.span, sources), "text": edit.text} for edit in fix.edits],
+        },
+    }

@@ -1,0 +1,56 @@
+"""One door to every format."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from rulewright.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.load.source import Source
+
+FORMATS = ("human", "json", "sarif", "github", "junit", "checkstyle")
+
+
+def render(
+    format: str,
+    diagnostics: Sequence[Diagnostic],
+    sources: Mapping[str, Source],
+    *,
+    page_of: Callable[[str], str | None] = lambda code: None,
+    colour: bool = False,
+) -> str:
+    """The findings in one of `FORMATS`; `sources` holds every file that was checked. Raises `UsageError`."""
+    # Each format is imported when it is asked for: a start for people need not read the XML writer.
+    if format == "human":
+        from rulewright.render import human
+
+        text = human.render(diagnostics, sources, colour=colour)
+        return (
+            f"{text}\n{human.summary(diagnostics, len(sources))}\n" if text else f"{human.summary((), len(sources))}\n"
+        )
+    if format == "json":
+        from rulewright.render.json_output import json_output
+
+        return json_output(diagnostics, sources)
+    if format == "sarif":
+        from rulewright.render.sarif import sarif
+
+        return sarif(diagnostics, version("rulewright"), page_of)
+    if format == "github":
+        from rulewright.render.github import github
+
+        return github(diagnostics)
+    if format == "junit":
+        from rulewright.render.xml_output import junit
+
+        return junit(diagnostics, sources)
+    if format == "checkstyle":
+        from rulewright.render.xml_output import checkstyle
+
+        return checkstyle(diagnostics)
+    raise UsageError(f"unknown format `{format}`; expected one of {', '.join(FORMATS)}")

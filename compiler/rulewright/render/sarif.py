@@ -1,0 +1,92 @@
+"""Findings as SARIF 2.1.0, the format code-scanning services read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from rulewright.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rulewright.diagnostics import Diagnostic, Fix, Span
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
+
+
+def sarif(diagnostics: Sequence[Diagnostic], version: str, page_of: Callable[[str], str | None]) -> str:
+    """One run with its rules; `page_of` gives a code's manual page, whose first line describes the rule."""
+    codes = sorted({each.code for each in diagnostics})
+    driver = {"name": "rulewright", "version": version, "rules": [_rule(code, page_of(code)) for code in codes]}
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(each, codes.index(each.code)) for each in diagnostics],
+    }
+    document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _rule(code: str, page: str | None) -> dict[str, Any]:
+    rule: dict[str, Any] = {"id": code}
+    if page:
+        rule["shortDescription"] = {"text": page.strip().splitlines()[0]}
+        rule["help"] = {"text": page.strip()}
+    return rule
+
+
+def _result(finding: Diagnostic, rule: int) -> dict[str, Any]:
+    text = finding.message if finding.help is None else f"{finding.message}\n{finding.help}"
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "ruleIndex": rule,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": text},
+        "locations": [{"physicalLocation": _location(finding.span)}],
+    }
+    if finding.notes:
+        result["relatedLocations"] = [
+            {"id": i, "physicalLocation": _location(note.span), "message": {"text": note.message}}
+            for i, note in enumerate(finding.notes)
+        ]
+    if finding.fix:
+        result["fixes"] = [_fix(finding.fix)]
+    return result
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    paths = dict.fromkeys(edit.span.path for edit in fix.edits)
+    changes = [
+        {
+            "artifactLocation": {"uri": _uri(path)},
+            "replacements": [
+                {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}}
+                for edit in fix.edits
+                if edit.span.path == path
+            ],
+        }
+        for path in paths
+    ]
+    return {"description": {"text": fix.message}, "artifactChanges": changes}
+
+
+def _location(span: Span) -> dict[str, Any]:
+    return {"artifactLocation": {"uri": _uri(span.path)}, "region": _region(span)}
+
+
+def _region(span: Span) -> dict[str, int]:
+    return {
+        "startLine": span.line,
+        "startColumn": span.column,
+        "endLine": span.end_line,
+        "endColumn": span.end_column,
+    }
+
+
+def _uri(path: str) -> str:
+    pure = PurePath(path)
+    return pure.as_uri() if pure.is_absolute() else quote(pure.as_posix())

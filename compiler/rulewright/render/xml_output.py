@@ -1,0 +1,71 @@
+"""Findings as the XML that build servers read: JUnit and checkstyle."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rulewright.diagnostics import Diagnostic
+
+_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
+_UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ESCAPES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+)
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "info"}
+
+
+def junit(diagnostics: Sequence[Diagnostic], paths: Iterable[str]) -> str:
+    """One failed case for each error and warning, a skipped one for each advice, a passed one for each clean file."""
+    bad = {each.span.path for each in diagnostics}
+    clean = [path for path in sorted(paths) if path not in bad]
+    failures = sum(each.severity is not Severity.ADVICE for each in diagnostics)
+    skipped = len(diagnostics) - failures
+    tests = len(diagnostics) + len(clean)
+    counts = f'tests="{tests}" failures="{failures}" errors="0" skipped="{skipped}"'
+    cases = "".join(_case(each) for each in diagnostics)
+    cases += "".join(f'    <testcase classname="{_text(path)}" name="no findings"/>\n' for path in clean)
+    return (
+        f"{_HEAD}<testsuites {counts}>\n"
+        f'  <testsuite name="rulewright" {counts}>\n{cases}  </testsuite>\n</testsuites>\n'
+    )
+
+
+def _case(finding: Diagnostic) -> str:
+    span = finding.span
+    place = f"{span.path}:{span.line}:{span.column}"
+    name = f"{finding.code} at line {span.line}, column {span.column}"
+    kind = "skipped" if finding.severity is Severity.ADVICE else "failure"
+    typed = f' type="{finding.severity}"' if kind == "failure" else ""
+    body = f"{place}: {finding.message}" + (f" ({finding.help})" if finding.help else "")
+    return (
+        f'    <testcase classname="{_text(span.path)}" name="{_text(name)}">\n'
+        f'      <{kind} message="{_text(finding.message)}"{typed}>{_text(body)}</{kind}>\n    </testcase>\n'
+    )
+
+
+def checkstyle(diagnostics: Sequence[Diagnostic]) -> str:
+    """The findings of each file below the file."""
+    files = dict.fromkeys(each.span.path for each in diagnostics)
+    body = ""
+    for path in files:
+        errors = "".join(_error(each) for each in diagnostics if each.span.path == path)
+        body += f'  <file name="{_text(path)}">\n{errors}  </file>\n'
+    return f'{_HEAD}<checkstyle version="4.3">\n{body}</checkstyle>\n'
+
+
+def _error(finding: Diagnostic) -> str:
+    span = finding.span
+    return (
+        f'    <error line="{span.line}" column="{span.column}" severity="{_LEVELS[finding.severity]}" '
+        f'message="{_text(finding.message)}" source="rulewright.{_text(finding.code)}"/>\n'
+    )
+
+
+def _text(text: str) -> str:
+    return _UNWRITABLE.sub("\ufffd", text).translate(_ESCAPES)
