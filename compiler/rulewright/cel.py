@@ -15,13 +15,11 @@ Values are native Python, both ways:
 | timestamp | an aware datetime | duration | timedelta |
 | type | `TypeValue`, with `.name` | optional | `Optional`, with `.present` and `.value` |
 
-Inside, timestamps and durations hold nanoseconds; a datetime and a timedelta are cut to microseconds, and a duration
-that no timedelta can hold stays a `Duration`.
+Inside, timestamps and durations hold nanoseconds; a datetime and a timedelta are cut to microseconds.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -35,7 +33,7 @@ from rulewright.expression.parser import parse
 from rulewright.expression.types import DYN, Type, parse_type
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.evaluate import prepare
-from rulewright_runtime.values import Duration, Map, Optional, Timestamp, TypeValue, UInt
+from rulewright_runtime.values import Optional, TypeValue, UInt, from_host, to_host
 
 __all__ = ["EXPECTED_ERRORS", "Optional", "TypeValue", "UInt", "check", "evaluate", "evaluate_policy"]
 
@@ -75,7 +73,7 @@ def evaluate(
         program = lower(check_types(parsed, expr, environment), expr, environment)
     else:
         program = lower_unchecked(parsed, expr, environment)
-    return to_python(prepare(program)({name: from_python(value) for name, value in given.items()}))
+    return to_host(prepare(program)({name: from_host(value) for name, value in given.items()}))
 
 
 def check(
@@ -102,13 +100,13 @@ def evaluate_policy(policy: str, config: str | None = None, input: Mapping[str, 
     """The output of a CEL policy for `input`; `Optional` none when no row matches.
 
     `policy` and `config` are YAML texts: the policy holds `rule` (`variables`, `match` or `aggregate`), the
-    configuration declares the variables the policy may read. Raises ExpressionError or UsageError for a policy that does
-    not compile, EvaluationError for one without a value.
+    configuration declares the variables the policy may read. Raises DocumentError for a policy that does not compile,
+    EvaluationError for one without a value.
     """
     from rulewright.tables.policy import compile_policy
 
     program = compile_policy(policy, config)
-    return to_python(prepare(program)({name: from_python(value) for name, value in (input or {}).items()}))
+    return to_host(prepare(program)({name: from_host(value) for name, value in (input or {}).items()}))
 
 
 def _environment(
@@ -140,52 +138,3 @@ def _overload(name: str, written: Mapping[str, Any]) -> Overload:
         return overload(arguments, parse_type(written["result"]), bool(written.get("receiver", False)))
     except (KeyError, TypeError, ValueError) as why:
         raise UsageError(f"the declaration of the function `{name}` can't be read: {why}") from None
-
-
-def from_python(value: object) -> Any:
-    """The value inside expressions that a native value stands for."""
-    match value:
-        case dt.datetime():
-            return Timestamp.from_datetime(value)
-        case dt.timedelta():
-            return Duration.from_timedelta(value)
-        case str() | bytes() | None | bool() | int() | float():
-            return value
-        case bytearray():
-            return bytes(value)
-        case list() | tuple():
-            return [from_python(item) for item in value]
-        case Mapping():
-            return Map([(from_python(k), from_python(v)) for k, v in value.items()])
-        case Optional(present=True):
-            return Optional(from_python(value.value))
-    if type(value).__name__ == "TypeValue" and isinstance(getattr(value, "name", None), str):
-        return TypeValue(value.name)  # type: ignore[attr-defined]
-    return value
-
-
-def to_python(value: Any) -> Any:
-    """The native value that stands for a value inside expressions."""
-    match value:
-        case Timestamp():
-            return value.to_datetime()
-        case Duration():
-            try:
-                return value.to_timedelta()
-            except OverflowError:
-                return value
-        case list() | tuple():
-            return [to_python(item) for item in value]
-        case dict():
-            return {key: to_python(item) for key, item in value.items()}
-        case Mapping():
-            return _mapping([(key, to_python(item)) for key, item in value.items()])
-        case Optional(present=True):
-            return Optional(to_python(value.value))
-    return value
-
-
-def _mapping(pairs: list[tuple[object, object]]) -> Mapping[Any, Any]:
-    """A dict where Python keeps the keys apart, else a `Map`."""
-    plain = dict(pairs)
-    return plain if len(plain) == len(pairs) else Map(pairs)

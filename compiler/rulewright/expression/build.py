@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rulewright.expression.checker import Checked, check
 from rulewright.expression.environment import TYPE_NAMES, Environment
 from rulewright.expression.lower import lower
-from rulewright.expression.nodes import Expr, Name, Select, children
+from rulewright.expression.nodes import Expr, Has, Index, Literal, Name, Select, children
 from rulewright.expression.parser import parse
 from rulewright.expression.types import SCORE, Type
 from rulewright_runtime.ir import Program
@@ -45,12 +45,22 @@ def _reads(checked: Checked, environment: Environment) -> Iterator[tuple[str, ..
         e = pending.pop()
         fields: list[str] = []
         at = e
-        while isinstance(at, Select) and id(at) not in checked.names:
-            fields.append(at.field)
-            at = at.operand
+        while id(at) not in checked.names and (step := _step(at)) is not None:
+            field, at = step
+            fields.append(field)
         if isinstance(at, (Name, Select)):
             name = checked.names.get(id(at))
             if name is not None and (name in environment.variables or name not in TYPE_NAMES):
                 yield (*name.split("."), *reversed(fields))
         else:
             pending += children(at)
+
+
+def _step(e: Expr) -> tuple[str, Expr] | None:
+    """The field `e` looks up, and in what; None when it looks up none that is written out."""
+    match e:
+        case Select() | Has():
+            return e.field, e.operand
+        case Index(index=Literal(value=str() as key)):
+            return key, e.operand
+    return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.expression import literals_of_calls, scores
 from rulewright.expression.declarations import Overload
-from rulewright.expression.mistakes import did_you_mean, no_overload
+from rulewright.expression.mistakes import did_you_mean, no_overload, operator
 from rulewright.expression.nodes import Call, Expr
 from rulewright.expression.types import (
     BOOL,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rulewright.expression.checker import Checker
 
 _VARIADIC: Final = ("math.greatest", "math.least")
-_ABSENT: Final = "the value may be absent: say what holds then with `.orValue(...)`, or ask `.hasValue()` first"
+_ABSENT: Final = "say what holds then with `.orValue(...)`, or ask `.hasValue()` first"
 
 
 def check_call(c: Checker, e: Call) -> Type:
@@ -93,8 +93,10 @@ def resolve(c: Checker, e: Expr, name: str, given: Sequence[Type], method: bool,
             if found is not None:
                 return found
     types = [c.known.resolve(t, final=True) for t in given]
-    absent = any(isinstance(t, OptionalType) for t in types) and not name.startswith("optional")
-    return c.report(e, no_overload(name, overloads, types, method), _ABSENT if absent and not c.strict else None)
+    absent = [t for t in types if isinstance(t, OptionalType)]
+    if absent and not c.strict and name.startswith("_"):
+        return c.report(e, f"{operator(name)} needs values, but one of type `{absent[0]}` may be absent", _ABSENT)
+    return c.report(e, no_overload(name, overloads, types, method))
 
 
 def _resolve(c: Checker, name: str, overloads: Sequence[Overload], given: Sequence[Type], method: bool) -> Type | None:
@@ -142,8 +144,9 @@ def expect(c: Checker, e: Expr, found: Type, wanted: Type) -> None:
         help = "compare it with something" if wanted == BOOL else f"convert it, as in `{wanted}(...)`"
         c.report(e, f"expected a `{wanted}`, but the type of this is only known when it runs", help, whole=True)
     elif not (_widens(given, wanted) or c.known.fits(given, wanted)):
-        optional = isinstance(given, OptionalType)
-        c.report(e, f"expected a `{wanted}`, found `{given}`", _ABSENT if optional else None, whole=True)
+        compare = "compare it with something" if wanted == BOOL else None
+        advice = _ABSENT if isinstance(given, OptionalType) else compare
+        c.report(e, f"expected a `{wanted}`, found `{given}`", advice, whole=True)
 
 
 def _widens(given: Type, wanted: Type) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 from rulewright.errors import ExpressionMistake
 from rulewright.expression.declarations import Overload
 from rulewright.expression.nodes import Binary, Expr
-from rulewright.expression.types import Type
+from rulewright.expression.types import OptionalType, Type
 
 _OPERATORS: Final = {
     "_?_:_": "?:", "!_": "!", "-_": "-", "@in": "in", "_[_]": "[]", "_[?_]": "[?]",
@@ -40,14 +40,21 @@ def one_of(names: Sequence[str]) -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
+def operator(name: str) -> str:
+    """The function `name` in backticks, an operator as it is written."""
+    return f"`{_OPERATORS.get(name, name)}`"
+
+
 def no_overload(name: str, overloads: Sequence[Overload], given: Sequence[Type], method: bool) -> str:
     """Says that no overload of `name` takes the `given` types, and which there are."""
-    shown = _OPERATORS.get(name, name)
+    shown = operator(name)
+    if name in ("_==_", "_!=_") and not any(isinstance(t, OptionalType) for t in given):
+        return f"{shown} can't compare `{given[0]}` with `{given[1]}`"
     styled = [o for o in overloads if o.method == method]
     near = [o for o in styled if o.arguments[:1] == tuple(given[:1])] or styled or list(overloads)
     expected = ", ".join(_written(o) for o in near[:_SHOWN]) + (" ..." if len(near) > _SHOWN else "")
     found = _arguments(given, method)
-    return f"`{shown}` does not take {found}; expected {expected}" if expected else f"`{shown}` does not take {found}"
+    return f"{shown} does not take {found}; expected {expected}" if expected else f"{shown} does not take {found}"
 
 
 def _written(o: Overload) -> str:

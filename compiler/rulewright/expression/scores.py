@@ -96,7 +96,7 @@ def within(c: Checker, e: Expr) -> None:
     value = exact(e) if isinstance(e, Literal) else None
     if value is not None and not 0 <= value <= 1:
         written = e.text if isinstance(e, Literal) and e.text else str(value)
-        percent = f"did you mean `{float(value / 100):g}`?" if 1 < value <= 100 else None
+        percent = f"did you mean `{float(value / 100):g}`?" if 2 <= value <= 100 else None
         c.report(e, f"`{written}` is outside the range of a score, 0 to 1", percent, whole=True)
 
 

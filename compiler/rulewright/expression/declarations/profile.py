@@ -20,7 +20,7 @@ def _mixed(result: str = "") -> str:
 
 
 _ARITHMETIC = _mixed()
-_DIVISION = " | ".join(f"({a}, {b}) -> {_joined(a, b)}" for a in _NUMBERS for b in _NUMBERS if a != b or a == "score")
+_TEXT_TEST = "(string, string) -> bool | string.(string) -> bool"
 _STATISTIC = (
     "(list(score)) -> optional_type(score) | (list(double)) -> optional_type(double)"
     " | (list(int)) -> optional_type(double) | (list(uint)) -> optional_type(double)"
@@ -42,7 +42,7 @@ OPERATORS: Final[Functions] = table(
         "_+_": _ARITHMETIC,
         "_-_": _ARITHMETIC,
         "_*_": _ARITHMETIC,
-        "_/_": _DIVISION,
+        "_/_": _ARITHMETIC,
         "_%_": "(int, uint) -> int | (uint, int) -> int",
     }
 )
@@ -51,8 +51,7 @@ FUNCTIONS: Final[Functions] = table(
     {
         "score": "(score) -> score | (double) -> score | (int) -> score | (uint) -> score",
         "double": "(score) -> double",
-        "string": "(score) -> string",
-        "sum": _SAME,
+        "sum": _SAME.replace("optional_type(uint)", "optional_type(int)"),
         "min": _SAME,
         "max": _SAME,
         "mean": _STATISTIC,
@@ -64,7 +63,8 @@ FUNCTIONS: Final[Functions] = table(
         ),
         "wmean_present": "(map(string, dyn), map(string, dyn)) -> optional_type(score)",
         "share": "(list(bool)) -> optional_type(score)",
-        "contains_ci": "(string, string) -> bool | string.(string) -> bool",
-        "substring_ci": "(string, string) -> bool | string.(string) -> bool",
+        "rate": "(list(bool)) -> optional_type(score) | (int, int) -> optional_type(score)",
+        "contains_ci": _TEXT_TEST,
+        "substring_ci": _TEXT_TEST,
     }
 )
