@@ -31,6 +31,7 @@ from rulewright_grammar import schema
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.evaluate import prepare
 from rulewright_runtime.ir import Program
+from rulewright_runtime.parameters import Parameter, parameter_value
 from rulewright_runtime.scorecard import (
     CountPlan,
     DimensionPlan,
@@ -38,11 +39,9 @@ from rulewright_runtime.scorecard import (
     GatePlan,
     ListPlan,
     NamedProgram,
-    Parameter,
     RatePlan,
     ScorecardPlan,
     mentioned,
-    parameter_value,
 )  # fmt: skip
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from rulewright_runtime.aggregate import Verdict, blindspot_rates
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.scorecard import VERDICTS, Verdict, blindspot_rates
+from rulewright_runtime.scorecard import VERDICTS
 
 VERSION: Final = 1
 STATUSES: Final = ("valid", "invalid", "needs_adjudication")

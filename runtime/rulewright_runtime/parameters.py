@@ -1,0 +1,67 @@
+"""Plan parameters: settings that a plan declares with a type, a default and bounds, and a run may set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Literal
+
+import msgspec
+
+from rulewright_runtime.errors import EvaluationError, PlanError
+from rulewright_runtime.score import score_of
+
+
+class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A declared setting. Scores are written as decimal text, so that they stay exact; `minimum` and
+    `maximum` are inclusive."""
+
+    name: str
+    type: Literal["score", "number", "integer", "bool", "string"]
+    default: str | bool | int | float
+    minimum: int | float | None = None
+    maximum: int | float | None = None
+
+
+def parameter_values(declared: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of every declared parameter: the given one, else the default. PlanError for a bad name or value."""
+    names = [parameter.name for parameter in declared]
+    for name in given:
+        if name not in names:
+            raise PlanError(f"there is no parameter `{name}`; declared are {', '.join(f'`{n}`' for n in names)}")
+    return {parameter.name: parameter_value(parameter, given.get(parameter.name)) for parameter in declared}
+
+
+def parameter_value(parameter: Parameter, given: Any = None) -> Any:
+    """`given` (None: the default) as a value of the parameter's type. PlanError when it does not fit."""
+    value = parameter.default if given is None else given
+    try:
+        result = _as_type(parameter.type, value)
+    except (EvaluationError, ValueError, TypeError):
+        raise PlanError(f"parameter `{parameter.name}` must be a {parameter.type}, found `{value}`") from None
+    if parameter.minimum is not None and result < parameter.minimum:
+        raise PlanError(f"parameter `{parameter.name}` must be at least {parameter.minimum}, found `{value}`")
+    if parameter.maximum is not None and result > parameter.maximum:
+        raise PlanError(f"parameter `{parameter.name}` must be at most {parameter.maximum}, found `{value}`")
+    return result
+
+
+def _as_type(kind: str, value: Any) -> Any:
+    if kind == "bool" or isinstance(value, bool):
+        if kind == "bool" and isinstance(value, bool):
+            return value
+        raise TypeError
+    if kind == "score":
+        return score_of(Fraction(value) if isinstance(value, str) else value)
+    if kind == "string":
+        if isinstance(value, str):
+            return value
+        raise TypeError
+    if kind == "integer":
+        if isinstance(value, int):
+            return value
+        raise TypeError
+    number = float(value)
+    if number - number != 0:
+        raise ValueError
+    return number
