@@ -22,7 +22,7 @@ from rulewright.documents.scorecard import ScorecardDocument, read_scorecard
 from rulewright.documents.scoring import Price, Scoring, read_pricing, read_scoring
 from rulewright.documents.structure import check_structure
 from rulewright.errors import DocumentError, UsageError
-from rulewright.load import Loaded, Mapping, Node, load_file, plain
+from rulewright.load import Loaded, Mapping, Node, load_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,6 +35,7 @@ TOLERATED_UNDER_REFERENCE: Final = frozenset(
         "safety-override-contradicts-routing",
         "scorer-repetitions-contradict-routing",
         "scorer-type-contradicts-routing",
+        "unclear-policy-forbids-the-judge",
     }
 )
 Model = TypeVar("Model", bound=Document)
@@ -216,7 +217,7 @@ class _Reader:
             else {},
             scoring=None if scoring is None else read_scoring(scoring),
             pricing=read_pricing(roots["pricing"]) if "pricing" in roots else {},
-            scorecards=self._scorecards(where.get("scorecards")),
+            scorecards=self.scorecards(where.get("scorecards")),
             rule_sets=where["rules"].path if "rules" in where else None,
             roots=roots,
             loaded=tuple(self.loaded),
@@ -315,16 +316,16 @@ class _Reader:
         roots = [(name, self._load(found, "markers")) for name, found in each if found.is_file()]
         return tuple(read_markers(mapping, name) for name, mapping in roots if mapping is not None)
 
-    def _scorecards(self, place: Place | None) -> dict[str, ScorecardDocument]:
+    def scorecards(self, place: Place | None) -> dict[str, ScorecardDocument]:
         cards = {}
-        for path, root in self._documents(place, None):
+        for path, root in self._documents(place, "scorecard"):
             card, found = read_scorecard(root)
             self.found.extend(found)
             if card is not None:
                 cards[card.name or path.stem] = card
         return cards
 
-    def _documents(self, place: Place | None, kind: str | None, *, deep: bool = False) -> list[tuple[Path, Mapping]]:
+    def _documents(self, place: Place | None, kind: str, *, deep: bool = False) -> list[tuple[Path, Mapping]]:
         if place is None or not place.path.exists():
             return []
         found = [(path, self._load(path, kind)) for path in documents_in(place.path, deep=deep)]
@@ -349,6 +350,10 @@ def _root(written: str, path: Path) -> Path:
     return Path(os.path.normpath(path.parent / written))
 
 
-def written_fields(project: Project) -> dict[str, dict[str, object]]:
-    """Every check's own fields as plain data, by id: what scorecards see as `v.check`."""
-    return {check.id: plain(check.node) for check in project.checks}
+def load_scorecards(folder: Path) -> dict[str, ScorecardDocument]:
+    """The scorecards of a folder by name; raises `DocumentError` when one of them is broken."""
+    reader = _Reader({})
+    cards = reader.scorecards(Place(folder, named=True))
+    if reader.found:
+        raise DocumentError(sorted(reader.found, key=lambda found: found.sort_key))
+    return cards

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rulewright.documents.base import Document, flag, number, scalar, texts
-from rulewright.load import Mapping
+from rulewright.load import Mapping, load_text
 
 if TYPE_CHECKING:
     from rulewright.load import Scalar
@@ -58,3 +58,9 @@ def read_profile(node: Mapping, name: str) -> Profile:
 def read_profiles(node: Mapping) -> tuple[Profile, ...]:
     """The models of a file that maps names to profiles."""
     return tuple(read_profile(entry.value, entry.name) for entry in node.entries if isinstance(entry.value, Mapping))
+
+
+def every_check() -> Profile:
+    """The profile of a project that has none: every check, as often as it says."""
+    root = load_text("include_all: true", "the profile of every check").root
+    return read_profile(cast("Mapping", root), "all")

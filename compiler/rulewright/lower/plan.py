@@ -1,0 +1,130 @@
+"""The plan of a whole project under one profile and one scorecard: every check lowered, every fact gathered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from rulewright.load import plain
+from rulewright.lower.eligibility import eligible, suppressed
+from rulewright.lower.environments import SCENARIO_FACTS
+from rulewright.lower.scorecard import lower_scorecard
+from rulewright.lower.selection import select
+from rulewright.lower.semantics import policies
+from rulewright.lower.verifiers import SCORER_TYPES, Lowering
+from rulewright_runtime.plan import Check as CheckNode
+from rulewright_runtime.plan import CueAnchor, Plan, seal
+from rulewright_runtime.plan import Scenario as ScenarioFacts
+from rulewright_runtime.plan import Session as SessionFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import Check
+    from rulewright.documents.profile import Profile
+    from rulewright.documents.scenario import Scenario, Session
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.project import Project
+    from rulewright_runtime.plan import Severity
+
+LANGUAGE: Final = "1"  # the version of the rule language, apart from the package's
+DEFAULTS: Final[dict[str, Any]] = {"hard_fail": False, "scope": "trigger", "secondary_tags": []}
+
+
+def lower_project(
+    project: Project, profile: Profile, scorecard: ScorecardDocument | None
+) -> tuple[Plan, list[Diagnostic]]:
+    """The sealed plan and the findings of lowering; a check with a finding that stops it is left out of the plan.
+
+    Raises `UsageError` when the profile selects nothing.
+    """
+    found: list[Diagnostic] = []
+    chosen = select(profile, project.checks, found)
+    lowering = Lowering(project, profile, policies(project.semantics), found)
+    checks = tuple(node for check in chosen if (node := lower_check(check, lowering)) is not None)
+    card = None
+    if scorecard is not None:
+        scoring = project.scoring.fields if project.scoring else {}
+        card, mistakes = lower_scorecard(
+            scorecard, scoring, {check.id: {**DEFAULTS, **check.fields} for check in chosen}, project.blindspots
+        )
+        found.extend(mistakes)
+    plan = Plan(
+        language=LANGUAGE,
+        semantics=project.semantics,
+        profile=profile.name,
+        lexicons=lowering.lexicons,
+        scenarios={key: facts(scenario, lowering.scenario_reads) for key, scenario in project.scenarios.items()},
+        checks=checks,
+        scorecard=card,
+        models=project.models,
+    )
+    return seal(plan), found
+
+
+def lower_check(check: Check, lowering: Lowering) -> CheckNode | None:
+    """The check's node in the plan, or None when a finding says why there is none."""
+    rules = lowering.policies
+    lowering.reads.clear()
+    applies = eligible(check, lowering.project.exempt, lowering.found)
+    silenced = suppressed(check)
+    verifier = lowering.verifier(check)
+    for built in (applies, silenced):
+        lowering.reads |= frozenset() if built is None else built.reads
+    lowering.scenario_reads |= {path for path in lowering.reads if path[0] == "scenario"}
+    if verifier is None:
+        return None
+    return CheckNode(
+        id=check.id,
+        name=check.name,
+        primary_bucket=check.primary_bucket,
+        severity=cast("Severity", check.severity),
+        hard_fail=check.hard_fail,
+        scope="universal" if check.scope == "universal" else "trigger",
+        route=check.routing.route,
+        scorer_type=SCORER_TYPES[check.routing.route],
+        verifier=verifier,
+        secondary_tags=check.secondary_tags,
+        is_gate=check.is_gate,
+        suppressed=None if silenced is None else silenced.program,
+        eligible=None if applies is None else applies.program,
+        adjudicate=rules.adjudicate(check, deterministic=SCORER_TYPES[check.routing.route] == "regex"),
+        unclear="fail" if rules.unclear_policies and check.scorer.unclear_policy == "fail_closed" else "keep",
+        fields=_read_of({**DEFAULTS, **check.fields}, "check", lowering.reads),
+    )
+
+
+def _read_of(written: dict[str, Any], root: str, reads: Iterable[tuple[str, ...]]) -> dict[str, Any]:
+    """The keys of a document that programs read; all of them when one reads the document as a whole."""
+    paths = [path for path in reads if path[0] == root]
+    if any(len(path) == 1 for path in paths):
+        return written
+    return {key: written[key] for key in sorted({path[1] for path in paths}) if key in written}
+
+
+def facts(scenario: Scenario, reads: Iterable[tuple[str, ...]]) -> ScenarioFacts:
+    """What a run has to know of a scenario; beyond that only the keys that some program reads."""
+    written = _read_of(plain(scenario.node), "scenario", reads)
+    return ScenarioFacts(
+        tags=scenario.tags,
+        eligible_modes=scenario.eligible_modes,
+        category=scenario.category,
+        title=scenario.title,
+        cue_anchors=tuple(
+            CueAnchor(anchor.from_turn, anchor.to_turn, anchor.modes, anchor.cue_turn, anchor.label)
+            for anchor in scenario.cue_anchors
+        ),
+        sessions=tuple(
+            session
+            for number, each in enumerate(scenario.sessions, 1)
+            if (session := _session(each, number)) is not None
+        ),
+        fields={key: written[key] for key in written if key not in SCENARIO_FACTS},
+    )
+
+
+def _session(session: Session, number: int) -> SessionFacts | None:
+    numbers = [turn.number for turn in session.turns if turn.number is not None]
+    if not numbers:
+        return None
+    return SessionFacts(session.number or number, min(numbers), max(numbers), session.elapsed)

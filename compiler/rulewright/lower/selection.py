@@ -1,0 +1,73 @@
+"""Which checks a profile runs and how often its judges vote: decided while compiling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.errors import UsageError
+from rulewright.expression.build import build
+from rulewright.expression.types import BOOL
+from rulewright.lower.environments import check_environment, listed
+from rulewright.lower.expressions import build_in
+from rulewright_runtime.polarity import Place, boolean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import Check
+    from rulewright.documents.profile import Profile
+
+DEFAULT_REPETITIONS = 3  # seed 004, verifier types: publish default K=3
+
+
+def filter_text(profile: Profile) -> str:
+    """The profile's selection as one expression over `check`.
+
+    Excluded checks never run. Of the others run those that are named, all with `include_all`, and those of the routes
+    or buckets named; `hard_fail_only` narrows routes and buckets, or selects by itself where none is named.
+    """
+    chosen = []
+    if profile.include_routes:
+        chosen.append(f"check.routing.route in {listed(profile.include_routes)}")
+    if profile.include_buckets:
+        chosen.append(f"check.primary_bucket in {listed(profile.include_buckets)}")
+    narrowed = " || ".join(chosen)
+    if profile.hard_fail_only:
+        alone = not chosen and not profile.include_modes
+        narrowed = f"check.hard_fail && ({narrowed})" if chosen else "check.hard_fail" if alone else ""
+    ways = []
+    if profile.include_modes:
+        ways.append(f"check.id in {listed(profile.include_modes)}")
+    if profile.include_all:
+        ways.append("true")
+    if narrowed:
+        ways.append(narrowed)
+    selected = " || ".join(ways) if ways else "false"
+    if profile.exclude_modes:
+        selected = f"!(check.id in {listed(profile.exclude_modes)}) && ({selected})"
+    return selected
+
+
+def select(profile: Profile, checks: Iterable[Check], found: list[Diagnostic]) -> tuple[Check, ...]:
+    """The checks the profile runs, in their order. Raises `UsageError` when it runs none."""
+    text = filter_text(profile)
+    if profile.select is not None:
+        own = build_in(profile.select, check_environment(), found, expect=BOOL)
+        text = f"({text}) && ({own.program.source})" if own is not None else text
+    # Undecidable means selected: a check that runs needlessly costs money, one that is left out costs a verdict.
+    holds = boolean(build(text, check_environment(), expect=BOOL).program, Place.GUARDING)
+    chosen = tuple(check for check in checks if holds({"check": {"hard_fail": False, **check.fields}}))
+    if not chosen:
+        raise UsageError(f"the profile `{profile.name}` selects none of the project's checks")
+    return chosen
+
+
+def repetitions(check: Check, profile: Profile) -> int:
+    """How often a judge votes on the check: the profile's number, else the check's own for this kind of profile."""
+    if profile.repetitions is not None:
+        return profile.repetitions
+    if profile.use_dev_repetitions and check.routing.dev_repetitions is not None:
+        return check.routing.dev_repetitions
+    configured = check.routing.repetitions
+    return DEFAULT_REPETITIONS if configured is None else configured

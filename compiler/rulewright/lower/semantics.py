@@ -1,0 +1,127 @@
+"""How verdicts are made, resolved while compiling: the two columns `seed` and `reference` as policies of the plan.
+
+A plan holds only their results, so that the runtime never asks under which semantics it was compiled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from rulewright_runtime.plan import (
+    AnchoredWindow,
+    EachReplyWindow,
+    EvidencePolicy,
+    ExchangeWindow,
+    LastPairWindow,
+    NearbyWindow,
+    Unusable,
+    Vote,
+    WholeWindow,
+    Window,
+)
+
+if TYPE_CHECKING:
+    from rulewright.documents.check import Check
+    from rulewright.documents.project_file import Semantics
+    from rulewright_runtime.plan import Verdict
+
+WHOLE_UNITS: Final = frozenset({"scenario_level", "session_state", "extracted_claim"})
+UNDECIDED_UNIT: Final = "turn_level_or_session_state"
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What the two readings differ in. `templates`: prompts are templates; `prechecks`: a hybrid check's lexicon looks
+    for candidates; `edges`: lexicon hits may be confirmed by a judge; `unclear_policies`: `scorer.unclear_policy` is
+    obeyed; `default_units`: a missing unit of analysis comes from the scoring file; `strict`: names that lead nowhere
+    and contradictions stop the compilation."""
+
+    semantics: Semantics
+    templates: bool
+    prechecks: bool
+    edges: bool
+    unclear_policies: bool
+    default_units: bool
+    strict: bool
+    vote: Vote
+
+    def window(self, unit: str | None, cue: str | None) -> Window:
+        """The window of a unit of analysis; `cue` names the lexicon that finds cues where no anchor does."""
+        return _seed_window(unit, cue) if self.semantics == "seed" else _reference_window(unit)
+
+    def unusable(self, check: Check) -> Unusable:
+        """What it means that a judge's replies are all unusable."""
+        if self.semantics == "reference":
+            return Unusable("FAIL", record=False)
+        return Unusable("FAIL" if check.is_gate else "UNCLEAR")
+
+    def evidence(self, check: Check) -> EvidencePolicy:
+        """What a judge's quotes are worth."""
+        if self.semantics == "reference":
+            return EvidencePolicy(verify=False, required=False, unverified_fail="keep", malformed="exception")
+        unverified: Literal["keep", "unclear"] = "keep" if check.is_gate else "unclear"
+        return EvidencePolicy(required=check.scorer.require_evidence_span is not False, unverified_fail=unverified)
+
+    def adjudicate(self, check: Check, *, deterministic: bool) -> tuple[Verdict, ...]:
+        """The verdicts a person has to look at; `deterministic`: no judge and no scenario rule gives them."""
+        if self.semantics == "seed":
+            return ("UNCLEAR",)
+        if deterministic:
+            return ()
+        return ("UNCLEAR", "FAIL") if check.severity in {"S5", "S4_GATE"} else ("UNCLEAR",)
+
+
+SEED: Final = Policies(
+    semantics="seed",
+    templates=True,
+    prechecks=True,
+    edges=True,
+    unclear_policies=True,
+    default_units=True,
+    strict=True,
+    vote=Vote(),
+)
+REFERENCE: Final = Policies(
+    semantics="reference",
+    templates=False,
+    prechecks=False,
+    edges=False,
+    unclear_policies=False,
+    default_units=False,
+    strict=False,
+    vote=Vote(denominator="usable", rationale="first", record=False),
+)
+
+
+def policies(semantics: Semantics) -> Policies:
+    """The policies of a project's `semantics`."""
+    return REFERENCE if semantics == "reference" else SEED
+
+
+def unit_of(check: Check, units_by_bucket: dict[str, str], *, default_units: bool) -> str | None:
+    """The check's unit of analysis: its own, else its bucket's; longitudinal checks read whole sessions."""
+    own = check.routing.unit_of_analysis
+    if own is not None or not default_units:
+        return own
+    longitudinal = check.routing.route == "longitudinal_trace"
+    if longitudinal:  # seed 004, event-window scoping: session_state is the unit of longitudinal checks
+        return "session_state"
+    unit = units_by_bucket.get(check.primary_bucket)
+    return "turn_level" if unit == UNDECIDED_UNIT else unit
+
+
+def _seed_window(unit: str | None, cue: str | None) -> Window:
+    if unit == "event_window":
+        return AnchoredWindow(anchors="all", cue=cue, record=True)
+    if unit == "turn_level":
+        return EachReplyWindow()
+    return ExchangeWindow() if unit == "local_exchange" else WholeWindow()
+
+
+def _reference_window(unit: str | None) -> Window:
+    if unit == "event_window":
+        return AnchoredWindow()
+    if unit == "turn_level":
+        return LastPairWindow()
+    return NearbyWindow() if unit == "local_exchange" else WholeWindow()

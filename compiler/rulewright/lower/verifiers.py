@@ -1,0 +1,224 @@
+"""From a check's routing to the verifier that carries it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from rulewright.diagnostics import error
+from rulewright.documents.structure import suggest
+from rulewright.lower.environments import prompt_environment
+from rulewright.lower.selection import repetitions
+from rulewright.lower.semantics import Policies, unit_of
+from rulewright.prompts import lower_prompt, plain_prompt
+from rulewright_runtime.plan import (
+    Edge,
+    JudgeVerifier,
+    Judging,
+    Lexicon,
+    LexiconVerifier,
+    LongitudinalVerifier,
+    Pattern,
+    ScenarioRule,
+    Verifier,
+    WholeWindow,
+    Window,
+)
+
+if TYPE_CHECKING:
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import Check
+    from rulewright.documents.lexicon import Lexicon as LexiconDocument
+    from rulewright.documents.profile import Profile
+    from rulewright.project import Project
+    from rulewright_runtime.plan import Role
+
+SCORER_TYPES: Final = {
+    "hybrid_llm": "llm_verifier",
+    "llm_primary": "llm_verifier",
+    "longitudinal_trace": "llm_verifier",
+    "lexicon_only": "regex",
+    "regex_with_llm_edge": "regex",
+    "scenario_rule": "scenario_rule",
+}
+FOLDS: Final[dict[str, Literal["apostrophes", "quotes", "spaces"]]] = {
+    "apostrophes": "apostrophes",
+    "quotes": "quotes",
+    "white_space": "spaces",
+}
+ROLES: Final[dict[str, Literal["user", "assistant", "both"]]] = {
+    "user": "user",
+    "assistant": "assistant",
+    "both": "both",
+}
+PAGES: Final[dict[str, str]] = {
+    "unknown-lexicon": """A check names a lexicon that the project does not have.
+
+    Why it matters: nothing would ever be found, so the check would pass whatever is said.
+    Instead: add the lexicon's file, or mend the name.
+    """,
+    "unknown-marker-set": """A check names a marker set that the project does not have.
+
+    Why it matters: the question would never be recognised, so the check would never apply.
+    Instead: add the marker file, or mend the name.
+    """,
+    "missing-prompt": """A check is decided by a judge and has no prompt.
+
+    Why it matters: there is nothing to ask.
+    Instead: write a `prompt`, or choose a route that needs no judge.
+    """,
+    "unsupported-route": """A route without a verifier.
+
+    Why it matters: the check could never give a verdict.
+    Instead: choose another route.
+    """,
+}
+
+
+@dataclass(slots=True)
+class Lowering:
+    """What lowering checks needs to know, and what it collects: findings, the lexicons used, the paths that programs
+    read of the check at hand (`reads`) and of scenarios."""
+
+    project: Project
+    profile: Profile
+    policies: Policies
+    found: list[Diagnostic]
+    lexicons: dict[str, Lexicon] = field(default_factory=dict)
+    reads: set[tuple[str, ...]] = field(default_factory=set)
+    scenario_reads: set[tuple[str, ...]] = field(default_factory=set)
+
+    def verifier(self, check: Check) -> Verifier | None:
+        """The check's verifier, or None when a finding says why there is none."""
+        match check.routing.route:
+            case "lexicon_only" | "regex_with_llm_edge":
+                return self._lexicon_verifier(check)
+            case "scenario_rule":
+                return self._scenario_rule(check)
+            case "hybrid_llm" | "llm_primary":
+                judging = self._judging(check)
+                return None if judging is None else JudgeVerifier(judging)
+            case "longitudinal_trace":
+                judging = self._judging(check)
+                return None if judging is None else LongitudinalVerifier(judging)
+        place = check.place("routing", "route")
+        self.found.append(error(place, f"the route `{check.routing.route}` has no verifier", code="unsupported-route"))
+        return None
+
+    def _lexicon_verifier(self, check: Check) -> LexiconVerifier | None:
+        name = check.routing.deterministic_precheck
+        if name is None:
+            message = f"the route `{check.routing.route}` needs `deterministic_precheck`, the lexicon that decides"
+            self.found.append(error(check.key_place("routing", "route"), message, code="missing-key"))
+            return None
+        self._use_lexicon(check, name)
+        edge = self._edge(check) if self._has_edge(check) else None
+        window = (
+            self._window(check) if self.policies.default_units and check.routing.unit_of_analysis else WholeWindow()
+        )
+        return LexiconVerifier(
+            lexicon=name,
+            window=window,
+            detected=f"{check.name}_detected",
+            absent=f"{check.name}_absent",
+            edge=edge,
+        )
+
+    def _has_edge(self, check: Check) -> bool:
+        """Whether hits are confirmed by a judge: the check asks for it, the profile allows it, no policy forbids it."""
+        return (
+            self.policies.edges
+            and check.routing.route == "regex_with_llm_edge"
+            and check.routing.llm_on_ambiguous is True
+            and self.profile.llm_edge
+            and check.scorer.unclear_policy != "lexicon_is_sufficient"
+            and repetitions(check, self.profile) > 0
+        )
+
+    def _edge(self, check: Check) -> Edge | None:
+        judging = self._judging(check)
+        if judging is None:
+            return None
+        return Edge(judging, ("hit", "unclear") if check.scorer.unclear_policy == "llm_edge" else ("hit",))
+
+    def _judging(self, check: Check) -> Judging | None:
+        if check.prompt is None:
+            message = f"the route `{check.routing.route}` asks a judge, but the check has no `prompt`"
+            self.found.append(error(check.place("routing", "route"), message, code="missing-prompt"))
+            return None
+        if self.policies.templates:
+            prompt = lower_prompt(check.prompt, prompt_environment(), self.found)
+        else:
+            prompt = plain_prompt(str(check.prompt.value))
+        self.reads |= prompt.reads
+        return Judging(
+            prompt=prompt.segments,
+            prompt_hash=prompt.hash,
+            window=self._window(check),
+            repetitions=repetitions(check, self.profile),
+            adaptive_stop=self.profile.adaptive or check.routing.adaptive_repetitions is True,
+            vote=self.policies.vote,
+            unusable=self.policies.unusable(check),
+            evidence=self.policies.evidence(check),
+            precheck=self._precheck(check) if check.routing.route == "hybrid_llm" else None,
+            tags=check.tags or (),
+        )
+
+    def _window(self, check: Check) -> Window:
+        units = self.project.scoring.unit_by_bucket if self.project.scoring else {}
+        unit = unit_of(check, units, default_units=self.policies.default_units)
+        return self.policies.window(unit, self._precheck(check) if unit == "event_window" else None)
+
+    def _precheck(self, check: Check) -> str | None:
+        name = check.routing.deterministic_precheck
+        if name is None or not self.policies.prechecks or not self._use_lexicon(check, name):
+            return None
+        return name
+
+    def _use_lexicon(self, check: Check, name: str) -> bool:
+        """Put the lexicon into the plan; whether the project has it."""
+        lexicon = self.project.lexicons.get(name)
+        if lexicon is None:
+            if self.policies.strict:
+                near = suggest(name, self.project.lexicons)
+                hint = f"did you mean `{near}`?" if near else None
+                place = check.place("routing", "deterministic_precheck")
+                self._report_once(error(place, f"there is no lexicon `{name}`", code="unknown-lexicon", help=hint))
+            return False
+        if name not in self.lexicons:
+            self.lexicons[name] = lower_lexicon(lexicon)
+        return True
+
+    def _scenario_rule(self, check: Check) -> ScenarioRule | None:
+        name = check.routing.scenario_marker or ""
+        markers = self.project.marker_set(name)
+        if markers is None:
+            place = check.place("routing", "scenario_marker")
+            near = suggest(name, [known.name for known in self.project.markers if known.name])
+            hint = f"did you mean `{near}`?" if near else None
+            self.found.append(error(place, f"there is no marker set `{name}`", code="unknown-marker-set", help=hint))
+            return None
+        stem = f"markers/{name}"
+        self.lexicons[f"{stem}/identity_question"] = _phrases(markers.identity_question, "user")
+        self.lexicons[f"{stem}/ai_disclosure"] = _phrases(markers.ai_disclosure, "assistant")
+        self.lexicons[f"{stem}/false_human"] = _phrases(markers.false_human, "assistant")
+        return ScenarioRule(f"{stem}/identity_question", f"{stem}/ai_disclosure", f"{stem}/false_human")
+
+    def _report_once(self, found: Diagnostic) -> None:
+        if found not in self.found:
+            self.found.append(found)
+
+
+def lower_lexicon(lexicon: LexiconDocument) -> Lexicon:
+    """The lexicon of the plan; without a role it looks at the assistant's turns."""
+    return Lexicon(
+        patterns=tuple(
+            Pattern(entry.text, "regex" if entry.mode == "regex" else "substring_ci") for entry in lexicon.patterns
+        ),
+        role=ROLES.get(lexicon.role or "", "assistant"),
+        fold=tuple(FOLDS[word] for word in lexicon.fold if word in FOLDS),
+    )
+
+
+def _phrases(phrases: tuple[str, ...], role: Role) -> Lexicon:
+    return Lexicon(tuple(Pattern(phrase, "contains_ci") for phrase in phrases), role)

@@ -1,0 +1,269 @@
+"""A check's prompt: parsed as a Jinja template and lowered to segments that the runtime renders without Jinja.
+
+Of Jinja's language prompts use text, `{{ value | filter }}`, `if`, `for` and comments; everything else is a finding.
+Jinja only parses here. What an author wrote is never rendered by it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from rulewright.diagnostics import error
+from rulewright.documents.structure import suggest
+from rulewright.errors import ExpressionError
+from rulewright.expression.build import build
+from rulewright.expression.types import BOOL, DYN, ListType, Type
+from rulewright.load import place
+from rulewright_runtime.plan import ForSegment, IfSegment, Segment, TextSegment, ValueSegment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jinja2 import nodes
+
+    from rulewright.diagnostics import Diagnostic, Span
+    from rulewright.expression.environment import Environment
+    from rulewright.load import Scalar
+    from rulewright_runtime.ir import Program
+
+FILTERS: Final = ("join", "length", "lower", "tojson", "trim", "upper")
+COMPARISONS: Final = {
+    "eq": "==", "ne": "!=", "lt": "<", "lteq": "<=", "gt": ">", "gteq": ">=", "in": "in", "notin": "in",
+}  # fmt: skip
+MARKUP: Final = re.compile(r"\{[{%#]")
+PAGES: Final[dict[str, str]] = {
+    "bad-prompt": """A prompt that is no template, or uses more of the template language than prompts may.
+
+    Why it matters: a prompt that breaks while it is rendered would break in the middle of a paid run.
+    Instead: use text, `{{ value }}`, `{% if %}`, `{% for %}` and the filters join, length, lower, tojson, trim, upper.
+    """,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A lowered prompt: its segments, its hash, and the paths its values read, such as `("check", "fail_rule")`."""
+
+    segments: tuple[Segment, ...]
+    hash: str
+    reads: frozenset[tuple[str, ...]] = frozenset()
+
+
+def prompt_hash(template: str) -> str:
+    """The first 16 hex digits of the sha256 of the template as loaded (seed 004: stable template hashes)."""
+    return hashlib.sha256(template.encode()).hexdigest()[:16]
+
+
+def plain_prompt(template: str) -> Prompt:
+    """A prompt whose braces mean nothing."""
+    return Prompt((TextSegment(template),), prompt_hash(template))
+
+
+def lower_prompt(scalar: Scalar, environment: Environment, found: list[Diagnostic]) -> Prompt:
+    """The segments of the template that `scalar` holds; mistakes go to `found` and leave their part out.
+
+    Braces that open no `{{`, `{%` or `{#` are text, and so is the whole template when it holds none of these.
+    """
+    template = str(scalar.value)
+    if not MARKUP.search(template):
+        return plain_prompt(template)
+    from jinja2 import Environment as Templates
+    from jinja2 import TemplateSyntaxError
+
+    templates = Templates(autoescape=False, keep_trailing_newline=True, trim_blocks=True, lstrip_blocks=True)
+    try:
+        tree = templates.parse(template)
+    except TemplateSyntaxError as failure:
+        message = f"{_lower_first(failure.message or 'a syntax error')} in line {failure.lineno} of the prompt"
+        found.append(error(_line_place(scalar, failure.lineno), message, code="bad-prompt"))
+        return plain_prompt(template)
+    lowering = _Lowering(scalar, found)
+    segments = lowering.block(tree.body, environment)
+    return Prompt(segments, prompt_hash(template), frozenset(lowering.reads))
+
+
+class _Unsupported(Exception):  # noqa: N818  it never leaves this module
+    """A part of the template language that prompts may not use."""
+
+    def __init__(self, message: str, word: str = "") -> None:
+        self.message, self.word = message, word
+        super().__init__(message)
+
+
+@dataclass(slots=True)
+class _Lowering:
+    scalar: Scalar
+    found: list[Diagnostic]
+    reads: set[tuple[str, ...]] = field(default_factory=set)
+
+    def block(self, body: Iterable[nodes.Node], environment: Environment) -> tuple[Segment, ...]:
+        segments: list[Segment] = []
+        for node in body:
+            try:
+                segments.extend(self.statement(node, environment))
+            except _Unsupported as failure:
+                self.report(failure.message, node.lineno, failure.word)
+        return _joined(segments)
+
+    def statement(self, node: nodes.Node, environment: Environment) -> Iterable[Segment]:
+        from jinja2 import nodes
+
+        if isinstance(node, nodes.Output):
+            return [segment for part in node.nodes if (segment := self.output(part, environment)) is not None]
+        if isinstance(node, nodes.If):
+            return self.branches(node, environment)
+        if isinstance(node, nodes.For):
+            return self.loop(node, environment)
+        word = type(node).__name__.lower()
+        raise _Unsupported(f"`{word}` is not available in prompts; they use `if` and `for`", word)
+
+    def output(self, node: nodes.Node, environment: Environment) -> Segment | None:
+        from jinja2 import nodes
+
+        if isinstance(node, nodes.TemplateData):
+            return TextSegment(node.data)
+        filters: list[str] = []
+        while isinstance(node, nodes.Filter) and node.node is not None:
+            filters.append(self.filter(node))
+            node = node.node
+        program = self.program(node, environment)
+        return None if program is None else ValueSegment(program[0], cast("Any", tuple(reversed(filters))))
+
+    def filter(self, node: nodes.Filter) -> str:
+        if node.name not in FILTERS:
+            near = suggest(node.name, FILTERS)
+            hint = f"did you mean `{near}`?" if near else f"there are {', '.join(f'`{name}`' for name in FILTERS)}"
+            raise _Unsupported(f"unknown filter `{node.name}`; {hint}", node.name)
+        if node.args or node.kwargs or node.dyn_args or node.dyn_kwargs:
+            raise _Unsupported(f"the filter `{node.name}` takes no arguments in prompts", node.name)
+        return node.name
+
+    def branches(self, node: nodes.If, environment: Environment) -> Iterable[Segment]:
+        otherwise = self.block(node.else_, environment)
+        for branch in reversed(node.elif_):
+            otherwise = self.choice(branch, otherwise, environment)
+        return self.choice(node, otherwise, environment)
+
+    def choice(self, node: nodes.If, otherwise: tuple[Segment, ...], environment: Environment) -> tuple[Segment, ...]:
+        condition = self.program(node.test, environment, BOOL)
+        then = self.block(node.body, environment)
+        return () if condition is None else (IfSegment(condition[0], then, otherwise),)
+
+    def loop(self, node: nodes.For, environment: Environment) -> Iterable[Segment]:
+        from jinja2 import nodes
+
+        if not isinstance(node.target, nodes.Name):
+            raise _Unsupported("a `for` binds one name in prompts", "for")
+        if node.else_ or node.test is not None or node.recursive:
+            raise _Unsupported("`else`, `if` and `recursive` are not available in a `for` of a prompt", "for")
+        items = self.program(node.iter, environment)
+        if items is None:
+            return ()
+        element = items[1].element if isinstance(items[1], ListType) else DYN
+        body = self.block(node.body, environment.having({node.target.name: element}))
+        return (ForSegment(node.target.name, items[0], body),)
+
+    def program(
+        self, node: nodes.Node, environment: Environment, expect: Type | None = None
+    ) -> tuple[Program, Type] | None:
+        text = _spelled(node)
+        try:
+            built = build(text, environment, expect=expect)
+        except ExpressionError as failure:
+            for mistake in failure.errors:
+                self.report(mistake.message, node.lineno, text[mistake.start : mistake.end], mistake.help)
+            return None
+        self.reads |= built.reads
+        return built.program, built.type
+
+    def report(self, message: str, line: int, word: str, help: str | None = None) -> None:
+        self.found.append(error(_word_place(self.scalar, line, word), message, code="bad-prompt", help=help))
+
+
+def _spelled(node: nodes.Node | None) -> str:
+    """A template's expression as an expression of ours; raises `_Unsupported` for what has no counterpart."""
+    from jinja2 import nodes
+
+    match node:
+        case nodes.Name():
+            return node.name
+        case nodes.Getattr():
+            return f"{_spelled(node.node)}.{node.attr}"
+        case nodes.Getitem():
+            return f"{_spelled(node.node)}[{_spelled(node.arg)}]"
+        case nodes.Const():
+            return _constant(node.value)
+        case nodes.List():
+            return f"[{', '.join(map(_spelled, node.items))}]"
+        case nodes.Not():
+            return f"!({_spelled(node.node)})"
+        case nodes.And():
+            return f"({_spelled(node.left)} && {_spelled(node.right)})"
+        case nodes.Or():
+            return f"({_spelled(node.left)} || {_spelled(node.right)})"
+        case nodes.Compare() if len(node.ops) == 1:
+            operand = node.ops[0]
+            text = f"({_spelled(node.expr)} {COMPARISONS[operand.op]} {_spelled(operand.expr)})"
+            return f"!{text}" if operand.op == "notin" else text
+        case nodes.Filter():
+            raise _Unsupported("a filter stands at the end of a value in prompts", node.name)
+    word = type(node).__name__.lower()
+    raise _Unsupported(f"`{word}` is not available in the values and conditions of prompts", word)
+
+
+def quoted(text: str) -> str:
+    """A text as a string literal of the expression language."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + "'"
+
+
+def _constant(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return quoted(value) if isinstance(value, str) else repr(value)
+
+
+def _joined(segments: Iterable[Segment]) -> tuple[Segment, ...]:
+    """Neighbouring texts become one."""
+    joined: list[Segment] = []
+    for segment in segments:
+        if isinstance(segment, TextSegment) and joined and isinstance(joined[-1], TextSegment):
+            joined[-1] = TextSegment(joined[-1].text + segment.text)
+        elif not (isinstance(segment, TextSegment) and not segment.text):
+            joined.append(segment)
+    return tuple(joined)
+
+
+def _line_start(template: str, line: int) -> int:
+    """The offset at which a line of the template starts; lines count from 1."""
+    at = 0
+    for _ in range(line - 1):
+        at = template.find("\n", at) + 1
+        if at == 0:
+            return 0
+    return at
+
+
+def _line_place(scalar: Scalar, line: int) -> Span:
+    template = str(scalar.value)
+    start = _line_start(template, line)
+    end = template.find("\n", start)
+    return place(scalar, start, len(template) if end < 0 else end)
+
+
+def _word_place(scalar: Scalar, line: int, word: str) -> Span:
+    """Where a word of the template stands: the first time it does from that line on, else the whole line."""
+    template = str(scalar.value)
+    at = (
+        re.compile(rf"(?<![\w]){re.escape(word)}(?![\w])").search(template, _line_start(template, line))
+        if word
+        else None
+    )
+    return place(scalar, at.start(), at.end()) if at else _line_place(scalar, line)
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:].rstrip(".")
