@@ -1,1 +1,52 @@
 """The small runtime: executes a compiled plan; knows no YAML, no grammar and no schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rulewright_runtime.errors import EvaluationError, InputError, JudgeError, PlanError, RuntimeFailure
+    from rulewright_runtime.execution import TranscriptResult, execute
+    from rulewright_runtime.plan import Plan
+    from rulewright_runtime.plan import decode as decode_plan
+    from rulewright_runtime.plan import encode as encode_plan
+    from rulewright_runtime.transcripts import Reader, Transcript, Turn
+    from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
+
+__all__ = [
+    "EvaluationError",
+    "EvidenceSpan",
+    "InputError",
+    "JudgeError",
+    "Plan",
+    "PlanError",
+    "Reader",
+    "RuntimeFailure",
+    "Transcript",
+    "TranscriptResult",
+    "Turn",
+    "VerdictResult",
+    "decode_plan",
+    "encode_plan",
+    "execute",
+]
+
+_HOMES = {
+    "errors": ("EvaluationError", "InputError", "JudgeError", "PlanError", "RuntimeFailure"),
+    "execution": ("TranscriptResult", "execute"),
+    "plan": ("Plan",),
+    "transcripts": ("Reader", "Transcript", "Turn"),
+    "verdicts": ("EvidenceSpan", "VerdictResult"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for only then: who wants one module does not pay for all."""
+    from importlib import import_module
+
+    if name in ("decode_plan", "encode_plan"):
+        return getattr(import_module("rulewright_runtime.plan"), name.removesuffix("_plan"))
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"rulewright_runtime.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

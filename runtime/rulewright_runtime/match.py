@@ -20,7 +20,7 @@ from rulewright_runtime.regex import compile_regex
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from rulewright_runtime.plan import Lexicon, Pattern
 
@@ -123,14 +123,22 @@ def _fold_table(fold: tuple[str, ...]) -> dict[int, str]:
 class Matcher:
     """The fused prefilter of the lexicons that are looked for in the turns of each role."""
 
-    def __init__(self, lexicons: Mapping[str, Iterable[Lexicon]], *, prefilter: bool = True) -> None:
+    def __init__(self, lexicons: Mapping[str, Mapping[str, Lexicon]], *, prefilter: bool = True) -> None:
         """`lexicons` maps a role to what is looked for in its turns. Without `prefilter`, or RE2, all may hit."""
-        self._fused: dict[str, re.Pattern[str] | None] = {}
+        self._fused: dict[str, re.Pattern[str]] = {}
+        self._covered: dict[str, frozenset[str]] = {}
         for role, wanted in lexicons.items():
-            self._fused[role] = _fuse(list(wanted)) if prefilter else None
+            fused = _fuse(list(wanted.values())) if prefilter else None
+            if fused is not None:
+                self._fused[role] = fused
+                self._covered[role] = frozenset(wanted)
+
+    def covers(self, role: str, name: str) -> bool:
+        """Whether `may_hit` speaks for the lexicon `name` in the turns of `role`."""
+        return name in self._covered.get(role, ())
 
     def may_hit(self, role: str, texts: Sequence[str]) -> bool:
-        """False only where no lexicon of `role` hits any of `texts`."""
+        """False only where no covered lexicon of `role` hits any of `texts`."""
         fused = self._fused.get(role)
         if fused is None:
             return True

@@ -211,11 +211,12 @@ class _Question:
     def _with_evidence(self, finding: Finding, reply: dict[str, Any]) -> Finding:
         """The finding with the reply's quotes, as far as the plan's policy lets them count."""
         policy = self.judging.evidence
+        malformed: list[Any] = []
         if policy.malformed == "exception":
-            spans, malformed = list(evidence.quoted(reply)), []
+            spans = list(evidence.quoted(reply))
         else:
             spans, malformed = evidence.tolerant(reply)
-        unverified: list[Any] = malformed
+        unverified = malformed
         if policy.verify:
             unverified = [*malformed, *(span for span in spans if not evidence.occurs(span.quote, self.turns))]
             spans = [span for span in spans if evidence.occurs(span.quote, self.turns)]

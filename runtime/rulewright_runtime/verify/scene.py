@@ -70,11 +70,12 @@ class Scene:
         key = (name, index)
         if key not in self._found:
             turn = self.turns[index]
-            self._found[key] = first(name, self._plan.lexicons[name], turn.content) if self._may(turn.role) else None
+            ruled_out = self.matcher.covers(turn.role, name) and not self._may(turn.role)
+            self._found[key] = None if ruled_out else first(name, self._plan.lexicons[name], turn.content)
         return self._found[key]
 
     def _may(self, role: str) -> bool:
-        """Whether anything the matcher looks for in the turns of `role` can be there at all."""
+        """Whether anything the matcher covers in the turns of `role` can be there at all."""
         if role not in self._may_hit:
             texts = [self.turns[index].content for index in self.said_by(role)]
             self._may_hit[role] = self.matcher.may_hit(role, texts)

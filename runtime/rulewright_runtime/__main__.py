@@ -1,0 +1,114 @@
+"""The runtime's own door: `python -m rulewright_runtime run PLAN DATA... --out RUN [--judge replay:FILE]`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright_runtime.errors import RuntimeFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+USAGE: Final = """\
+usage: python -m rulewright_runtime run PLAN DATA... --out RUN [options]
+
+Judge the transcripts in DATA (files or folders) by a compiled plan and write the folder RUN.
+
+  --out RUN           the folder for plan, verdicts, scores and summary
+  --judge replay:FILE recorded replies, where the plan asks a judge
+  --set NAME=VALUE    set a parameter that the plan's scorecard declares (may be repeated)
+  --max-calls N       stop asking the judge after N calls
+  --max-line BYTES    refuse longer input lines (default 1048576)
+  --resume            continue a killed run in RUN
+
+exit status: 0 all gates passed, 1 a hard fail, 2 a gate unresolved or coverage too low, 3 input refused or an error
+"""
+REFUSED: Final = 3
+VALUED: Final = {"--out": "out", "--judge": "judge", "--max-calls": "max_calls", "--max-line": "max_line"}
+
+
+class UsageError(RuntimeFailure):
+    """A command line that can't be understood."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help") or "--help" in words[1:]:
+        print(USAGE, end="")
+        return 0 if words else REFUSED
+    try:
+        return _run(_parse(words))
+    except (RuntimeFailure, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return REFUSED
+
+
+def _parse(words: list[str]) -> dict[str, Any]:
+    """The command line as a dict; a full argument parser would cost more time than a small run takes."""
+    if words[0] != "run":
+        raise UsageError(f"unknown command `{words[0]}`; expected `run` (see --help)")
+    found: dict[str, Any] = {"files": [], "parameters": {}, "resume": False}
+    rest = iter(words[1:])
+    for word in rest:
+        name, equals, inline = word.partition("=")
+        if word == "--resume":
+            found["resume"] = True
+        elif name == "--set" or name in VALUED:
+            value = inline if equals else next(rest, None)
+            if value is None:
+                raise UsageError(f"`{name}` needs a value")
+            if name == "--set":
+                key, _, text = value.partition("=")
+                found["parameters"][key] = text
+            else:
+                found[VALUED[name]] = value
+        elif word.startswith("-"):
+            raise UsageError(f"unknown option `{word}` (see --help)")
+        else:
+            found["files"].append(word)
+    if len(found["files"]) < 2 or "out" not in found:
+        raise UsageError("a run needs a plan, transcripts and `--out RUN` (see --help)")
+    return found
+
+
+def _run(given: dict[str, Any]) -> int:
+    from rulewright_runtime.plan import decode
+    from rulewright_runtime.report.summary import exit_status
+    from rulewright_runtime.store import run
+
+    with open(given["files"][0], "rb") as stream:
+        plan = decode(stream.read())
+    summary = run(
+        plan,
+        given["files"][1:],
+        given["out"],
+        judge=given.get("judge"),
+        parameters=given["parameters"],
+        resume=given["resume"],
+        max_calls=_number(given, "max_calls"),
+        max_line=_number(given, "max_line"),
+        progress=_say if sys.stderr.isatty() else lambda _: None,
+    )
+    for refused in summary["refused"]["inputs"]:
+        place = f"{refused['path']}:{refused['line']}" if refused["line"] else refused["path"]
+        print(f"{place}: {refused['reason']}", file=sys.stderr)
+    return exit_status(summary)
+
+
+def _number(given: dict[str, Any], name: str) -> int | None:
+    text = given.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal()):
+        raise UsageError(f"`--{name.replace('_', '-')}` needs a whole number, not `{text}`")
+    return int(text)
+
+
+def _say(done: int) -> None:
+    print(f"\r{done} transcripts", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,223 @@
+"""Execution: a plan and transcripts in, verdicts and scores out, in the order of transcripts and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rulewright_runtime.errors import InputError, PlanError
+from rulewright_runtime.match import Matcher
+from rulewright_runtime.plan import LexiconVerifier, ScenarioRule
+from rulewright_runtime.plan_guard import judgings
+from rulewright_runtime.transcripts import Reader, Transcript
+from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, not_eligible
+from rulewright_runtime.verify import VERIFIERS
+from rulewright_runtime.verify.scene import Scene
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rulewright_runtime.judge import Judge
+    from rulewright_runtime.plan import Check, Lexicon, Plan, Scenario
+    from rulewright_runtime.polarity import Decision
+
+
+class TranscriptResult(msgspec.Struct, frozen=True):
+    """What a run says of one transcript: verdicts in the order of checks, the scores row, the calls of each check.
+
+    A refused transcript has `errors` and nothing else. `scores` is None where the plan holds no scorecard.
+    """
+
+    transcript_id: str
+    scenario_id: str
+    model: str
+    verdicts: tuple[VerdictResult, ...] = ()
+    scores: dict[str, Any] | None = None
+    judge_calls: dict[str, int] = {}
+    errors: tuple[Any, ...] = ()
+
+
+def execute(
+    plan: Plan,
+    transcripts: Iterable[Transcript | InputError | str | os.PathLike[str]],
+    judge: Judge | str | None = None,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    prefilter: bool = True,
+) -> Iterator[TranscriptResult]:
+    """One result for each transcript, as they come. An item may also be the path of a file or folder to read.
+
+    `judge` answers what checks ask (an object with `ask`, or `replay:FILE`); `parameters` sets the scorecard's declared
+    parameters. Raises PlanError before anything runs when the plan needs a judge and there is none. `prefilter` off
+    gives the same results, slower.
+    """
+    if isinstance(judge, str):
+        from rulewright_runtime.judge import open_judge
+
+        judge = open_judge(judge)
+    return _Engine(plan, judge, parameters, prefilter).run(transcripts)
+
+
+def needs_judge(plan: Plan) -> list[str]:
+    """The ids of the checks that may put a question to a judge."""
+    return [check.id for check in plan.checks if any(judging.repetitions for judging in judgings(check))]
+
+
+class _Engine:
+    """A plan made ready to run."""
+
+    def __init__(self, plan: Plan, judge: Judge | None, parameters: Mapping[str, Any] | None, prefilter: bool) -> None:
+        asking = needs_judge(plan)
+        if asking and judge is None:
+            others = f" and {len(asking) - 1} others" if len(asking) > 1 else ""
+            raise PlanError(f"the plan needs a judge for the check `{asking[0]}`{others}, and none was given")
+        self._plan = plan
+        self._judge = judge
+        self._matcher = Matcher(_looked_for(plan), prefilter=prefilter)
+        self._suppressed = [_condition(check, "suppressed") for check in plan.checks]
+        self._eligible = [_condition(check, "eligible") for check in plan.checks]
+        self._decided: dict[str, tuple[dict[str, Any], list[_Decided]]] = {}
+        self._scorecard: Any = None
+        if plan.scorecard is not None:
+            from rulewright_runtime.aggregate import Scorecard
+
+            self._scorecard = Scorecard(plan.scorecard, parameters)
+        elif parameters:
+            raise PlanError(f"unknown parameter `{next(iter(parameters))}`: the plan declares none")
+
+    def run(self, items: Iterable[Transcript | InputError | str | os.PathLike[str]]) -> Iterator[TranscriptResult]:
+        reader = Reader(self._plan.scenarios)
+        for item in items:
+            if isinstance(item, Transcript | InputError):
+                yield self._one(item)
+            else:
+                for read in reader.read([item]):
+                    yield self._one(read)
+
+    def _one(self, item: Transcript | InputError) -> TranscriptResult:
+        if isinstance(item, InputError):
+            return TranscriptResult("", "", "", errors=(item,))
+        if item.scenario_id not in self._plan.scenarios:
+            error = InputError(f"unknown scenario `{item.scenario_id}`", item.path or item.id, item.line)
+            return TranscriptResult(item.id, item.scenario_id, item.model, errors=(error,))
+        bindings, decided = self._decide(item.scenario_id)
+        scene = Scene(self._plan, item, self._matcher, bindings, self._judge)
+        verdicts = tuple(
+            conclude(check, _mark(_verify(check, scene) if how.eligible else not_eligible(), how))
+            for check, how in zip(self._plan.checks, decided, strict=True)
+            if not how.suppressed
+        )
+        return TranscriptResult(
+            item.id, item.scenario_id, item.model, verdicts, self._score(item, verdicts, decided), scene.calls
+        )
+
+    def _score(
+        self, item: Transcript, verdicts: tuple[VerdictResult, ...], decided: list[_Decided]
+    ) -> dict[str, Any] | None:
+        if self._scorecard is None:
+            return None
+        owed = [check.id for check, how in zip(self._plan.checks, decided, strict=True) if not how.suppressed]
+        row = {"transcript_id": item.id, "scenario_id": item.scenario_id}
+        row["model"] = self._plan.models.get(item.model, item.model)
+        return {**row, **self._scorecard.aggregate(verdicts, owed)}
+
+    def _decide(self, scenario_id: str) -> tuple[dict[str, Any], list[_Decided]]:
+        """What expressions see of a scenario, and which checks are suppressed or eligible there; kept once known."""
+        known = self._decided.get(scenario_id)
+        if known is None:
+            bindings = {"scenario": facts(scenario_id, self._plan.scenarios[scenario_id])}
+            decided = [
+                _decide(check, suppressed, eligible, bindings)
+                for check, suppressed, eligible in zip(self._plan.checks, self._suppressed, self._eligible, strict=True)
+            ]
+            known = self._decided[scenario_id] = (bindings, decided)
+        return known
+
+
+class _Decided(msgspec.Struct, frozen=True):
+    """Whether a check is suppressed or eligible, and what of that could not be decided."""
+
+    suppressed: bool = False
+    eligible: bool = True
+    undecided: dict[str, str] = {}
+
+
+_ALWAYS = _Decided()
+
+
+def facts(scenario_id: str, scenario: Scenario) -> dict[str, Any]:
+    """What expressions see as `scenario`."""
+    return {
+        **scenario.fields,
+        "id": scenario_id,
+        "title": scenario.title,
+        "category": scenario.category,
+        "tags": scenario.tags,
+        "eligible_modes": scenario.eligible_modes,
+    }
+
+
+def _looked_for(plan: Plan) -> dict[str, dict[str, Lexicon]]:
+    """The lexicons that checks look for in all turns of a role, first of all."""
+    wanted: dict[str, dict[str, Lexicon]] = {"user": {}, "assistant": {}}
+    for check in plan.checks:
+        verifier = check.verifier
+        if isinstance(verifier, ScenarioRule):
+            wanted["user"][verifier.question] = plan.lexicons[verifier.question]
+            continue
+        names = [verifier.lexicon] if isinstance(verifier, LexiconVerifier) else []
+        names += [judging.precheck for judging in judgings(check) if judging.precheck is not None]
+        for name in names:
+            lexicon = plan.lexicons.get(name)
+            for role, found in wanted.items():
+                if lexicon is not None and lexicon.role in (role, "both"):
+                    found[name] = lexicon
+    return wanted
+
+
+def _condition(check: Check, which: str) -> Callable[[Mapping[str, Any]], Decision] | None:
+    program = check.suppressed if which == "suppressed" else check.eligible
+    if program is None:
+        return None
+    from rulewright_runtime.polarity import Place, condition
+
+    return condition(program, Place.EXEMPTING if which == "suppressed" else Place.GUARDING)
+
+
+def _decide(
+    check: Check,
+    suppressed: Callable[[Mapping[str, Any]], Decision] | None,
+    eligible: Callable[[Mapping[str, Any]], Decision] | None,
+    bindings: Mapping[str, Any],
+) -> _Decided:
+    if suppressed is None and eligible is None:
+        return _ALWAYS
+    seen = {**bindings, "check": check.fields}
+    undecided: dict[str, str] = {}
+    answers = {"suppressed": False, "eligible": True}
+    for name, condition in (("suppressed", suppressed), ("eligible", eligible)):
+        if condition is not None:
+            decision = condition(seen)
+            answers[name] = decision.holds
+            if decision.undecided is not None:
+                undecided[name] = decision.undecided
+    return _Decided(answers["suppressed"], answers["eligible"], undecided)
+
+
+def _verify(check: Check, scene: Scene) -> Finding:
+    """What the check's verifier finds; a verifier that crashes leaves UNCLEAR, never no record."""
+    try:
+        found: Finding = VERIFIERS[type(check.verifier)](check, check.verifier, scene)
+    except Exception as error:
+        return Finding("UNCLEAR", 0.0, f"verifier_exception:{type(error).__name__}", shaken=True, settled=True)
+    return found
+
+
+def _mark(finding: Finding, how: _Decided) -> Finding:
+    """The finding with what could not be decided about the check before it ran."""
+    if not how.undecided:
+        return finding
+    return msgspec.structs.replace(finding, extra={**finding.extra, "undecided": how.undecided}, shaken=True)
