@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
+import os
 from typing import Any
 
-__all__ = ["grammar_tables", "grammar_text", "schema", "schema_names"]
+__all__ = ["TABLES", "grammar_tables", "grammar_text", "schema", "schema_names"]
 
-_HERE = files(__name__)
+_HERE = os.path.dirname(__file__)
+_SCHEMAS = os.path.join(_HERE, "schemas")
+_SUFFIX = ".schema.json"
+
+TABLES = os.path.join(_HERE, "expression.tables.json")
 
 
 def grammar_text() -> str:
     """The Lark grammar of expressions."""
-    return (_HERE / "expression.lark").read_text(encoding="utf-8")
+    with open(os.path.join(_HERE, "expression.lark"), encoding="utf-8") as file:
+        return file.read()
 
 
-def grammar_tables() -> dict[str, Any]:
-    """The LALR(1) tables of `grammar_text()` as `python -m rulewright.expression.tables` wrote them."""
-    tables: dict[str, Any] = json.loads((_HERE / "expression.tables.json").read_bytes())
-    return tables
+def grammar_tables() -> Any:
+    """The LALR(1) tables of `grammar_text()`, as the compiler's `expression.tables` computes and describes them."""
+    with open(TABLES, "rb") as file:
+        return json.loads(file.read())
 
 
 def schema_names() -> tuple[str, ...]:
     """The names of the documents' JSON Schemas, sorted."""
-    suffix = ".schema.json"
-    names = (entry.name for entry in (_HERE / "schemas").iterdir())
-    return tuple(sorted(name.removesuffix(suffix) for name in names if name.endswith(suffix)))
+    return tuple(sorted(name.removesuffix(_SUFFIX) for name in os.listdir(_SCHEMAS) if name.endswith(_SUFFIX)))
 
 
 def schema(name: str) -> dict[str, Any]:
     """The JSON Schema called `name`; raises `KeyError` where there is none."""
     if name not in schema_names():
         raise KeyError(name)
-    document: dict[str, Any] = json.loads((_HERE / "schemas" / f"{name}.schema.json").read_bytes())
+    with open(os.path.join(_SCHEMAS, name + _SUFFIX), "rb") as file:
+        document: dict[str, Any] = json.loads(file.read())
     return document

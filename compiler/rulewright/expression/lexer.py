@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 import enum
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rulewright.expression import literals
+from rulewright.expression.syntax_errors import Mistakes, explain_character, explain_unclosed
+from rulewright.expression.tables import load
+from rulewright_runtime.values import UInt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Dialect(enum.StrEnum):
@@ -10,3 +20,139 @@ class Dialect(enum.StrEnum):
 
     STRICT = "strict"
     PROFILE = "profile"
+
+
+class Token(NamedTuple):
+    """A terminal of the grammar: `value` is a literal's value and any other token's text."""
+
+    kind: str
+    value: Any
+    start: int
+    end: int
+
+
+END = "$END"  # Lark's name for the end of the text
+OPERAND_ENDS = frozenset(
+    ("IDENT", "QUOTED", "INT", "UINT", "DOUBLE", "STRING", "BYTES", "TRUE", "FALSE", "NULL", "RPAR", "RSQB", "RBRACE")
+)
+LITERAL_WORDS = {"TRUE": True, "FALSE": False, "NULL": None}
+PLACEHOLDERS: dict[str, Any] = {"STRING": "", "BYTES": b"", "INT": 0, "UINT": UInt(0), "DOUBLE": 0.0}
+
+_tables = load()
+_PATTERNS = "|".join(
+    f"(?P<{kind}>{_tables['patterns'][kind]})"
+    for kind in ("STRING", "BYTES", "IDENT", "DOUBLE", "UINT", "INT", "QUOTED")
+)
+_SIGNS = "|".join(re.escape(sign) for sign in sorted(_tables["signs"], key=len, reverse=True))
+_TOKEN = re.compile(rf"(?:{_tables['blank']})*+(?:{_PATTERNS}|(?P<SIGN>{_SIGNS})|(?P<END>\Z)|(?P<BAD>[\s\S]))")
+_LINE_END = re.compile(r"[\n\r]")
+_COLON_NEXT = re.compile(rf"(?:{_tables['blank']})*+:")
+_SIGN_KINDS = _tables["signs"]
+_WORD_KINDS = {word: kind for word, kind in _tables["words"].items() if word != "not"}
+_PROFILE_WORDS = {"and": "AND", "or": "OR", "not": "NOT"}
+_READ: dict[str, Callable[[str], Any]] = {
+    "STRING": literals.string,
+    "BYTES": literals.bytes_,
+    "INT": literals.integer,
+    "UINT": literals.unsigned,
+    "DOUBLE": literals.double,
+}
+
+
+def tokens(text: str, dialect: Dialect, mistakes: Mistakes) -> list[Token]:
+    """The tokens of `text`, the last one being the end; what is no token is told to `mistakes` and left out.
+
+    A literal that means nothing sound still gives its token, so that the rest of the text can be judged.
+    """
+    found: list[Token] = []
+    profile = dialect is Dialect.PROFILE
+    position = 0
+    while True:
+        match = _TOKEN.match(text, position)
+        assert match is not None  # the last alternatives take anything
+        kind = match.lastgroup
+        assert kind is not None
+        start, position = match.span(kind)
+        value: Any = match[kind]
+        if kind == "IDENT":
+            if value in _WORD_KINDS:
+                kind = _WORD_KINDS[value]
+                value = LITERAL_WORDS.get(kind, value)
+            elif profile and value in _PROFILE_WORDS and not _is_name(text, position, found):
+                kind = _PROFILE_WORDS[value]
+        elif kind == "SIGN":
+            kind = _SIGN_KINDS[value]
+        elif kind in _READ:
+            if (kind == "INT" or kind == "DOUBLE") and found and found[-1].kind == "MINUS" and _is_sign(found):
+                start = found.pop().start
+                value = "-" + value
+            value = _read(kind, value, start, position, mistakes)
+        elif kind == "END":
+            found.append(Token(END, "", position, position))
+            return found
+        elif kind == "BAD":
+            position = _skip(text, start, found, mistakes)
+            continue
+        found.append(Token(kind, value, start, position))
+
+
+def _is_name(text: str, end: int, before: list[Token]) -> bool:
+    """Whether the word that ends at `end` is a name although the profile has an operator of that spelling."""
+    if before and (
+        before[-1].kind == "DOT" or (len(before) > 1 and before[-1].kind == "QUESTION" and before[-2].kind == "DOT")
+    ):
+        return True
+    return _COLON_NEXT.match(text, end) is not None
+
+
+def _is_sign(before: list[Token]) -> bool:
+    """Whether the `-` that ends `before` is the sign of the number after it: alone, with nothing to subtract from."""
+    if len(before) == 1:
+        return True
+    if before[-2].kind in OPERAND_ENDS:
+        return False
+    return before[-2].kind != "MINUS" or (len(before) > 2 and before[-3].kind in OPERAND_ENDS)
+
+
+def _read(kind: str, text: str, start: int, end: int, mistakes: Mistakes) -> Any:
+    try:
+        return _READ[kind](text)
+    except literals.LiteralError as error:
+        at = _where_lexing_fails(text, start) if error.lexical else start
+        mistakes.add(error.message, at, end, error.help)
+        return PLACEHOLDERS[kind]
+
+
+def _where_lexing_fails(text: str, start: int) -> int:
+    """Where a strict lexer gives up: it still sees the prefix, and the first two of three quotes, as tokens."""
+    quote = 0
+    while text[quote] not in "\"'":
+        quote += 1
+    triple = quote == 0 and text[:3] in ('"""', "'''")
+    return start + (2 if triple else quote)
+
+
+def _skip(text: str, start: int, found: list[Token], mistakes: Mistakes) -> int:
+    """Report the character at `start` and give the place to go on from; a sign meant for an operator becomes it."""
+    if text[start] in "\"'":
+        return _skip_unclosed(text, start, found, mistakes)
+    end, sign, message, help = explain_character(text, start)
+    mistakes.add(message, start, end, help)
+    if sign is not None:
+        found.append(Token(_SIGN_KINDS[sign], sign, start, end))
+    return end
+
+
+def _skip_unclosed(text: str, start: int, found: list[Token], mistakes: Mistakes) -> int:
+    """Report the string at `start` that never ends; what is left of the line is taken to be in it, or, where the quote
+    was the last of three, of the text."""
+    before = found[-1] if found and found[-1].end == start else None
+    triple = before is not None and before.kind == "STRING" and text[before.start : start + 1] in ('"""', "'''")
+    if before is not None and (triple or before.kind == "IDENT"):
+        found.pop()  # two of the three quotes, or the string's prefix
+    line_end = _LINE_END.search(text, start)
+    end = len(text) if triple or line_end is None else line_end.start()
+    message, help = explain_unclosed(text[start] * 3 if triple else text[start])
+    mistakes.add(message, start, end, help)
+    found.append(Token("STRING", "", start, end))
+    return end

@@ -7,12 +7,13 @@ Two nodes are equal when they say the same thing, wherever they stand: places do
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import dataclasses
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from rulewright_runtime.values import UInt
 
-LiteralValue: TypeAlias = None | bool | int | UInt | float | str | bytes
+LiteralValue: TypeAlias = bool | int | UInt | float | str | bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ class Literal:
     a `score` literal is exact in it."""
 
     value: LiteralValue
-    place: Place = field(compare=False)
-    text: str | None = field(default=None, compare=False)
+    place: Place = dataclasses.field(compare=False)
+    text: str | None = dataclasses.field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Name:
     """An identifier; `absolute` when written with a leading dot."""
 
     name: str
-    place: Place = field(compare=False)
+    place: Place = dataclasses.field(compare=False)
     absolute: bool = False
 
 
@@ -49,7 +50,7 @@ class Select:
 
     operand: Expr
     field: str
-    place: Place = field(compare=False)
+    place: Place = dataclasses.field(compare=False)
     optional: bool = False
 
 
@@ -59,7 +60,7 @@ class Has:
 
     operand: Expr
     field: str
-    place: Place = field(compare=False)
+    place: Place = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Index:
 
     operand: Expr
     index: Expr
-    place: Place = field(compare=False)
+    place: Place = dataclasses.field(compare=False)
     optional: bool = False
 
 
@@ -80,7 +81,7 @@ class Call:
     function: str
     target: Expr | None
     args: tuple[Expr, ...]
-    place: Place = field(compare=False)
+    place: Place = dataclasses.field(compare=False)
     absolute: bool = False
 
 
@@ -90,18 +91,18 @@ class Unary:
 
     operator: str
     operand: Expr
-    place: Place = field(compare=False)
+    place: Place = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
     """A binary operator in its CEL spelling: `|| && == != < <= > >= in + - * / %`. `and`/`or` become `&&`/`||`.
-    Chains associate to the left; the parser bounds their depth."""
+    Chains associate to the left, but those of `&&` and `||`, where grouping says nothing, are balanced trees."""
 
     operator: str
     left: Expr
     right: Expr
-    place: Place = field(compare=False)
+    place: Place = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class Conditional:
     condition: Expr
     then: Expr
     otherwise: Expr
-    place: Place = field(compare=False)
+    place: Place = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class ListLiteral:
     """`[a, ?b]`; `optional` holds the indices written with `?`."""
 
     items: tuple[Expr, ...]
-    place: Place = field(compare=False)
+    place: Place = dataclasses.field(compare=False)
     optional: tuple[int, ...] = ()
 
 
@@ -128,7 +129,7 @@ class MapLiteral:
     """`{k: v, ?k: v}`; `optional` holds the indices of the entries written with `?`."""
 
     entries: tuple[tuple[Expr, Expr], ...]
-    place: Place = field(compare=False)
+    place: Place = dataclasses.field(compare=False)
     optional: tuple[int, ...] = ()
 
 
@@ -138,7 +139,7 @@ class MessageLiteral:
 
     type_name: str
     fields: tuple[tuple[str, Expr], ...]
-    place: Place = field(compare=False)
+    place: Place = dataclasses.field(compare=False)
     optional: tuple[int, ...] = ()
 
 
@@ -161,8 +162,8 @@ class Macro:
     target: Expr
     variables: tuple[str, ...]
     bodies: tuple[Expr, ...]
-    place: Place = field(compare=False)
-    variable_places: tuple[Place, ...] = field(default=(), compare=False)
+    place: Place = dataclasses.field(compare=False)
+    variable_places: tuple[Place, ...] = dataclasses.field(default=(), compare=False)
 
 
 MACROS = (
@@ -174,3 +175,28 @@ Expr: TypeAlias = (
     Literal | Name | Select | Has | Index | Call | Unary | Binary | Conditional | ListLiteral | MapLiteral
     | MessageLiteral | Macro
 )  # fmt: skip
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The parts of `expr`, in the order written."""
+    match expr:
+        case Literal() | Name():
+            return ()
+        case Select() | Has() | Unary():
+            return (expr.operand,)
+        case Binary():
+            return (expr.left, expr.right)
+        case Call():
+            return expr.args if expr.target is None else (expr.target, *expr.args)
+        case Index():
+            return (expr.operand, expr.index)
+        case Macro():
+            return (expr.target, *expr.bodies)
+        case Conditional():
+            return (expr.condition, expr.then, expr.otherwise)
+        case ListLiteral():
+            return expr.items
+        case MapLiteral():
+            return tuple(part for entry in expr.entries for part in entry)
+        case MessageLiteral():
+            return tuple(value for _, value in expr.fields)

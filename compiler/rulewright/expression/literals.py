@@ -1,0 +1,127 @@
+"""What a literal's text means: numbers within their range, strings and bytes without their escapes."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from rulewright_runtime.values import INT_MAX, INT_MIN, UINT_MAX, UInt
+
+ESCAPES = {
+    "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
+    '"': '"', "'": "'", "\\": "\\", "?": "?", "`": "`",
+}  # fmt: skip
+_ESCAPE = re.compile(r"\\(?:[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|([\s\S]?))")
+_DIGITS = 20  # of the longest uint; a longer text is out of range without being read
+
+
+class LiteralError(ValueError):
+    """A literal that says nothing sound; `lexical` where the text isn't even a literal, as with an unknown escape."""
+
+    def __init__(self, message: str, help: str | None = None, *, lexical: bool = False) -> None:
+        """Keep the message's parts."""
+        super().__init__(message)
+        self.message = message
+        self.help = help
+        self.lexical = lexical
+
+
+def integer(text: str) -> int:
+    """The int64 that `text` writes, in decimal or after `0x`, with a sign or without."""
+    value = _whole(text)
+    if value is None or not INT_MIN <= value <= INT_MAX:
+        help = "an int lies between -9223372036854775808 and 9223372036854775807; a uint (`u`) goes up to twice that"
+        raise LiteralError(f"`{_short(text)}` is out of range for an int", help)
+    return value
+
+
+def unsigned(text: str) -> UInt:
+    """The uint64 that `text` writes, which ends in `u`."""
+    value = _whole(text[:-1])
+    if value is None or value > UINT_MAX:
+        raise LiteralError(
+            f"`{_short(text)}` is out of range for a uint", "a uint lies between 0 and 18446744073709551615"
+        )
+    return UInt(value)
+
+
+def _whole(text: str) -> int | None:
+    sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text)
+    digits, base = (digits[2:], 16) if digits[:2] == "0x" else (digits, 10)
+    digits = digits.lstrip("0") or "0"
+    return sign * int(digits, base) if len(digits) <= _DIGITS else None
+
+
+def double(text: str) -> float:
+    """The nearest double; a number too large for one is a mistake."""
+    value = float(text)
+    if math.isinf(value):
+        raise LiteralError(f"`{_short(text)}` is out of range for a double", "a double lies within ±1.8e308")
+    return value
+
+
+def string(text: str) -> str:
+    """The content of a string literal, prefix and quotes included in `text`."""
+    prefix, body = _content(text)
+    if "\\" not in body or "r" in prefix:
+        return body
+    return _ESCAPE.sub(_character, body)
+
+
+def bytes_(text: str) -> bytes:
+    """The content of a bytes literal: characters in UTF-8, `\\x` and octal escapes as the bytes they name."""
+    prefix, body = _content(text)
+    if "\\" not in body or "r" in prefix:
+        return body.encode()
+    parts: list[bytes] = []
+    last = 0
+    for match in _ESCAPE.finditer(body):
+        parts.append(body[last : match.start()].encode())
+        parts.append(_octets(match))
+        last = match.end()
+    parts.append(body[last:].encode())
+    return b"".join(parts)
+
+
+def _content(text: str) -> tuple[str, str]:
+    """The prefix in lower case, and what stands between the quotes."""
+    start = 0
+    while text[start] not in "\"'":
+        start += 1
+    width = 3 if text[start : start + 3] in ('"""', "'''") and len(text) - start >= 6 else 1
+    return text[:start].lower(), text[start + width : len(text) - width]
+
+
+def _character(match: re.Match[str]) -> str:
+    two, four, eight, octal, one = match.groups()
+    if one is not None:
+        if one not in ESCAPES:
+            raise _unknown(match)
+        return ESCAPES[one]
+    code = int(octal, 8) if octal else int(two or four or eight, 16)
+    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        raise LiteralError(f"`{match[0]}` isn't a Unicode character")
+    return chr(code)
+
+
+def _octets(match: re.Match[str]) -> bytes:
+    two, _four, _eight, octal, _one = match.groups()
+    if two or octal:
+        return bytes([int(two, 16) if two else int(octal, 8)])
+    return _character(match).encode()
+
+
+def _unknown(match: re.Match[str]) -> LiteralError:
+    what = match[1 - 1] + match.string[match.end() : match.end() + 1] if match[0] == "\\" else match[0]
+    help = r"write `\\` for a backslash, or put `r` before the string, as in r'\d+'"
+    if what[1:2] in ("x", "X"):
+        help = r"`\x` takes two hexadecimal digits, as in `\x41`"
+    elif what[1:2] in ("u", "U"):
+        help = r"`\u` takes four hexadecimal digits and `\U` eight, as in `\u00e9`"
+    elif what[1:2].isdigit():
+        help = r"an octal escape has three digits up to `\377`, as in `\101`"
+    return LiteralError(f"`{what}` isn't an escape", help, lexical=True)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:30]}…"

@@ -1,0 +1,549 @@
+"""Words syntax errors: a table of what went wrong, in whose words to say it, and broken examples that test it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rulewright.errors import ExpressionError, ExpressionMistake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rulewright.expression.lexer import Token
+
+MOST = 30  # mistakes told at once; cel-go gives up there, too
+
+
+class Mistakes:
+    """Collects the mistakes of one text."""
+
+    __slots__ = ("found", "text")
+
+    def __init__(self, text: str) -> None:
+        """Collect for `text`."""
+        self.text = text
+        self.found: dict[int, ExpressionMistake] = {}
+
+    @property
+    def full(self) -> bool:
+        """Whether no more are told."""
+        return len(self.found) >= MOST
+
+    def add(self, message: str, start: int, end: int, help: str | None = None) -> None:
+        """Note one mistake; the first one told about a place is kept."""
+        if start in self.found or self.full:
+            return
+        line = self.text.count("\n", 0, start) + 1
+        column = start - self.text.rfind("\n", 0, start)
+        self.found[start] = ExpressionMistake(message, start, max(start, end), line, column, help)
+
+    def error(self) -> ExpressionError:
+        """Everything noted, in source order."""
+        return ExpressionError(self.text, [self.found[start] for start in sorted(self.found)])
+
+
+OPENERS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
+CLOSERS = {"RPAR": ")", "RSQB": "]", "RBRACE": "}"}
+_VALUES = frozenset(
+    ("IDENT", "INT", "UINT", "DOUBLE", "STRING", "BYTES", "TRUE", "FALSE", "NULL", "LPAR", "LSQB", "LBRACE", "DOT")
+)
+_NUMBERS = ("INT", "UINT", "DOUBLE")
+_GLUED = re.compile(r"(andnot|ornot|and|or|in)([A-Za-z_]\w*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A token that can't stand where it does: its neighbours, what could stand there, and the open bracket around."""
+
+    text: str
+    profile: bool
+    before: Token | None
+    token: Token
+    after: Token | None
+    expected: frozenset[str]
+    opened: Token | None
+    conditional: bool  # a `?` still waits for its `:`
+
+    @property
+    def value_due(self) -> bool:
+        """Whether a value should stand here."""
+        return "INT" in self.expected
+
+    @property
+    def operator_due(self) -> bool:
+        """Whether an operator could stand here: a value is complete."""
+        return "PLUS" in self.expected
+
+    @property
+    def value_here(self) -> bool:
+        """Whether the token begins a value."""
+        return self.token.kind in _VALUES
+
+    @property
+    def touching(self) -> bool:
+        """Whether nothing stands between the token and the one before."""
+        return self.before is not None and self.before.end == self.token.start
+
+    def spelt(self, token: Token | None) -> str:
+        """The token as the author wrote it, shortened."""
+        if token is None or token.start == token.end:
+            return "the end"
+        text = self.text[token.start : token.end].replace("\n", " ")
+        return f"`{text if len(text) <= 30 else text[:27] + '…'}`"
+
+    def is_word(self, *words: str) -> bool:
+        """Whether the token is one of `words`, in any case."""
+        return self.token.kind in ("IDENT", "NOT", "AND", "OR") and str(self.token.value).lower() in words
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One row of the table: the case, what to say (`message` and `help` are format strings), and examples."""
+
+    name: str
+    when: Callable[[Trouble], bool]
+    message: str
+    help: str | None
+    examples: tuple[str, ...]
+
+
+def _kind_before(*kinds: str) -> Callable[[Trouble], bool]:
+    return lambda t: t.before is not None and t.before.kind in kinds
+
+
+def _glued(t: Trouble) -> bool:
+    return t.operator_due and t.token.kind == "IDENT" and _GLUED.fullmatch(t.token.value) is not None
+
+
+def _is_triple(t: Trouble) -> bool:
+    before = t.before
+    return before is not None and t.text[before.start : before.start + 3] in ('"""', "'''")
+
+
+EXPLANATIONS: tuple[Explanation, ...] = (
+    Explanation(
+        "nothing",
+        lambda t: t.token.kind == "$END" and t.before is None,
+        "the expression is empty",
+        None,
+        ("", "  ", "// only a comment"),
+    ),
+    Explanation(
+        "not-in",
+        lambda t: t.is_word("not") and t.operator_due and t.after is not None and t.after.kind == "IN",
+        "`not in` isn't an operator",
+        "write `!({left} in …)`",
+        ("a not in b", "a == 1 && x not in [1]"),
+    ),
+    Explanation(
+        "not-in-without-left",
+        lambda t: t.token.kind == "IN" and t.before is not None and str(t.before.value) == "not" and t.value_due,
+        "`in` has no value on its left, and `not in` isn't an operator",
+        "write `!(x in …)`",
+        ("not in b",),
+    ),
+    Explanation(
+        "glued-word",
+        _glued,
+        "`{token}` is one word",
+        "did you mean `{split}`?",
+        ("a andb", "a inb", "a orb", "x == 1 andnot y", "a in_list"),
+    ),
+    Explanation(
+        "word-of-the-profile",
+        lambda t: t.operator_due and not t.profile and t.is_word("and", "or"),
+        "`{token}` is an operator of the profile, not of strict CEL",
+        "write `{cel}`",
+        (),
+    ),
+    Explanation(
+        "upper-case-word",
+        lambda t: t.operator_due and t.profile and t.is_word("and", "or"),
+        "`{token}` isn't an operator",
+        "did you mean `{lower}`?",
+        ("a AND b", "a Or b"),
+    ),
+    Explanation(
+        "upper-case-not",
+        lambda t: t.operator_due and t.before is not None and str(t.before.value) in ("NOT", "Not"),
+        "`{before}` isn't an operator",
+        "did you mean `!`?",
+        ("NOT a", "Not x == 1"),
+    ),
+    Explanation(
+        "not-after-an-operator",
+        lambda t: t.token.kind == "NOT" and t.value_due,
+        "`not` binds looser than the operator on its left",
+        "put parentheses around it, as in `a == (not b)`, or write `!`",
+        ("a == not b", "1 + not x", "!not x"),
+    ),
+    Explanation(
+        "is",
+        lambda t: t.operator_due and t.is_word("is", "equals", "eq"),
+        "`{token}` isn't an operator",
+        "write `==`, or `!=` for its opposite",
+        ("a is b", "a is not null"),
+    ),
+    Explanation(
+        "function-as-operator",
+        lambda t: t.operator_due and t.is_word("contains", "matches", "startswith", "endswith", "contains_ci"),
+        "`{token}` is a function, not an operator",
+        "write it with a dot and parentheses, as in `text.contains('x')`",
+        ("a contains 'x'", "text matches '^a'"),
+    ),
+    Explanation(
+        "python-conditional",
+        lambda t: t.operator_due and t.is_word("if", "then", "else"),
+        "`{token}` isn't part of the language",
+        "write `condition ? value : other`",
+        ("a if b else c", "a then b"),
+    ),
+    Explanation(
+        "mod",
+        lambda t: t.operator_due and t.is_word("mod", "div", "xor"),
+        "`{token}` isn't an operator",
+        "there are `%` for the remainder, `/` for division, `!=` for exclusive or",
+        ("5 mod 2",),
+    ),
+    Explanation(
+        "number-runs-on",
+        lambda t: t.touching and t.operator_due and t.token.kind == "IDENT" and _kind_before(*_NUMBERS)(t),
+        "a number can't run on into {spelt}",
+        "digits stand alone, `0x` begins a hexadecimal number, `u` ends an unsigned one",
+        ("5x", "1_000", "0X1F", "10uz", "x == 3px"),
+    ),
+    Explanation(
+        "number-after-dot",
+        lambda t: t.touching and t.operator_due and t.token.kind == "DOUBLE" and t.text[t.token.start] == ".",
+        "an element isn't taken with a dot",
+        "write `[0]` for the first element",
+        ("xs.0", "1.2.3", "xs[0].1"),
+    ),
+    Explanation(
+        "prefix",
+        lambda t: t.touching and t.operator_due and t.token.kind in ("STRING", "BYTES") and _kind_before("IDENT")(t),
+        "{before_spelt} can't stand before a string",
+        "the prefixes are `r` for raw strings, `b` for bytes and `br` for raw bytes",
+        ('rb"x"', "f'{x}'", "u'x'"),
+    ),
+    Explanation(
+        "unclosed-triple",
+        lambda t: t.touching and t.token.kind == "STRING" and _is_triple(t),
+        "the text in triple quotes is never closed",
+        "end it with the same three quotes",
+        ('"""abc"', "'''abc'"),
+    ),
+    Explanation(
+        "two-strings",
+        lambda t: t.operator_due and t.token.kind == "STRING" and _kind_before("STRING")(t),
+        "two strings stand side by side",
+        "join them with `+`; a quote within a string is written `\\'` or `\\\"`",
+        ("'a' 'b'", "x == 'it''s'"),
+    ),
+    Explanation(
+        "slice",
+        lambda t: t.token.kind == "COLON" and t.opened is not None and t.opened.kind == "LSQB" and not t.conditional,
+        "there are no slices",
+        "write `xs.slice(from, to)`, or `text.substring(from, to)`",
+        ("xs[1:2]", "xs[:2]"),
+    ),
+    Explanation(
+        "angle-not-equal",
+        lambda t: t.token.kind == "GT" and t.touching and _kind_before("LT")(t),
+        "`<>` isn't an operator",
+        "did you mean `!=`?",
+        ("a <> b",),
+    ),
+    Explanation(
+        "power",
+        lambda t: t.token.kind == "STAR" and t.touching and _kind_before("STAR")(t),
+        "`**` isn't an operator",
+        "write the product out, as in `x * x`",
+        ("a ** 2",),
+    ),
+    Explanation(
+        "plus-without-left",
+        lambda t: t.token.kind == "PLUS" and t.value_due,
+        "`+` needs a value on its left",
+        "a number has no plus sign, and nothing is counted up with `++`",
+        ("+1", "a++", "(+b)"),
+    ),
+    Explanation(
+        "mixed-signs",
+        lambda t: t.token.kind in ("BANG", "MINUS") and t.value_due,
+        "`!` and `-` don't mix",
+        "put parentheses around the inner one, as in `-(!x)`",
+        ("-!a", "!-a"),
+    ),
+    Explanation(
+        "trailing-comma",
+        lambda t: t.token.kind == "RPAR" and _kind_before("COMMA")(t) and t.value_due,
+        "a value is missing after `,`",
+        "the arguments of a call don't end with a comma",
+        ("f(a,)", "x.f(1, 2,)"),
+    ),
+    Explanation(
+        "word-after-dot",
+        lambda t: (
+            t.token.kind in ("TRUE", "FALSE", "NULL", "IN")
+            and _kind_before("DOT", "QUESTION")(t)
+            and "IDENT" in t.expected
+            and not t.value_due
+        ),
+        "{spelt} is a word of the language and no field",
+        "write it in backticks, as in `x.`{written}``, or as a key, as in `x['{written}']`",
+        ("self.true == 1", "a.in", "a.?null"),
+    ),
+    Explanation(
+        "string-after-dot",
+        lambda t: t.token.kind == "STRING" and _kind_before("DOT")(t),
+        "a string can't follow a dot",
+        "write `x['key']`, or a plain name after the dot",
+        ('{"a": 1}."a"', "x.'b'"),
+    ),
+    Explanation(
+        "unclosed-bracket",
+        lambda t: t.token.kind == "$END" and t.opened is not None,
+        "{opened} at column {opened_column} is never closed",
+        "{missing}",
+        ("(a", "f(1, 2", "[1, [2]", "{'a': 1", "(a +", "{", "xs.all(x, x > 1"),
+    ),
+    Explanation(
+        "wrong-bracket",
+        lambda t: t.token.kind in CLOSERS and t.opened is not None and OPENERS[t.opened.kind] != t.token.kind,
+        "{spelt} doesn't close {opened} at column {opened_column}",
+        "write `{closer}` first",
+        ("(a]", "[1, 2)", "f(x}"),
+    ),
+    Explanation(
+        "bracket-too-many",
+        lambda t: t.token.kind in CLOSERS and t.opened is None,
+        "{spelt} closes nothing",
+        "take it away, or open a bracket before it",
+        ("a)", "]", "f(x))", "{}}"),
+    ),
+    Explanation(
+        "entry-without-value",
+        lambda t: (
+            t.opened is not None
+            and t.opened.kind == "LBRACE"
+            and "COLON" in t.expected
+            and not t.conditional
+            and t.token.kind in ("RBRACE", "COMMA")
+        ),
+        "a map's entry needs a value",
+        "write `key: value`",
+        ("{a}", "{'a', 'b'}", "{1: 2, 3}"),
+    ),
+    Explanation(
+        "entry-without-key",
+        lambda t: (
+            t.token.kind == "COLON"
+            and t.value_due
+            and t.opened is not None
+            and t.opened.kind == "LBRACE"
+            and not t.conditional
+        ),
+        "a map's entry needs a key",
+        "write `key: value`",
+        ("{:a}", "{1: 2, : 3}"),
+    ),
+    Explanation(
+        "conditional-without-colon",
+        lambda t: t.conditional and "COLON" in t.expected and t.token.kind in ("$END", "COMMA", *CLOSERS),
+        "`?` needs a `:` and the other value",
+        "write `condition ? value : other`",
+        ("a ? b", "f(a ? b)", "[a ? b, c]"),
+    ),
+    Explanation(
+        "colon-alone",
+        lambda t: t.token.kind == "COLON" and t.operator_due,
+        "`:` belongs to nothing",
+        "it stands in `condition ? value : other` and in maps",
+        ("a : b", "f(a: 1)"),
+    ),
+    Explanation(
+        "call-of-no-name",
+        lambda t: t.token.kind == "LPAR" and t.operator_due,
+        "only a name can be called",
+        "a call is written `name(…)` or `value.name(…)`",
+        ("TestAllTypes{}()", "xs[0](1)", "f(1)(2)", "a.`b`(1)"),
+    ),
+    Explanation(
+        "braces-after-no-name",
+        lambda t: t.token.kind == "LBRACE" and t.operator_due,
+        "`{{` can't stand after a value",
+        "only the name of a type takes fields in braces",
+        ("f(1){}", "xs[0]{a: 1}"),
+    ),
+    Explanation(
+        "field-due",
+        lambda t: not t.value_due and "IDENT" in t.expected and _kind_before("DOT")(t),
+        "a field's name is missing after `.`",
+        None,
+        ("a.", "a. + 1", "a..b", "f(a.)"),
+    ),
+    Explanation(
+        "message-field-due",
+        lambda t: not t.value_due and "IDENT" in t.expected,
+        "a field's name should stand here, not {spelt}",
+        "write `Type{{field: value}}`",
+        ("x{.", "T{1: 2}"),
+    ),
+    Explanation(
+        "value-due-at-end",
+        lambda t: t.value_due and t.token.kind == "$END",
+        "a value is missing after {before_spelt}",
+        None,
+        ("a &&", "1 +", "--", "a or", "not"),
+    ),
+    Explanation(
+        "value-due",
+        lambda t: t.value_due and t.before is not None,
+        "a value is missing between {before_spelt} and {spelt}",
+        None,
+        ("a + * b", "a && || b", "f(, 1)", "[1, , 2]", "a == == b", "()"),
+    ),
+    Explanation(
+        "value-due-at-start",
+        lambda t: t.value_due,
+        "a value is missing before {spelt}",
+        None,
+        ("* a", "&& b", ", 1"),
+    ),
+    Explanation(
+        "comma-outside",
+        lambda t: t.operator_due and t.token.kind == "COMMA",
+        "`,` separates nothing here",
+        "it stands between arguments, elements and entries; an expression is one value",
+        ("a, b", "(a, b)"),
+    ),
+    Explanation(
+        "operator-due",
+        lambda t: t.operator_due and t.value_here,
+        "an operator is missing between {before_spelt} and {spelt}",
+        "{join}",
+        ("a b", "1 2", "f(x y)", "'a' == b c", "x 'a'"),
+    ),
+    Explanation(
+        "anything-else",
+        lambda t: True,
+        "{spelt} can't stand here",
+        "{expected}",
+        ("T{a b}",),
+    ),
+)
+
+
+def explain(trouble: Trouble) -> tuple[str, str | None]:
+    """The message and the help for a token that can't stand where it does."""
+    row = next(row for row in EXPLANATIONS if row.when(trouble))
+    words = _words(trouble)
+    return row.message.format_map(words), row.help.format_map(words) if row.help else None
+
+
+def _words(t: Trouble) -> dict[str, str]:
+    token, before = t.token, t.before
+    value = str(token.value)
+    closer = CLOSERS[OPENERS[t.opened.kind]] if t.opened else ""
+    return {
+        "token": value,
+        "written": t.spelt(token).strip("`"),
+        "spelt": t.spelt(token),
+        "before": str(before.value) if before else "",
+        "before_spelt": t.spelt(before),
+        "left": t.spelt(before).strip("`"),
+        "lower": value.lower(),
+        "cel": "&&" if value.lower() == "and" else "||",
+        "split": split_word_operator(value, profile=t.profile) or value,
+        "opened": t.spelt(t.opened)[:2] + "`" if t.opened else "",
+        "opened_column": str(t.opened.start - t.text.rfind("\n", 0, t.opened.start)) if t.opened else "",
+        "closer": closer,
+        "missing": f"a value and `{closer}` are missing" if t.value_due else f"`{closer}` is missing",
+        "expected": "expected " + _in_words(t),
+        "join": "two values are joined by an operator such as `&&`, `==` or `+`",
+    }
+
+
+def _in_words(t: Trouble) -> str:
+    parts = ["a value"] if t.value_due else ["a name"] if "IDENT" in t.expected else []
+    if t.operator_due:
+        parts.append("an operator")
+    signs = {"COMMA": "`,`", "COLON": "`:`", "RPAR": "`)`", "RSQB": "`]`", "RBRACE": "`}`", "$END": "the end"}
+    parts += [sign for kind, sign in signs.items() if kind in t.expected]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
+
+
+def split_word_operator(word: str, *, profile: bool = True) -> str | None:
+    """The operator and the name that `word` may have been meant as: `notx` gives `not x`, in strict CEL `!x`."""
+    match = re.fullmatch(r"(andnot|ornot|and|or|not|in)([A-Za-z_]\w*)", word)
+    if match is None:
+        return None
+    operator, name = match.groups()
+    if profile:
+        return f"{operator.replace('not', ' not').strip()} {name}"
+    cel = {"and": "&& ", "or": "|| ", "not": "!", "in": "in ", "andnot": "&& !", "ornot": "|| !"}
+    return cel[operator] + name
+
+
+_MEANT = (
+    # what is written, the sign it is read as, the message, the help
+    ("=>", ">=", "`=>` isn't an operator", "did you mean `>=`?"),
+    ("=<", "<=", "`=<` isn't an operator", "did you mean `<=`?"),
+    ("=~", None, "`=~` isn't an operator", "write `text.matches(r'…')`"),
+    ("=", "==", "`=` isn't an operator", "did you mean `==`?"),
+    ("&", "&&", "`&` isn't an operator", "did you mean `&&`?"),
+    ("|", "||", "`|` isn't an operator", "did you mean `||`?"),
+    ("≤", "<=", "`≤` isn't an operator", "did you mean `<=`?"),
+    ("≥", ">=", "`≥` isn't an operator", "did you mean `>=`?"),
+    ("≠", "!=", "`≠` isn't an operator", "did you mean `!=`?"),
+    ("×", "*", "`×` isn't an operator", "did you mean `*`?"),
+    ("÷", "/", "`÷` isn't an operator", "did you mean `/`?"),
+    ("−", "-", "`−` isn't an operator", "did you mean `-`?"),
+    ("–", "-", "`–` isn't an operator", "did you mean `-`?"),
+    ("#", None, "`#` has no meaning here", "a comment begins with `//`"),
+    (";", None, "`;` has no meaning here", "an expression is one value; join conditions with `&&`"),
+    ("^", None, "`^` isn't an operator", "there are no bit operators; `math.bitXor` is a function"),
+    ("~", None, "`~` isn't an operator", "there are no bit operators; `math.bitNot` is a function"),
+    ("$", None, "`$` has no meaning here", "a name is made of letters, digits and `_`"),
+    ("@", None, "`@` has no meaning here", "a name is made of letters, digits and `_`"),
+    ("\\", None, "a backslash has no meaning outside a string", None),
+    ("`", None, "the backtick isn't closed", "in backticks stand letters, digits, blanks and `_ . - /`"),
+    *((quote, None, f"`{quote}` isn't a quotation mark here", "strings stand in `'` or `\"`") for quote in "“”‘’„«»"),
+)
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+
+
+def explain_character(text: str, start: int) -> tuple[int, str | None, str, str | None]:
+    """What to say of the character at `start` that begins no token: where it ends, the sign it was meant as if that is
+    plain, the message and the help."""
+    if text[start] == "=" and text[start - 2 : start] in ("==", "!="):
+        sign = text[start - 2 : start]
+        return start + 1, None, f"`{sign}=` isn't an operator", f"did you mean `{sign}`?"
+    if text[start] == "=" and text[start - 1 : start] in ("+", "-", "*", "/"):
+        return start + 1, None, f"`{text[start - 1]}=` isn't an operator", "an expression gives a value and changes nothing"
+    for written, meant, message, help in _MEANT:
+        if text.startswith(written, start):
+            return start + len(written), meant, message, help
+    character = text[start]
+    if character.isspace():
+        return start + 1, None, f"the blank U+{ord(character):04X} isn't one between tokens", "write a plain space"
+    if character.isprintable() and not character.isascii():
+        match = _FOREIGN.match(text, start)
+        end = match.end() if match else start + 1
+        return (
+            end,
+            None,
+            f"`{text[start:end][:20]}` has no meaning here",
+            "a name is made of the letters A to Z, digits and `_`",
+        )
+    return start + 1, None, f"the character U+{ord(character):04X} has no meaning here", None
+
+
+def explain_unclosed(quote: str) -> tuple[str, str | None]:
+    """The message and the help for a string that begins with `quote` and never ends."""
+    if len(quote) == 3:
+        return "the text in triple quotes is never closed", "end it with the same three quotes"
+    return "the string is never closed", f"end it with `{quote}`; text of more than one line takes triple quotes"
