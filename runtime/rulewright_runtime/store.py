@@ -69,8 +69,9 @@ def run(
     """Judge the transcripts in `paths`, write the folder `out`, and return what its `summary.json` holds.
 
     With `resume` a killed run in `out` is continued: its finished inputs are not judged again. No more than `max_calls`
-    questions are put to the judge over all. `progress` is told the number of inputs that are done. Raises PlanError where the plan can't run or does not belong to the run in `out`,
-    JudgeError where the judge can't be opened, OSError where `out` can't be written.
+    questions are put to the judge over all. `progress` is told the number of inputs that are done. Raises PlanError
+    where the plan can't run or does not belong to the run in `out`, JudgeError where the judge can't be opened, OSError
+    where `out` can't be written.
     """
     named = judge if isinstance(judge, str) else ""
     settings = msgspec.json.encode([parameters, named, max_calls, max_line], order="deterministic")
