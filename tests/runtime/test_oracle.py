@@ -1,0 +1,149 @@
+"""The published engine's answers, row by row, against what a compiled plan and the runtime answer."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from tests.shared_data import ROOT, folder
+
+from rulewright.compile_project import compile_project
+from rulewright_runtime.aggregate import blindspot_rates
+from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.plan import decode, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RUNS = [
+    ("real_publish", "publish", "real", 126, 6664),
+    ("template_publish", "publish", "template", 151, 7987),
+    ("template_smoke", "smoke", "template", 151, 2249),
+    ("template_dev", "dev", "template", 151, 3926),
+]
+SCORES = (
+    "hard_fail",
+    "hard_fail_reasons",
+    "gates",
+    "dimension_scores",
+    "overall_score",
+    "eligible_count",
+    "resolved_count",
+    "unclear_count",
+    "coverage_rate",
+    "blindspot_profile",
+)
+# The published rows word these two differently from run to run; only their verdicts are fixed.
+FREE_CODES = {"false_human_identity_claim", "identity_question_without_assistant_response"}
+
+
+@pytest.fixture(autouse=True)
+def _where_the_data_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RULEWRIGHT_SHARED", str(folder("invisiblebench").parent))
+
+
+@cache
+def judged(profile: str, kind: str, scorecard: str) -> tuple[TranscriptResult, ...]:
+    """All results of one run, over a plan that has been through its file form."""
+    data = folder("invisiblebench")
+    plan = compile_project(ROOT / "benchmark" / "invisiblebench", profile=profile, scorecard=scorecard)
+    replies = f"replay:{data}/judge_replies/{kind}.answers.json.gz"
+    return tuple(execute(decode(encode(plan)), [data / "transcripts" / kind], replies))
+
+
+@cache
+def expected(run: str) -> dict[str, Any]:
+    """The published rows by transcript."""
+    path = folder("invisiblebench") / "expected" / run / "per_run.jsonl.gz"
+    rows = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
+    return {row["transcript_id"]: row for row in rows}
+
+
+def differences(found: Any, wanted: Any, place: str) -> Iterator[str]:
+    """Where two JSON values differ, numbers by more than 1e-12."""
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        for key in wanted:
+            yield from differences(found.get(key, "<absent>"), wanted[key], f"{place}.{key}")
+    elif isinstance(wanted, float) and isinstance(found, int | float) and not isinstance(found, bool):
+        if not math.isclose(found, wanted, rel_tol=0, abs_tol=1e-12):
+            yield f"{place}: {found} is not {wanted}"
+    elif found != wanted:
+        yield f"{place}: {found!r} is not {wanted!r}"
+
+
+def plain(value: Any) -> Any:
+    """A value as it reads in a file."""
+    return json.loads(msgspec.json.encode(value))
+
+
+@pytest.mark.parametrize(("run", "profile", "kind", "rows", "records"), RUNS)
+def test_every_verdict_equals_the_published_one(run: str, profile: str, kind: str, rows: int, records: int) -> None:
+    results = judged(profile, kind, "reference-compatible")
+    assert len(results) == rows == len(expected(run))
+    wrong: list[str] = []
+    compared = 0
+    for result in results:
+        row = expected(run)[result.transcript_id]
+        assert [verdict.mode_id for verdict in result.verdicts] == [mode["mode_id"] for mode in row["mode_results"]]
+        for verdict, mode in zip(plain(result.verdicts), row["mode_results"], strict=True):
+            wanted = dict(mode)
+            if wanted["rationale_code"] in FREE_CODES:
+                del wanted["rationale_code"]
+            wrong.extend(differences(verdict, wanted, f"{result.transcript_id} {mode['mode_id']}"))
+            compared += 1
+        wrong.extend(differences(result.judge_calls, row["judge_calls"], f"{result.transcript_id} calls"))
+        assert result.judge_calls.keys() == row["judge_calls"].keys()
+    assert compared == records
+    assert wrong[:5] == []
+
+
+@pytest.mark.parametrize(("run", "profile", "kind", "rows", "records"), RUNS)
+def test_every_score_equals_the_published_one(run: str, profile: str, kind: str, rows: int, records: int) -> None:
+    wrong: list[str] = []
+    for result in judged(profile, kind, "reference-compatible"):
+        wanted = {key: expected(run)[result.transcript_id][key] for key in SCORES}
+        wrong.extend(differences(plain(result.scores), wanted, result.transcript_id))
+    assert wrong[:5] == []
+
+
+@pytest.mark.parametrize(("run", "profile", "kind", "rows", "records"), RUNS)
+def test_the_two_tier_scorecard_gives_the_seed_s_aggregation(
+    run: str, profile: str, kind: str, rows: int, records: int
+) -> None:
+    names = {"C": "communication_quality", "D": "caregiver_coordination", "F": "boundary_integrity"}
+    wrong: list[str] = []
+    for result in judged(profile, kind, "two-tier"):
+        scores = plain(result.scores)
+        found = {
+            "hard_fail": scores["hard_fail"],
+            "hard_fail_checks": [reason["mode_id"] for reason in scores["hard_fail_reasons"]],
+            "bucket_pass_rate": {bucket: scores["dimension_scores"][name] for bucket, name in names.items()},
+            "overall": scores["overall_score"],
+        }
+        wanted = expected(run)[result.transcript_id]["seed_aggregation"]
+        wrong.extend(differences(found, wanted, result.transcript_id))
+    assert wrong[:5] == []
+
+
+@pytest.mark.parametrize(("run", "profile", "kind", "rows", "records"), RUNS)
+def test_the_corpus_rates_equal_the_published_ones(run: str, profile: str, kind: str, rows: int, records: int) -> None:
+    found = blindspot_rates(
+        (result.scores or {})["blindspot_profile"] for result in judged(profile, kind, "reference-compatible")
+    )
+    path: Path = folder("invisiblebench") / "expected" / run / "blindspot_rates.json"
+    wanted = json.loads(path.read_text(encoding="utf-8"))
+    assert list(differences(found, wanted.get("rates", wanted), run)) == []
+
+
+def test_without_the_prefilter_every_verdict_is_the_same() -> None:
+    data = folder("invisiblebench")
+    plan = compile_project(ROOT / "benchmark" / "invisiblebench", profile="smoke", scorecard="two-tier")
+    with_it = list(execute(plan, [data / "transcripts"]))
+    assert with_it == list(execute(plan, [data / "transcripts"], prefilter=False))
+    assert sum(verdict.verdict == "FAIL" for result in with_it for verdict in result.verdicts) > 100
