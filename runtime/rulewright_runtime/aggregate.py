@@ -28,6 +28,7 @@ VERDICT_FIELDS: Final = (
     "mode_id", "eligible", "verdict", "severity", "primary_bucket", "confidence", "evidence", "scorer_version",
     "prompt_hash", "rationale_code", "adjudication_required", "secondary_tags", "extra",
 )  # fmt: skip
+NO_RECORD: Final = "NO_RECORD"  # stands for the verdict of a check that owes one
 _ALWAYS_READ: Final = frozenset({"mode_id", "eligible", "verdict", "severity", "primary_bucket"})
 _UNHASHABLE: Final = frozenset({"evidence", "secondary_tags", "extra"})
 _MEMO_LIMIT: Final = 65536
@@ -118,7 +119,7 @@ class Scorecard:
         """The output fields of the scorecard for one transcript, in its order and ready for JSON.
 
         `expected` names the checks that owe a record (those of the plan that were not suppressed); one without a record
-        counts as eligible and UNCLEAR. Scores leave rounded once, as doubles. A row in which something could not be
+        counts as eligible and as an error. Scores leave rounded once, as doubles. A row in which something could not be
         decided carries the list `undecided` of `{place, mode_id, reason}`, and its `status` is never `valid`.
         """
         if expected is not None:
@@ -146,7 +147,7 @@ class Scorecard:
         return SimpleNamespace(
             mode_id=mode_id,
             eligible=True,
-            verdict="UNCLEAR",
+            verdict=NO_RECORD,
             severity=check.get("severity", ""),
             primary_bucket=check.get("primary_bucket", ""),
             confidence=0.0,
@@ -161,7 +162,11 @@ class Scorecard:
 
     def _record(self, verdict: Verdict, fields: Iterable[str]) -> dict[str, Any]:
         record = {name: msgspec.to_builtins(getattr(verdict, name)) for name in fields if hasattr(verdict, name)}
-        record["check"] = self.plan.checks.get(verdict.mode_id, {})
+        check = self.plan.checks.get(verdict.mode_id, {})
+        record["check"] = check
+        for name in ("severity", "primary_bucket"):  # the plan knows them better than a record does
+            if name in check:
+                record[name] = check[name]
         try:
             if "confidence" in record:
                 record["confidence"] = score_of(record["confidence"])
@@ -183,6 +188,9 @@ class Scorecard:
     def _work_out(self, verdict: Verdict) -> _Effect:
         bindings = {**self._base, "v": self._record(verdict, self._read)}
         undecided: list[Undecided] = []
+        if verdict.eligible is not False and verdict.verdict not in VERDICTS:
+            reason = "there is no record" if verdict.verdict == NO_RECORD else f"`{verdict.verdict}` is no verdict"
+            undecided.append({"place": "verdict", "mode_id": verdict.mode_id, "reason": reason})
 
         def holds(test: Condition, place: str) -> bool:
             decision = test(bindings)
@@ -207,12 +215,12 @@ class Scorecard:
             tuple(misses),
             tuple(counts),
             tuple(lists),
-            flag if verdict.eligible else None,
+            None if verdict.eligible is False else flag,
             tuple(undecided),
         )
 
     def _strength(self, verdict: Verdict, index: int, holds: Callable[[Condition, str], bool]) -> int:
-        if not verdict.eligible:
+        if verdict.eligible is False:
             return _BELONGS
         _, stops, leaves_open = self._gates[index]
         name = self.plan.gates[index].name
@@ -226,19 +234,17 @@ class Scorecard:
     ) -> tuple[list[int], list[int]]:
         hits: list[int] = []
         misses: list[int] = []
-        if not verdict.eligible:
+        if verdict.eligible is False:
             return hits, misses
         for index, (rate, of) in enumerate(zip(self._rates, self._rate_of, strict=True)):
             decision = of(bindings)
             if not decision.holds:
                 continue
-            reason = decision.undecided
-            if reason is None and verdict.verdict not in (*rate.hit, *rate.miss, *rate.exclude):
-                reason = f"`{verdict.verdict}` has no meaning here"
-            if reason is not None:
+            if decision.undecided is not None or verdict.verdict not in (*rate.hit, *rate.miss, *rate.exclude):
                 misses.append(index)
-                if rate.error == "adjudicate":
-                    undecided.append({"place": f"rates.{rate.name}.of", "mode_id": verdict.mode_id, "reason": reason})
+                if decision.undecided is not None and rate.error == "adjudicate":
+                    place = f"rates.{rate.name}.of"
+                    undecided.append({"place": place, "mode_id": verdict.mode_id, "reason": decision.undecided})
             elif verdict.verdict in rate.hit:
                 hits.append(index)
             elif verdict.verdict not in rate.exclude:

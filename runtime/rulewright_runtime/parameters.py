@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -23,6 +23,15 @@ class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     maximum: int | float | None = None
 
 
+_KINDS: Final = {
+    "score": "a score from 0 to 1",
+    "number": "a number",
+    "integer": "an integer",
+    "bool": "true or false",
+    "string": "a text",
+}
+
+
 def parameter_values(declared: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
     """The value of every declared parameter: the given one, else the default. PlanError for a bad name or value."""
     names = [parameter.name for parameter in declared]
@@ -38,7 +47,7 @@ def parameter_value(parameter: Parameter, given: Any = None) -> Any:
     try:
         result = _as_type(parameter.type, value)
     except (EvaluationError, ValueError, TypeError):
-        raise PlanError(f"parameter `{parameter.name}` must be a {parameter.type}, found `{value}`") from None
+        raise PlanError(f"parameter `{parameter.name}` must be {_KINDS[parameter.type]}, found `{value}`") from None
     if parameter.minimum is not None and result < parameter.minimum:
         raise PlanError(f"parameter `{parameter.name}` must be at least {parameter.minimum}, found `{value}`")
     if parameter.maximum is not None and result > parameter.maximum:

@@ -47,16 +47,10 @@ def _gates(summary: Mapping[str, Any]) -> Iterator[str]:
     lines = [f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])})."]
     if failed["by_check"]:
         causes = [(e["mode_id"], e["bucket"], e["severity"], e["count"]) for e in failed["by_check"]]
-        lines += ["", *table(("check", "bucket", "severity", "times"), causes), ""]
-        listed = [
-            (
-                row["transcript_id"],
-                row["model"],
-                ", ".join(str(r.get("mode_id")) for r in row["hard_fail_reasons"] or ()),
-            )
-            for row in failed["transcripts"][:_MOST]
-        ]
-        lines += table(("transcript", "model", "because of"), listed)
+        lines += ["", *table(("check", "bucket", "severity", "times"), causes)]
+    if failed["transcripts"]:
+        listed = [(row["transcript_id"], row["model"], _reasons(row)) for row in failed["transcripts"][:_MOST]]
+        lines += ["", *table(("transcript", "model", "because of"), listed)]
     yield from _section("Hard fails", lines)
 
 
