@@ -1,1 +1,40 @@
 """Rulewright: compile declarative evaluation rules, lint them, prove them, and hand the runtime a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rulewright.compiling import compile_project
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
+    from rulewright.project import Project, load_project
+
+__all__ = [
+    "Diagnostic",
+    "DocumentError",
+    "ExpressionError",
+    "Project",
+    "RulewrightError",
+    "UsageError",
+    "compile_project",
+    "load_project",
+]
+
+# No module here may bear the name of one of these: importing it would hide the name.
+_HOMES = {
+    "compiling": ("compile_project",),
+    "diagnostics": ("Diagnostic",),
+    "errors": ("DocumentError", "ExpressionError", "RulewrightError", "UsageError"),
+    "project": ("Project", "load_project"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for only then: who wants one module does not pay for all."""
+    from importlib import import_module
+
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"rulewright.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

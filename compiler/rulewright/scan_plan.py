@@ -2,26 +2,184 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright_runtime.execution import facts
+from rulewright_runtime.plan import JudgeVerifier, LexiconVerifier, LongitudinalVerifier
+from rulewright_runtime.polarity import Place, boolean
+from rulewright_runtime.windows import select
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from rulewright.project import Project
-    from rulewright_runtime.plan import Plan
+    from rulewright_runtime.ir import Program
+    from rulewright_runtime.plan import Check, Judging, Plan, Scenario
+    from rulewright_runtime.transcripts import Transcript
+
+REPORTED: Final = (
+    "profile",
+    "llm_enabled",
+    "judge_model",
+    "planned_llm_calls",
+    "estimated_cost_usd",
+    "pricing_known",
+)
+BOUNDS: Final = ("llm_calls", "cost_usd")
+
+
+@dataclass(slots=True)
+class _Count:
+    """What one check adds up to: transcripts where it applies, and calls as planned and as bounds."""
+
+    eligible: int = 0
+    planned: int = 0
+    lower: int = 0
+    upper: int = 0
 
 
 def scan_plan(
-    project: Project, plan: Plan, scenario_ids: Iterable[str], *, judge_model: str | None = None, judged: bool = True
+    project: Project,
+    plan: Plan,
+    transcripts: Iterable[Transcript],
+    *,
+    judge_model: str | None = None,
+    llm_enabled: bool = True,
 ) -> dict[str, Any]:
-    """The scan plan of `plan` over transcripts, one scenario id each (unknown ones are counted, but plan nothing).
+    """The scan plan of `plan` over transcripts of its scenarios, ready for JSON.
 
-    `planned_llm_calls` assumes that every reply is usable and no vote stops early; `llm_calls` holds the bounds
-    `lower` and `upper`. An unknown price gives `estimated_cost_usd: null` and `pricing_known: false`.
+    `planned_llm_calls` is repetitions times windows of every eligible judge check: each vote usable at once, none
+    saved. `llm_calls` holds the bounds: the lower one lets adaptive checks stop after their first vote, the upper one
+    retries every vote and sends every lexicon hit to the edge. `by_mode` leaves out checks that apply nowhere. A price
+    or token count that nobody gave makes the costs null and `pricing_known` false, never zero.
     """
-    raise NotImplementedError
+    model = judge_model or project.judge_model
+    counts, seen = _counts(plan, transcripts)
+    price = None if model is None else project.pricing.get(model)
+    tokens = _tokens(project, plan.profile)
+    per_call = None if price is None or tokens is None else (tokens[0] * price.input + tokens[1] * price.output) / 1e6
+    total = _Count(
+        *(sum(getattr(count, name) for count in counts.values()) for name in ("eligible", "planned", "lower", "upper"))
+    )
+    return {
+        "profile": plan.profile,
+        "llm_enabled": llm_enabled,
+        "judge_model": model,
+        "transcript_count": seen,
+        "eligible_checks": total.eligible,
+        "planned_llm_calls": total.planned,
+        "estimated_cost_usd": _cost(total.planned, per_call, price is not None),
+        "pricing_known": price is not None and (tokens is not None or total.upper == 0),
+        "llm_calls": {"lower": total.lower, "upper": total.upper},
+        "cost_usd": {
+            "lower": _cost(total.lower, per_call, price is not None),
+            "upper": _cost(total.upper, per_call, price is not None),
+        },
+        "by_mode": {
+            check.id: _row(project, check, counts[check.id]) for check in plan.checks if counts[check.id].eligible
+        },
+        "llm_calls_by_mode": {
+            check.id: {"lower": counts[check.id].lower, "upper": counts[check.id].upper}
+            for check in plan.checks
+            if counts[check.id].upper
+        },
+    }
 
 
-def cost_report(planned: dict[str, Any]) -> dict[str, Any]:
-    """The six figures of a scan plan that money depends on."""
-    raise NotImplementedError
+def cost_report(planned: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of a scan plan that money depends on."""
+    return {key: planned[key] for key in (*REPORTED, *BOUNDS)}
+
+
+def _counts(plan: Plan, transcripts: Iterable[Transcript]) -> tuple[dict[str, _Count], int]:
+    counts = {check.id: _Count() for check in plan.checks}
+    applies = _Applies(plan)
+    seen = 0
+    for transcript in transcripts:
+        seen += 1
+        scenario = plan.scenarios.get(transcript.scenario_id)
+        if scenario is None:
+            continue
+        for check in applies.to(transcript.scenario_id, scenario):
+            _add(counts[check.id], check, transcript, scenario)
+    return counts, seen
+
+
+class _Applies:
+    """Which checks leave a record on the transcripts of a scenario, decided once for each scenario."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._checks = [
+            (
+                check,
+                _condition(check.suppressed, Place.EXEMPTING, False),
+                _condition(check.eligible, Place.GUARDING, True),
+            )
+            for check in plan.checks
+        ]
+        self._known: dict[str, tuple[Check, ...]] = {}
+
+    def to(self, scenario_id: str, scenario: Scenario) -> tuple[Check, ...]:
+        known = self._known.get(scenario_id)
+        if known is None:
+            bindings = {"scenario": facts(scenario_id, scenario)}
+            known = tuple(
+                check for check, silenced, eligible in self._checks if not silenced(bindings) and eligible(bindings)
+            )
+            self._known[scenario_id] = known
+        return known
+
+
+def _condition(program: Program | None, place: Place, otherwise: bool) -> Callable[[Mapping[str, Any]], bool]:
+    return (lambda bindings: otherwise) if program is None else boolean(program, place)
+
+
+def _add(count: _Count, check: Check, transcript: Transcript, scenario: Scenario) -> None:
+    count.eligible += 1
+    judging, is_edge = _judging(check)
+    if judging is None:
+        return
+    votes = judging.repetitions * len(select(judging.window, transcript.turns, check.id, scenario))
+    count.upper += votes * len(judging.budgets)
+    if not is_edge:
+        count.planned += votes
+        count.lower += votes // judging.repetitions if judging.adaptive_stop and votes else votes
+
+
+def _judging(check: Check) -> tuple[Judging | None, bool]:
+    verifier = check.verifier
+    if isinstance(verifier, (JudgeVerifier, LongitudinalVerifier)):
+        return verifier.judging, False
+    if isinstance(verifier, LexiconVerifier) and verifier.edge is not None:
+        return verifier.edge.judging, True
+    return None, False
+
+
+def _row(project: Project, check: Check, count: _Count) -> dict[str, Any]:
+    judging, is_edge = _judging(check)
+    written = project.check(check.id)
+    own = written.routing.repetitions if written is not None else None
+    return {
+        "eligible": count.eligible,
+        "planned_llm_calls": count.planned,
+        "route": check.route,
+        "bucket": check.primary_bucket,
+        "severity": check.severity,
+        "repetitions": (1 if own is None else own) if judging is None or is_edge else judging.repetitions,
+    }
+
+
+def _tokens(project: Project, profile: str) -> tuple[int, int] | None:
+    """Tokens sent and received in a call, as the profile estimates them."""
+    found = project.profiles.get(profile)
+    if found is None or found.input_tokens is None or found.output_tokens is None:
+        return None
+    return found.input_tokens, found.output_tokens
+
+
+def _cost(calls: int, per_call: float | None, priced: bool) -> float | None:
+    """US dollars; no call costs nothing, as long as the judge's price is known at all."""
+    if per_call is None:
+        return 0.0 if priced and calls == 0 else None
+    return calls * per_call

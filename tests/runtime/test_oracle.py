@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from tests.shared_data import ROOT, folder
 
-from rulewright.compile_project import compile_project
+from rulewright.compiling import compile_project
 from rulewright_runtime.aggregate import blindspot_rates
 from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.plan import decode, encode

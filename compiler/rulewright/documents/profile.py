@@ -28,8 +28,8 @@ class Profile(Document):
     use_dev_repetitions: bool
     adaptive: bool
     llm_edge: bool
-    input_tokens: int
-    output_tokens: int
+    input_tokens: int | None
+    output_tokens: int | None
 
 
 def read_profile(node: Mapping, name: str) -> Profile:
@@ -50,8 +50,8 @@ def read_profile(node: Mapping, name: str) -> Profile:
         use_dev_repetitions=flag(node, "use_dev_repetitions") or False,
         adaptive=flag(node, "adaptive_repetitions") or False,
         llm_edge=repetitions != 0 if edge is None else edge,
-        input_tokens=number(node, "input_tokens_per_llm_call") or 0,
-        output_tokens=number(node, "output_tokens_per_llm_call") or 0,
+        input_tokens=number(node, "input_tokens_per_llm_call"),
+        output_tokens=number(node, "output_tokens_per_llm_call"),
     )
 
 
