@@ -97,12 +97,13 @@ def tokens(text: str, dialect: Dialect, mistakes: Mistakes) -> list[Token]:
 
 
 def _is_name(text: str, end: int, before: list[Token]) -> bool:
-    """Whether the word that ends at `end` is a name although the profile has an operator of that spelling."""
-    if before and (
-        before[-1].kind == "DOT" or (len(before) > 1 and before[-1].kind == "QUESTION" and before[-2].kind == "DOT")
-    ):
+    """Whether the word that ends at `end` is a name although the profile has an operator of that spelling: after a dot,
+    as a map's key, as a message's field."""
+    marked = len(before) > 1 and before[-1].kind == "QUESTION"
+    last = before[-2 if marked else -1].kind if before else ""
+    if last == "DOT":
         return True
-    return _COLON_NEXT.match(text, end) is not None
+    return last in ("LBRACE", "COMMA") and _COLON_NEXT.match(text, end) is not None
 
 
 def _is_sign(before: list[Token]) -> bool:

@@ -34,6 +34,14 @@ class Literal:
     place: Place = dataclasses.field(compare=False)
     text: str | None = dataclasses.field(default=None, compare=False)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same value of the same type: `1`, `1u`, `1.0` and `true` are four."""
+        return isinstance(other, Literal) and type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        """Equal literals have equal hashes."""
+        return hash((type(self.value), self.value))
+
 
 @dataclass(frozen=True, slots=True)
 class Name:

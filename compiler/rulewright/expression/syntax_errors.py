@@ -523,7 +523,12 @@ def explain_character(text: str, start: int) -> tuple[int, str | None, str, str 
         sign = text[start - 2 : start]
         return start + 1, None, f"`{sign}=` isn't an operator", f"did you mean `{sign}`?"
     if text[start] == "=" and text[start - 1 : start] in ("+", "-", "*", "/"):
-        return start + 1, None, f"`{text[start - 1]}=` isn't an operator", "an expression gives a value and changes nothing"
+        return (
+            start + 1,
+            None,
+            f"`{text[start - 1]}=` isn't an operator",
+            "an expression gives a value and changes nothing",
+        )
     for written, meant, message, help in _MEANT:
         if text.startswith(written, start):
             return start + len(written), meant, message, help
