@@ -17,10 +17,13 @@ FINDERS = (
     "rulewright.lower.agreement",
     "rulewright.lower.expressions",
     "rulewright.lower.scorecard",
+    "rulewright.lower.selection",
     "rulewright.lower.verifiers",
     "rulewright.project",
     "rulewright.prompts",
     "rulewright.suppressions",
+    "rulewright.tables.build",
+    "rulewright.tables.syntax",
 )
 
 

@@ -1,0 +1,259 @@
+"""The engine: gathering, suppressing, accepting, selecting, fixing and explaining."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests import shared_data
+
+from rulewright.diagnostics import Severity
+from rulewright.errors import UsageError
+from rulewright.lint import Report, Selection, fix, fix_files, lint, lint_text
+from rulewright.manual import FINDERS, explain, pages
+from rulewright.rules import RULES, code_of, subject_of
+from rulewright.shipped import shipped_root
+
+CHECK = """\
+id: X1
+name: says_x
+primary_bucket: C
+severity: S2
+scope: universal
+routing:
+  route: lexicon_only
+  deterministic_precheck: x_lexicon
+"""
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def project(folder: Path, **files: str) -> Path:
+    """A small project; each name is a path with `__` for `/` and `_yaml` for its suffix."""
+    written = {"checks__X1_yaml": CHECK, "lexicons__x_lexicon_yaml": "patterns:\n- xyz\n"} | files
+    for name, text in written.items():
+        path = folder / re.sub(r"_yaml$", ".yaml", name.replace("__", "/"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def codes(report: Report) -> list[str]:
+    return [found.code for found in report.diagnostics]
+
+
+def test_a_sound_project_has_no_findings(tmp_path: Path) -> None:
+    assert codes(lint([project(tmp_path)])) == []
+
+
+def test_every_stage_reports_into_one_sorted_list(tmp_path: Path) -> None:
+    check = CHECK.replace("x_lexicon", "y_lexicon") + "wrong: 1\nid: X1\n"
+    report = lint([project(tmp_path, checks__X1_yaml=check)])
+    found = codes(report)
+    assert {"unknown-lexicon", "unknown-key", "duplicate-key"} <= set(found)
+    spans = [each.span for each in report.diagnostics]
+    assert spans == sorted(spans)
+
+
+def test_a_broken_file_does_not_hide_the_others(tmp_path: Path) -> None:
+    report = lint([project(tmp_path, checks__X2_yaml="a: [", checks__X3_yaml=CHECK.replace("X1", "X3") + "wrong: 1\n")])
+    assert "yaml-syntax" in codes(report)
+    assert "unknown-key" in codes(report)
+
+
+def test_a_lone_file_is_checked_by_itself() -> None:
+    assert codes(lint_text(CHECK, "X1.yaml")) == []
+    assert codes(lint_text(CHECK + "wrong: 1\n", "X1.yaml")) == ["unknown-key"]
+
+
+def test_what_is_no_document_is_said_so() -> None:
+    assert codes(lint_text("just: text\n", "f.yaml")) == ["unknown-document"]
+    assert codes(lint_text("", "f.yaml")) == ["empty-document"]
+
+
+def test_a_missing_path_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no file or folder"):
+        lint([tmp_path / "nowhere"])
+
+
+WRONG = CHECK + "wrong: 1\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CHECK + "wrong: 1  # rulewright: allow unknown-key because another tool reads it\n",
+        CHECK + "# rulewright: allow unknown-key because another tool reads it\nwrong: 1\n",
+        CHECK + "# rulewright: allow unknown-key because another tool reads it\n\n# more\nwrong: 1\n",
+        "# rulewright: allow unknown-key because another tool reads it\n\n" + WRONG,
+        "# A check\n\n# rulewright: allow unknown-key because another tool reads it\n" + WRONG,
+    ],
+)
+def test_a_comment_with_a_reason_allows_a_finding(text: str) -> None:
+    report = lint_text(text, "X1.yaml")
+    assert codes(report) == []
+    assert [found.code for found in report.allowed] == ["unknown-key"]
+
+
+def test_a_comment_allows_only_its_line_and_its_code() -> None:
+    text = CHECK + "wrong: 1  # rulewright: allow unknown-key because x\nworse: 2\n"
+    assert [(found.code, found.span.line) for found in lint_text(text, "X1.yaml").diagnostics] == [("unknown-key", 10)]
+    text = CHECK + "wrong: 1  # rulewright: allow wrong-type because x\n"
+    assert codes(lint_text(text, "X1.yaml")) == ["unknown-key", "unused-suppression"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "code"),
+    [
+        ("allow unknown-key", "suppression-without-reason"),
+        ("allow unknown-key because ", "suppression-without-reason"),
+        ("ignore unknown-key because x", "malformed-suppression"),
+        ("allow unknown key because x", "malformed-suppression"),
+        ("allow unknwon-key because x", "unknown-rule"),
+    ],
+)
+def test_a_comment_that_is_wrong_allows_nothing(comment: str, code: str) -> None:
+    found = codes(lint_text(f"{CHECK}wrong: 1  # rulewright: {comment}\n", "X1.yaml"))
+    assert sorted(found) == sorted([code, "unknown-key"])
+
+
+def test_a_misspelt_code_is_guessed() -> None:
+    report = lint_text(f"{CHECK}wrong: 1  # rulewright: allow unknwon-key because x\n", "X1.yaml")
+    assert [found.help for found in report.diagnostics if found.code == "unknown-rule"] == [
+        "did you mean `unknown-key`?"
+    ]
+
+
+def test_what_looks_like_a_comment_inside_text_is_text() -> None:
+    text = CHECK.replace("says_x", '"x # rulewright: allow unknown-key because x"') + "wrong: 1\n"
+    assert codes(lint_text(text, "X1.yaml")) == ["unknown-key"]
+
+
+def test_an_unused_comment_is_reported_and_removed_by_its_fix() -> None:
+    comment = "# rulewright: allow unknown-key because x"
+    for text in (f"{CHECK}{comment}\npass_rule: x\n", f"{CHECK}pass_rule: x   {comment}\n"):
+        report = lint_text(text, "X1.yaml")
+        assert codes(report) == ["unused-suppression"]
+        assert fix(report) == {"X1.yaml": f"{CHECK}pass_rule: x\n"}
+
+
+PROJECT = """\
+project: p
+accept:
+- rule: unknown-key
+  path: checks/X1.yaml
+  reason: another tool reads it
+"""
+
+
+def test_the_project_file_accepts_a_finding_for_a_path(tmp_path: Path) -> None:
+    report = lint([project(tmp_path, checks__X1_yaml=WRONG, rulewright_yaml=PROJECT)])
+    assert codes(report) == []
+    assert [found.code for found in report.allowed] == ["unknown-key"]
+
+
+def test_an_entry_that_accepts_nothing_is_reported(tmp_path: Path) -> None:
+    assert codes(lint([project(tmp_path, rulewright_yaml=PROJECT)])) == ["unused-suppression"]
+    misspelt = PROJECT.replace("unknown-key", "unknown-kye")
+    assert codes(lint([project(tmp_path, rulewright_yaml=misspelt)])) == ["unknown-rule"]
+
+
+def test_selection_by_code_and_pattern() -> None:
+    text = WRONG.replace("S2", "S9")
+    assert codes(lint_text(text, "f.yaml")) == ["unknown-value", "unknown-key"]
+    assert codes(lint_text(text, "f.yaml", Selection(select=("unknown-key",)))) == ["unknown-key"]
+    assert codes(lint_text(text, "f.yaml", Selection(select=("unknown-*",), ignore=("unknown-key",)))) == [
+        "unknown-value"
+    ]
+
+
+def test_a_selection_that_chooses_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no rule `unknown-kye`; did you mean `unknown-key`"):
+        lint([project(tmp_path)], Selection(ignore=("unknown-kye",)))
+
+
+def test_an_ignored_rule_makes_no_comment_unused() -> None:
+    text = CHECK + "wrong: 1  # rulewright: allow unknown-key because x\n"
+    assert codes(lint_text(text, "f.yaml", Selection(select=("wrong-type",)))) == []
+
+
+def test_the_level_decides_what_fails() -> None:
+    warned = lint_text(f"{CHECK}# rulewright: allow unknown-key because x\npass_rule: x\n", "X1.yaml")
+    assert warned.fails()
+    assert warned.fails(Severity.WARNING)
+    assert not warned.fails(Severity.ERROR)
+
+
+def test_statistics_count_the_most_frequent_first() -> None:
+    report = lint_text(WRONG.replace("S2", "S9") + "worse: 1\n", "f.yaml")
+    assert report.statistics == [("unknown-key", Severity.ERROR, 2), ("unknown-value", Severity.ERROR, 1)]
+
+
+def test_fixing_files_mends_them_keeps_their_bytes_and_is_idempotent(tmp_path: Path) -> None:
+    text = "\ufeff" + CHECK.replace("severity", "severtiy").replace("\n", "\r\n")
+    folder = project(tmp_path)
+    path = folder / "checks" / "X1.yaml"
+    path.write_bytes(text.encode())
+    before = len(lint([folder]).diagnostics)
+    report = fix_files([folder], unsafe=True)
+    assert len(report.diagnostics) < before
+    assert path.read_bytes() == text.replace("severtiy", "severity").encode()
+    fix_files([folder], unsafe=True)
+    assert path.read_bytes() == text.replace("severtiy", "severity").encode()
+
+
+def test_every_code_that_can_be_found_has_a_page() -> None:
+    written = set()
+    for path in sorted((ROOT / "compiler" / "rulewright").rglob("*.py")):
+        written |= set(re.findall(r'code="([a-z-]+)"', path.read_text(encoding="utf-8")))
+    assert written - set(pages()) == set()
+
+
+def test_every_module_that_holds_pages_is_read_for_the_manual() -> None:
+    compiler = ROOT / "compiler"
+    holders = {
+        ".".join(path.relative_to(compiler).with_suffix("").parts)
+        for path in sorted((compiler / "rulewright").rglob("*.py"))
+        if re.search(r"^PAGES\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert holders == set(FINDERS)
+
+
+def test_every_page_says_why_it_matters_and_what_to_do_instead() -> None:
+    for code, page in pages().items():
+        assert re.fullmatch(r"[a-z][a-z0-9-]+", code)
+        assert re.match(r"\S.*[.]\n\nWhy it matters: ", page), code
+        assert "\nInstead: " in page, code
+        assert max(map(len, page.splitlines())) <= 120, code
+
+
+def test_explaining_an_unknown_code_gives_nothing() -> None:
+    assert explain("no-such-code") is None
+    assert (explain("duplicate-key") or "").startswith("A mapping has the same key twice.")
+
+
+def test_a_rule_is_named_like_its_file_and_looks_at_something_known() -> None:
+    for rule in RULES:
+        code = getattr(rule, "__code__", None)
+        assert code is not None
+        assert Path(code.co_filename).stem == rule.__name__
+        assert subject_of(rule) in {
+            "Check", "Lexicon", "MarkerSet", "Profile", "Project", "Scenario", "ScorecardDocument",
+        }  # fmt: skip
+    names = [code_of(rule) for rule in RULES]
+    assert len(names) == len(set(names))
+
+
+def test_the_shipped_benchmark_is_clean() -> None:
+    report = lint([shipped_root() / "benchmark" / "rulewright.yaml"])
+    assert [(found.code, found.span, found.message) for found in report.diagnostics] == []
+
+
+def test_the_published_corpus_shows_its_known_contradictions() -> None:
+    report = lint([shared_data.folder("invisiblebench")])
+    seen: dict[str, Any] = {}
+    for found in report.diagnostics:
+        seen.setdefault(found.code, []).append(Path(found.span.path).stem)
+    assert seen["unknown-key"] == ["IB-F1-human-identity"]
+    assert seen["unknown-lexicon"] == ["IB-A3b-recipient-aggression-toward-caregiver", "IB-C2-strength-narrative"]
