@@ -105,8 +105,9 @@ def evaluate_policy(policy: str, config: str | None = None, input: Mapping[str, 
     """
     from rulewright.tables.policy import compile_policy
 
-    program = compile_policy(policy, config)
-    return to_host(prepare(program)({name: from_host(value) for name, value in (input or {}).items()}))
+    table = compile_policy(policy, config)
+    value = prepare(table.program)({name: from_host(given) for name, given in (input or {}).items()})
+    return to_host(value.value if not table.total and value.present else value)
 
 
 def _environment(

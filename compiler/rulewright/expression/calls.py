@@ -133,14 +133,14 @@ def _search(c: Checker, overloads: Sequence[Overload], given: Sequence[Type], me
 
 
 def expect(c: Checker, e: Expr, found: Type, wanted: Type) -> None:
-    """Report when the whole expression, of type `found`, is not `wanted`."""
+    """Report when the whole expression, of type `found`, is not `wanted`; plain CEL admits what is only `dyn`."""
     given = c.known.resolve(found, final=True)
     if wanted == SCORE and scores.as_score(c, e):
         scores.within(c, e)
         return
     if isinstance(wanted, EnumType):
         c.conform(e, wanted)
-    if given == DYN and wanted != DYN:
+    if given == DYN and wanted != DYN and not c.strict:
         help = "compare it with something" if wanted == BOOL else f"convert it, as in `{wanted}(...)`"
         c.report(e, f"expected a `{wanted}`, but the type of this is only known when it runs", help, whole=True)
     elif not (_widens(given, wanted) or c.known.fits(given, wanted)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from rulewright.expression.checker import Checked
@@ -34,6 +35,7 @@ _MACROS: Final = {
     "optMap": "opt_map", "optFlatMap": "opt_flat_map", "sortBy": "sort_by",
 }  # fmt: skip
 _FOLDED: Final = frozenset(("call", "index", "not", "and", "or"))
+VARIABLES: Final = "variables."  # what the variables of a decision table are called
 _FOLDED_TEXT: Final = 1000  # longer texts stay as the author wrote them
 
 
@@ -44,30 +46,49 @@ def lower(
 
     With `fold` constant parts are computed now, unless they fail; with `score` the result is read as a score.
     """
-    lowering = _Lowering(environment, checked, fold)
-    result = lowering.value(checked.expr)
-    if score:
-        lowering.emit("call", (result,), "score")
+    lowering = Lowering(environment, checked, fold)
+    lowering.whole(score)
     return Program(tuple(lowering.nodes), source, environment.strict)
 
 
 def lower_unchecked(expr: Expr, source: str, environment: Environment) -> Program:
     """The program of an expression nobody checked: names and functions are found when it runs."""
-    lowering = _Lowering(environment, None, False)
+    lowering = Lowering(environment, None, False)
     lowering.value(expr)
     return Program(tuple(lowering.nodes), source, environment.strict)
 
 
-class _Lowering:
-    """The nodes emitted so far, and the variables bound around the node being lowered: a slot is its depth."""
+@dataclass(frozen=True, slots=True)
+class Inlined:
+    """An expression that stands for a name, and what the names in it stand for."""
+
+    environment: Environment
+    checked: Checked
+    inlined: Mapping[str, Inlined]
+
+
+class Lowering:
+    """The nodes emitted so far, and the variables bound around the node being lowered: a slot is its depth.
+
+    Several expressions may go into one program: set `environment`, `checked` and `offset`, where the expression begins
+    in the program's source, then call `whole`. A variable called `variables.x` that is `bound` is read from its slot,
+    one that is `inlined` is computed where it is read.
+    """
 
     def __init__(self, environment: Environment, checked: Checked | None, fold: bool) -> None:
         self.environment = environment
         self.checked = checked
         self.fold = fold
+        self.offset = 0
         self.nodes: list[Node] = []
         self.bound: list[str] = []
-        self.scored = checked is not None and not environment.strict
+        self.inlined: Mapping[str, Inlined] = {}
+
+    def whole(self, score: bool = False) -> int:
+        """Lower the expression that was `checked`; with `score` its result is read as a score."""
+        assert self.checked is not None
+        result = self.value(self.checked.expr)
+        return self.emit("call", (result,), "score") if score else result
 
     def emit(self, op: str, args: tuple[int, ...] = (), value: Any = None, e: Expr | None = None) -> int:
         """Append a node, or the constant it computes; gives its index."""
@@ -76,7 +97,8 @@ class _Lowering:
             if folded is not None:
                 del self.nodes[args[0] :]
                 op, args, value = "const", (), folded
-        self.nodes.append(Node(op, args, value, (e.place.start, e.place.end) if e is not None else ()))
+        at = () if e is None else (e.place.start + self.offset, e.place.end + self.offset)
+        self.nodes.append(Node(op, args, value, at))
         return len(self.nodes) - 1
 
     def _constant(self, args: tuple[int, ...]) -> bool:
@@ -103,17 +125,13 @@ class _Lowering:
     def value(self, e: Expr) -> int:
         """Lower `e`; where the environment says that it is a score, or holds scores, read it as such."""
         index = _LOWER[type(e)](self, e)
-        if self.scored and isinstance(e, (Name, Select, Index)):
-            index = self._read_scores(index, self.type_of(e))
+        if self.checked is not None and isinstance(e, (Name, Select, Index)) and not self.environment.strict:
+            index = self._read_scores(index, self.checked.type_of(e))
         return index
 
     def raw(self, e: Expr) -> int:
         """Lower `e` to be looked into: what is found inside is read as a score there."""
         return _LOWER[type(e)](self, e)
-
-    def type_of(self, e: Expr) -> Type:
-        assert self.checked is not None
-        return self.checked.type_of(e)
 
     def _read_scores(self, index: int, t: Type) -> int:
         if t == SCORE:
@@ -142,8 +160,7 @@ class _Lowering:
 
     def name(self, e: Name) -> int:
         if not e.absolute and e.name in self.bound:
-            slot = len(self.bound) - 1 - self.bound[::-1].index(e.name)
-            return self.emit("local", (), slot, e)
+            return self.emit("local", (), self._slot(e.name), e)
         if self.checked is None:
             return self._unresolved(e, [])
         if id(e) in self.checked.constants:
@@ -153,7 +170,26 @@ class _Lowering:
     def _resolved(self, e: Expr, full: str) -> int:
         if full in TYPE_NAMES and full not in self.environment.variables:
             return self.emit("const", (), ["type", full], e)
+        variable = full if full.startswith(VARIABLES) else f"{VARIABLES}{full}"
+        if variable in self.bound:
+            return self.emit("local", (), self._slot(variable), e)
+        if variable in self.inlined:
+            return self._inline(variable)
         return self.emit("name", (), [[full, []]], e)
+
+    def _inline(self, variable: str) -> int:
+        """Lower the expression of a variable here; the names bound here mean nothing to it."""
+        before = self.environment, self.checked, self.inlined, self.bound
+        there = self.inlined[variable]
+        self.environment, self.checked, self.inlined = there.environment, there.checked, there.inlined
+        self.bound = [""] * len(self.bound)
+        index = self.value(there.checked.expr)
+        self.environment, self.checked, self.inlined, self.bound = before
+        return index
+
+    def _slot(self, name: str) -> int:
+        """The slot of the innermost variable of that name."""
+        return len(self.bound) - 1 - self.bound[::-1].index(name)
 
     def _unresolved(self, e: Name, fields: list[str]) -> int:
         """A dotted name to be found when it runs: the longest first, in each enclosing namespace."""
@@ -276,18 +312,18 @@ def _chain(e: Expr, operator: str) -> list[Expr]:
     return operands
 
 
-_LOWER: Final[Mapping[type, Callable[[_Lowering, Any], int]]] = {
-    Literal: _Lowering.literal,
-    Name: _Lowering.name,
-    Select: _Lowering.select,
-    Has: _Lowering.has,
-    Index: _Lowering.index,
-    Call: _Lowering.call,
-    Unary: _Lowering.unary,
-    Binary: _Lowering.binary,
-    Conditional: _Lowering.conditional,
-    ListLiteral: _Lowering.list_literal,
-    MapLiteral: _Lowering.map_literal,
-    MessageLiteral: _Lowering.message,
-    Macro: _Lowering.macro,
+_LOWER: Final[Mapping[type, Callable[[Lowering, Any], int]]] = {
+    Literal: Lowering.literal,
+    Name: Lowering.name,
+    Select: Lowering.select,
+    Has: Lowering.has,
+    Index: Lowering.index,
+    Call: Lowering.call,
+    Unary: Lowering.unary,
+    Binary: Lowering.binary,
+    Conditional: Lowering.conditional,
+    ListLiteral: Lowering.list_literal,
+    MapLiteral: Lowering.map_literal,
+    MessageLiteral: Lowering.message,
+    Macro: Lowering.macro,
 }

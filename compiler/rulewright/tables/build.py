@@ -1,0 +1,388 @@
+"""Checks a decision table row by row and lowers it to one program, and to a program for each row.
+
+The first row whose condition holds decides. A nested table under a condition decides alone, even when none of its rows
+matches; without a condition the rows after it are tried next. A table that may match nothing gives an optional value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.errors import DocumentError, ExpressionError
+from rulewright.expression.checker import Checked, check
+from rulewright.expression.environment import Environment
+from rulewright.expression.lower import VARIABLES, Inlined, Lowering
+from rulewright.expression.nodes import Expr, Literal, Place
+from rulewright.expression.parser import parse
+from rulewright.expression.types import BOOL, DYN, SCORE, STRING, ListType, OptionalType, Type
+from rulewright.expression.unify import Substitution, most_general
+from rulewright.load import Scalar
+from rulewright.lower.expressions import mistakes_of
+from rulewright.tables.syntax import RowSyntax, RuleSyntax
+from rulewright_runtime.ir import Program
+
+PAGES: Final[dict[str, str]] = {
+    "bad-table-output": """Two rows of a decision table give values of different kinds.
+
+    Why it matters: whoever reads the table's answer can't rely on what it is.
+    Instead: let every row give the same type, for instance a text everywhere.
+    """,
+    "unreachable-row": """A row stands after one that always decides.
+
+    Why it matters: the first row that holds wins, so this one never has a say, though it reads as if it had.
+    Instead: move the row up, or give the row before it a condition.
+    """,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row for those who reason about tables: when it decides, what it gives (None: the table ends without a match).
+
+    Conditions of the tables around it are included, and variables are written out; None means always.
+    """
+
+    condition: Program | None
+    output: Program | None
+    explanation: Program | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A checked table. `program` gives the output; when not `total`, an optional that is none where no row matches."""
+
+    rows: tuple[Row, ...]
+    program: Program
+    type: Type
+    total: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A checked expression; `score` when its value must be read as a score."""
+
+    checked: Checked
+    environment: Environment
+    text: str
+    score: bool
+
+    @property
+    def is_true(self) -> bool:
+        """Whether it is the literal `true`."""
+        e = self.checked.expr
+        return isinstance(e, Literal) and e.value is True
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A checked row; without a condition it always applies."""
+
+    condition: _Cell | None
+    output: _Cell | None
+    rule: _Rule | None
+    explanation: _Cell | None
+    syntax: RowSyntax
+
+    @property
+    def total(self) -> bool:
+        """Whether the row gives a value whenever it is reached."""
+        return self.condition is None and (self.rule is None or self.rule.total)
+
+    @property
+    def type(self) -> Type:
+        """What the row gives."""
+        if self.rule is not None:
+            return self.rule.type
+        assert self.output is not None
+        return SCORE if self.output.score else self.output.checked.type
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A checked table; `environment` knows its variables."""
+
+    variables: tuple[tuple[str, _Cell], ...]
+    rows: tuple[_Row, ...]
+    aggregate: bool
+    type: Type
+    environment: Environment
+
+    @property
+    def total(self) -> bool:
+        """Whether the table always gives a value: some row must, and no nested table before it may fail to."""
+        if self.aggregate:
+            return True
+        for row in self.rows:
+            if row.total:
+                return True
+            if row.condition is not None and row.rule is not None and not row.rule.total:
+                return False
+        return False
+
+
+_Placed: TypeAlias = tuple[_Cell, Mapping[str, Inlined]]
+
+
+def build_table(rule: RuleSyntax, environment: Environment, *, expect: Type | None = None) -> Table:
+    """The table that `rule` writes; `expect` is the type every output must have.
+
+    Variables are read as `variables.name`, in the profile also by their name alone. Raises DocumentError with every
+    mistake, at its place in the file.
+    """
+    building = _Building(expect)
+    checked = building.rule(rule, environment)
+    if building.found:
+        raise DocumentError(sorted(building.found, key=lambda d: d.sort_key))
+    total = checked.total
+    emission = _Emission(environment)
+    emission.rule(checked, not total)
+    rows = () if checked.aggregate else tuple(_flat(checked, (), {}))
+    return Table(rows, emission.program(), checked.type if total else OptionalType(checked.type), total)
+
+
+class _Building:
+    """Checks the cells of a table and collects every mistake."""
+
+    def __init__(self, expect: Type | None) -> None:
+        self.expect = expect
+        self.found: list[Diagnostic] = []
+        self.known = Substitution()
+
+    def rule(self, rule: RuleSyntax, environment: Environment) -> _Rule:
+        """The checked table."""
+        variables: list[tuple[str, _Cell]] = []
+        for name_scalar, scalar in rule.variables:
+            name = str(name_scalar.value)
+            if name in (known for known, _ in variables):
+                self.found.append(error(name_scalar, f"the variable `{name}` is given twice", code="malformed-table"))
+            cell = self.cell(scalar, environment)
+            t = DYN if cell is None else cell.checked.type
+            if cell is not None:
+                variables.append((name, cell))
+            names = {f"{VARIABLES}{name}": t}
+            environment = environment.having(names if environment.strict else {**names, name: t})
+        rows = [row for r in rule.rows if (row := self.row(r, environment)) is not None]
+        self.unreachable(rows, rule.aggregate)
+        return _Rule(tuple(variables), tuple(rows), rule.aggregate, self.joined(rows, rule.aggregate), environment)
+
+    def row(self, row: RowSyntax, environment: Environment) -> _Row | None:
+        """The checked row, or None when it holds a mistake."""
+        condition = None if row.condition is None else self.cell(row.condition, environment, BOOL)
+        explanation = None if row.explanation is None else self.cell(row.explanation, environment, STRING)
+        output = rule = None
+        if row.rule is not None:
+            rule = self.rule(row.rule, environment)
+        elif row.output is not None and row.literal:
+            output = self.literal(row.output, environment)
+        elif row.output is not None:
+            output = self.cell(row.output, environment, self.expect)
+        if (output is None and rule is None) or (row.condition is not None and condition is None):
+            return None
+        return _Row(None if condition is not None and condition.is_true else condition, output, rule, explanation, row)
+
+    def joined(self, rows: Sequence[_Row], aggregate: bool) -> Type:
+        """The type that every row gives; a list of it when the rows are collected."""
+        joined: Type | None = None
+        for row in rows:
+            t = row.type
+            if aggregate and row.rule is not None and row.rule.aggregate and isinstance(t, ListType):
+                t = t.element
+            if joined is None or self.known.fits(t, joined):
+                joined = t if joined is None else most_general(joined, t)
+            else:
+                message = f"this row gives `{t}`, the rows before it `{joined}`"
+                self.found.append(error(row.syntax.output or row.syntax.span, message, code="bad-table-output"))
+        return ListType(joined or DYN) if aggregate else joined or DYN
+
+    def unreachable(self, rows: Sequence[_Row], aggregate: bool) -> None:
+        """Report the row after one that always decides."""
+        for row, after in pairwise(rows):
+            if row.total and not aggregate:
+                note = (row.syntax.span, "this row always decides")
+                self.found.append(
+                    error(after.syntax.span, "this row is never reached", code="unreachable-row", notes=[note])
+                )
+                return
+
+    def literal(self, scalar: Scalar, environment: Environment) -> _Cell | None:
+        """A plain text as an output."""
+        text = str(scalar.value)
+        quoted = Literal(text, Place(0, len(text), 0))
+        return self.checked(scalar, text, quoted, environment, self.expect)
+
+    def cell(self, scalar: Scalar, environment: Environment, expect: Type | None = None) -> _Cell | None:
+        """The checked expression of one value, or None with its mistakes reported."""
+        text = _text(scalar)
+        try:
+            parsed = parse(text, environment.dialect)
+        except ExpressionError as failure:
+            self.found += mistakes_of(failure, scalar)
+            return None
+        return self.checked(scalar, text, parsed, environment, expect)
+
+    def checked(
+        self, scalar: Scalar, text: str, parsed: Expr, environment: Environment, expect: Type | None
+    ) -> _Cell | None:
+        """As `cell`, for what is parsed already."""
+        try:
+            found = check(parsed, text, environment, expect=expect)
+        except ExpressionError as failure:
+            self.found += mistakes_of(failure, scalar)
+            return None
+        return _Cell(found, environment, text, expect == SCORE and found.type != SCORE)
+
+
+def _text(scalar: Scalar) -> str:
+    """The text of an expression; YAML's own `true` and `0.80` are expressions too."""
+    if isinstance(scalar.value, bool):
+        return "true" if scalar.value else "false"
+    return scalar.value if isinstance(scalar.value, str) else scalar.raw
+
+
+class _Emission:
+    """Lowers the cells of a table into one program, whose source is their texts, a line each."""
+
+    def __init__(self, environment: Environment, inlined: Mapping[str, Inlined] | None = None) -> None:
+        self.lowering = Lowering(environment, None, True)
+        self.lowering.inlined = inlined or {}
+        self.texts: list[str] = []
+
+    def program(self) -> Program:
+        """What was emitted so far."""
+        return Program(tuple(self.lowering.nodes), "\n".join(self.texts), self.lowering.environment.strict)
+
+    def cell(self, cell: _Cell) -> int:
+        """Lower one cell."""
+        lowering = self.lowering
+        lowering.environment, lowering.checked = cell.environment, cell.checked
+        lowering.offset = sum(len(t) + 1 for t in self.texts)
+        self.texts.append(cell.text)
+        return lowering.whole(cell.score)
+
+    def rule(self, rule: _Rule, optional: bool) -> int:
+        """Lower a table with its variables; the value is `optional`, or the table must be total."""
+        bound: list[tuple[int, int]] = []
+        for name, cell in rule.variables:
+            bound.append((self.cell(cell), len(self.lowering.bound)))
+            self.lowering.bound.append(f"{VARIABLES}{name}")
+        if rule.aggregate:
+            result = self._wrapped(self.collected(rule.rows), optional)
+        else:
+            result = self.first_match(rule.rows, optional)
+        for value, slot in reversed(bound):
+            result = self.lowering.emit("bind", (value, result), [slot])
+            self.lowering.bound.pop()
+        return result
+
+    def first_match(self, rows: Sequence[_Row], optional: bool) -> int:
+        """Conditions and values in the order of the rows, then the choice between them from the last row up."""
+        parts: list[tuple[int | None, int, bool]] = []  # condition, value, whether the rows after it may decide
+        for row in rows:
+            condition = None if row.condition is None else self.cell(row.condition)
+            undecided = condition is None and not row.total and row is not rows[-1]
+            parts.append((condition, self.value(row, optional or undecided), undecided))
+            if row.total:
+                break
+        last_condition, result, _ = parts[-1]
+        if last_condition is not None:
+            result = self.lowering.emit("cond", (last_condition, result, self._none()))
+        for condition, value, _ in reversed(parts[:-1]):
+            if condition is not None:
+                result = self.lowering.emit("cond", (condition, value, result))
+            else:
+                result = self.lowering.emit("call", (value, result), "or" if optional else "orValue")
+        return result
+
+    def value(self, row: _Row, optional: bool) -> int:
+        """What a row gives."""
+        if row.rule is not None:
+            return self.rule(row.rule, optional)
+        assert row.output is not None
+        return self._wrapped(self.cell(row.output), optional)
+
+    def collected(self, rows: Sequence[_Row]) -> int:
+        """The list of what every row gives; the lists of nested collections are joined with it."""
+        joined: int | None = None
+        pending: list[int] = []
+        for row in rows:
+            if row.rule is not None and row.rule.aggregate:
+                joined = self._join(joined, pending)
+                pending = []
+                part = self._list_when(row)
+                joined = part if joined is None else self.lowering.emit("call", (joined, part), "_+_")
+            else:
+                condition = None if row.condition is None else self.cell(row.condition)
+                value = self.value(row, True)
+                if condition is not None:
+                    value = self.lowering.emit("cond", (condition, value, self._none()))
+                pending.append(value)
+        final = self._join(joined, pending)
+        assert final is not None
+        return final
+
+    def _join(self, joined: int | None, pending: list[int]) -> int | None:
+        if not pending:
+            return joined
+        part = self.lowering.emit("list", tuple(pending), list(range(len(pending))))
+        return part if joined is None else self.lowering.emit("call", (joined, part), "_+_")
+
+    def _list_when(self, row: _Row) -> int:
+        """A nested collection, empty when its condition does not hold."""
+        condition = None if row.condition is None else self.cell(row.condition)
+        assert row.rule is not None
+        part = self.rule(row.rule, False)
+        if condition is None:
+            return part
+        return self.lowering.emit("cond", (condition, part, self.lowering.emit("list", (), [])))
+
+    def _wrapped(self, value: int, optional: bool) -> int:
+        return self.lowering.emit("call", (value,), "optional.of") if optional else value
+
+    def _none(self) -> int:
+        return self.lowering.emit("call", (), "optional.none")
+
+
+def _flat(rule: _Rule, conditions: tuple[_Placed, ...], inlined: Mapping[str, Inlined]) -> Iterator[Row]:
+    """The rows of a table and of the tables in it, in the order in which they are tried."""
+    for name, cell in rule.variables:
+        inlined = {**inlined, f"{VARIABLES}{name}": Inlined(cell.environment, cell.checked, inlined)}
+    for row in rule.rows:
+        here = conditions if row.condition is None else (*conditions, (row.condition, inlined))
+        condition = _all_of(here, rule.environment)
+        explanation = None if row.explanation is None else _alone(row.explanation, inlined)
+        if row.output is not None:
+            yield Row(condition, _alone(row.output, inlined), explanation, row.syntax.span)
+            continue
+        assert row.rule is not None
+        if row.rule.aggregate:
+            emission = _Emission(rule.environment, inlined)
+            emission.rule(row.rule, False)
+            yield Row(condition, emission.program(), explanation, row.syntax.span)
+            continue
+        yield from _flat(row.rule, here, inlined)
+        if row.condition is not None and not row.rule.total:
+            yield Row(condition, None, explanation, row.syntax.span)
+
+
+def _alone(cell: _Cell, inlined: Mapping[str, Inlined]) -> Program:
+    emission = _Emission(cell.environment, inlined)
+    emission.cell(cell)
+    return emission.program()
+
+
+def _all_of(conditions: Sequence[_Placed], environment: Environment) -> Program | None:
+    if not conditions:
+        return None
+    emission = _Emission(environment)
+    args = []
+    for cell, inlined in conditions:
+        emission.lowering.inlined = inlined
+        args.append(emission.cell(cell))
+    if len(args) > 1:
+        emission.lowering.emit("and", tuple(args))
+    return emission.program()

@@ -1,0 +1,94 @@
+"""Reads a CEL policy and its configuration, two YAML texts, into one program."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.errors import DocumentError
+from rulewright.expression.declarations import Overload, overload
+from rulewright.expression.environment import Environment
+from rulewright.expression.lexer import Dialect
+from rulewright.expression.mistakes import did_you_mean
+from rulewright.expression.types import Type, named_type
+from rulewright.load import Mapping, Node, load_text, plain
+from rulewright.tables.build import Table, build_table
+from rulewright.tables.syntax import read_rule
+
+_POLICY_KEYS: Final = ("name", "description", "display_name", "id", "kind", "imports", "metadata", "rule")
+
+
+def compile_policy(policy: str, config: str | None = None) -> Table:
+    """The table of a policy, over the variables and functions its configuration declares. Raises DocumentError."""
+    found: list[Diagnostic] = []
+    environment = _environment(config, found)
+    root = _root(policy, "policy.yaml", found)
+    rule = None
+    if root is not None:
+        for entry in root.entries:
+            if entry.name not in _POLICY_KEYS:
+                near = did_you_mean(entry.name, _POLICY_KEYS)
+                message = f"a policy has no key `{entry.name}`"
+                found.append(error(entry.key, message, code="malformed-table", help=near))
+        node = root.get("rule")
+        if node is None:
+            found.append(error(root.span, "a policy needs a `rule`", code="malformed-table"))
+        else:
+            rule = read_rule(node, found)
+    if rule is None or found:
+        raise DocumentError(sorted(found, key=lambda d: d.sort_key))
+    return build_table(rule, environment)
+
+
+def _root(text: str, name: str, found: list[Diagnostic]) -> Mapping | None:
+    loaded = load_text(text, name)
+    found += loaded.diagnostics
+    if isinstance(loaded.root, Mapping):
+        return loaded.root
+    if not loaded.diagnostics:
+        found.append(error(loaded.source.span(0, 0), "a mapping was expected", code="malformed-table"))
+    return None
+
+
+def _environment(config: str | None, found: list[Diagnostic]) -> Environment:
+    root = None if config is None or not config.strip() else _root(config, "config.yaml", found)
+    variables: dict[str, Type] = {}
+    functions: dict[str, tuple[Overload, ...]] = {}
+    container = ""
+    if root is not None:
+        given = plain(root)
+        named = given.get("container") or ""
+        container = str(named.get("name", "")) if isinstance(named, dict) else str(named)
+        for item in given.get("variables") or ():
+            _declare(variables, item, root, found)
+        for item in given.get("functions") or ():
+            _declare_function(functions, item, root, found)
+    return Environment(
+        variables=variables, functions=functions, container=container, dialect=Dialect.STRICT, validate=False
+    )
+
+
+def _declare(variables: dict[str, Type], item: Any, at: Node, found: list[Diagnostic]) -> None:
+    try:
+        variables[str(item["name"])] = _type(item.get("type", item))
+    except (AttributeError, KeyError, TypeError, ValueError) as why:
+        found.append(error(at.span, f"a variable's declaration can't be read: {why}", code="malformed-table"))
+
+
+def _declare_function(functions: dict[str, tuple[Overload, ...]], item: Any, at: Node, found: list[Diagnostic]) -> None:
+    try:
+        functions[str(item["name"])] = tuple(_overload(o) for o in item.get("overloads") or ())
+    except (AttributeError, KeyError, TypeError, ValueError) as why:
+        found.append(error(at.span, f"a function's declaration can't be read: {why}", code="malformed-table"))
+
+
+def _overload(item: Any) -> Overload:
+    target = item.get("target")
+    arguments = [_type(target)] if target is not None else []
+    arguments += [_type(a) for a in item.get("args") or ()]
+    return overload(tuple(arguments), _type(item["return"]), target is not None)
+
+
+def _type(item: Any) -> Type:
+    """The type written as `{type_name: map, params: [{type_name: string}, ...]}`."""
+    return named_type(str(item["type_name"]), tuple(_type(p) for p in item.get("params") or ()))

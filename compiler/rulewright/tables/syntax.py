@@ -1,0 +1,165 @@
+"""The written form of a decision table: a rule with variables and rows, as nodes of a file.
+
+    variables: [{name, expression}]
+    match:                        # the first row whose condition holds decides
+      - condition: EXPR           # absent: always
+        output: EXPR              # or `rule:`, a table in the table
+        explanation: EXPR
+    aggregate: [...]              # instead of `match`: the outputs of all rows that hold, as a list
+
+The short form of labels is `[{label: Fail, when: EXPR}, {label: Pass}]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.expression.mistakes import did_you_mean, one_of
+from rulewright.load import Mapping, Node, Scalar, Sequence
+
+PAGES: Final[dict[str, str]] = {
+    "malformed-table": """A decision table that is not built as one.
+
+    Why it matters: a row without an output, or a key nobody reads, would silently change what is decided.
+    Instead: give `match` or `aggregate` a list of rows, and each row a `condition` with an `output` or a `rule`.
+    """,
+}
+_RULE_KEYS: Final = ("id", "name", "description", "variables", "match", "aggregate")
+_ROW_KEYS: Final = ("id", "name", "description", "condition", "output", "rule", "explanation")
+_VARIABLE_KEYS: Final = ("name", "description", "display_name", "expression")
+_LABEL_KEYS: Final = ("label", "when", "explanation")
+
+
+@dataclass(frozen=True, slots=True)
+class RowSyntax:
+    """A row: `output` or a nested `rule`; `literal` when the output is a plain text, not an expression."""
+
+    condition: Scalar | None
+    output: Scalar | None
+    rule: RuleSyntax | None
+    explanation: Scalar | None
+    span: Span
+    literal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSyntax:
+    """A table: variables in order, then rows; `aggregate` collects the outputs of all rows that hold."""
+
+    variables: tuple[tuple[Scalar, Scalar], ...]
+    rows: tuple[RowSyntax, ...]
+    aggregate: bool
+    span: Span
+
+
+def read_rule(node: Node, found: list[Diagnostic]) -> RuleSyntax | None:
+    """The table that `node` holds, or None; mistakes of structure are added to `found`."""
+    mapping = _mapping(node, _RULE_KEYS, "a table", found)
+    if mapping is None:
+        return None
+    kinds = [key for key in ("match", "aggregate") if key in mapping]
+    if len(kinds) != 1:
+        message = (
+            "a table needs `match` or `aggregate`" if not kinds else "a table has `match` or `aggregate`, not both"
+        )
+        found.append(error(mapping.span if not kinds else mapping.key_span(kinds[1]), message, code="malformed-table"))
+        return None
+    variables = [v for n in _items(mapping, "variables", found) if (v := _variable(n, found)) is not None]
+    items = _items(mapping, kinds[0], found)
+    if not items:
+        found.append(error(mapping.key_span(kinds[0]), f"`{kinds[0]}` needs at least one row", code="malformed-table"))
+    rows = [row for item in items if (row := _row(item, found)) is not None]
+    return RuleSyntax(tuple(variables), tuple(rows), kinds[0] == "aggregate", mapping.span)
+
+
+def read_labels(node: Node, found: list[Diagnostic]) -> RuleSyntax | None:
+    """The table that the short form of labels stands for, or None; mistakes of structure are added to `found`."""
+    if not isinstance(node, Sequence) or not node.items:
+        found.append(error(node, "labels are a list of `{label: ..., when: ...}`", code="malformed-table"))
+        return None
+    rows = [row for item in node.items if (row := _label(item, found)) is not None]
+    return RuleSyntax((), tuple(rows), False, node.span)
+
+
+def _label(node: Node, found: list[Diagnostic]) -> RowSyntax | None:
+    mapping = _mapping(node, _LABEL_KEYS, "a label", found)
+    if mapping is None:
+        return None
+    label = _scalar(mapping, "label", found)
+    if label is None:
+        if "label" not in mapping:
+            found.append(error(mapping.span, "a label needs the key `label`", code="malformed-table"))
+        return None
+    when, explanation = _scalar(mapping, "when", found), _scalar(mapping, "explanation", found)
+    return RowSyntax(when, label, None, explanation, mapping.span, literal=True)
+
+
+def _variable(node: Node, found: list[Diagnostic]) -> tuple[Scalar, Scalar] | None:
+    mapping = _mapping(node, _VARIABLE_KEYS, "a variable", found)
+    if mapping is None:
+        return None
+    if "name" not in mapping and "expression" not in mapping and len(mapping.keys) == 1:
+        return None  # every key is reported already
+    name, expression = _scalar(mapping, "name", found), _scalar(mapping, "expression", found)
+    if name is None or expression is None:
+        missing = [key for key in ("name", "expression") if key not in mapping]
+        if missing:
+            found.append(error(mapping.span, f"a variable needs `{missing[0]}`", code="malformed-table"))
+        return None
+    if not str(name.value).isidentifier():
+        found.append(error(name, f"`{name.value}` can't be the name of a variable", code="malformed-table"))
+        return None
+    return name, expression
+
+
+def _row(node: Node, found: list[Diagnostic]) -> RowSyntax | None:
+    mapping = _mapping(node, _ROW_KEYS, "a row", found)
+    if mapping is None:
+        return None
+    kinds = [key for key in ("output", "rule") if key in mapping]
+    if len(kinds) != 1:
+        message = "a row needs `output` or `rule`" if not kinds else "a row has `output` or `rule`, not both"
+        found.append(error(mapping.span if not kinds else mapping.key_span(kinds[1]), message, code="malformed-table"))
+        return None
+    if "rule" in mapping and "explanation" in mapping:
+        message = "an `explanation` belongs to an `output`, not to a `rule`"
+        found.append(error(mapping.key_span("explanation"), message, code="malformed-table"))
+    condition, output = _scalar(mapping, "condition", found), _scalar(mapping, "output", found)
+    nested = mapping.get("rule")
+    rule = None if nested is None else read_rule(nested, found)
+    if (output is None and rule is None) or (condition is None and "condition" in mapping):
+        return None  # reported where it stands
+    return RowSyntax(condition, output, rule, _scalar(mapping, "explanation", found), mapping.span)
+
+
+def _mapping(node: Node, keys: Collection[str], what: str, found: list[Diagnostic]) -> Mapping | None:
+    if not isinstance(node, Mapping):
+        found.append(error(node, f"{what} is a mapping with {one_of(list(keys))}", code="malformed-table"))
+        return None
+    for entry in node.entries:
+        if entry.name not in keys:
+            near = did_you_mean(entry.name, keys)
+            found.append(error(entry.key, f"{what} has no key `{entry.name}`", code="malformed-table", help=near))
+    return node
+
+
+def _items(mapping: Mapping, key: str, found: list[Diagnostic]) -> tuple[Node, ...]:
+    node = mapping.get(key)
+    if node is None:
+        return ()
+    if not isinstance(node, Sequence):
+        found.append(error(node, f"`{key}` is a list", code="malformed-table"))
+        return ()
+    return node.items
+
+
+def _scalar(mapping: Mapping, key: str, found: list[Diagnostic]) -> Scalar | None:
+    """The value of `key`; anything but a single value is reported, an absent key is not."""
+    node = mapping.get(key)
+    if node is None or (isinstance(node, Scalar) and node.value is not None):
+        return node
+    found.append(error(node, f"`{key}` is a single value", code="malformed-table"))
+    return None
