@@ -10,6 +10,8 @@ from rulewright.rules import RULES, code_of
 
 # Modules whose `PAGES` hold the pages of what they find themselves; rules carry theirs as docstrings.
 FINDERS = (
+    "rulewright.documents.lexicon",
+    "rulewright.documents.rule_set",
     "rulewright.documents.scorecard",
     "rulewright.documents.structure",
     "rulewright.lint",
@@ -17,6 +19,7 @@ FINDERS = (
     "rulewright.lower.agreement",
     "rulewright.lower.expressions",
     "rulewright.lower.scorecard",
+    "rulewright.lower.selection",
     "rulewright.lower.selection",
     "rulewright.lower.verifiers",
     "rulewright.project",

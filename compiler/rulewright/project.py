@@ -7,16 +7,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.base import Document, text
 from rulewright.documents.check import Check, read_check
 from rulewright.documents.layout import Place, documents_in, looks_like_a_project, places, project_file_in, resolve
-from rulewright.documents.lexicon import Lexicon, read_lexicon, read_lexicons
+from rulewright.documents.lexicon import Lexicon, pattern_findings, read_lexicon, read_lexicons
 from rulewright.documents.markers import MarkerSet, read_markers
 from rulewright.documents.profile import Profile, read_profile, read_profiles
 from rulewright.documents.project_file import Accept, ProjectFile, Semantics, read_project_file
+from rulewright.documents.rule_set import load_rule_sets
 from rulewright.documents.scenario import Scenario, read_scenario
 from rulewright.documents.scorecard import ScorecardDocument, read_scorecard
 from rulewright.documents.scoring import Price, Scoring, read_pricing, read_scoring
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 TOLERATED_UNDER_REFERENCE: Final = frozenset(
     {
         "unknown-key",
+        "corpus-required-contradicts-routing",
         "detector-is-not-routed",
+        "llm-required-contradicts-routing",
         "safety-override-contradicts-routing",
         "scorer-repetitions-contradict-routing",
         "scorer-type-contradicts-routing",
@@ -39,6 +42,7 @@ TOLERATED_UNDER_REFERENCE: Final = frozenset(
     }
 )
 Model = TypeVar("Model", bound=Document)
+Named = TypeVar("Named", Lexicon, Profile)
 
 PAGES: Final[dict[str, str]] = {
     "duplicate-id": """Two documents of one kind have the same name.
@@ -93,7 +97,7 @@ class Project:
     scoring: Scoring | None
     pricing: dict[str, Price]
     scorecards: dict[str, ScorecardDocument]
-    rule_sets: Path | None
+    rule_sets: dict[str, dict[str, Any]]
     roots: dict[str, Mapping]
     loaded: tuple[Loaded, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -200,6 +204,9 @@ class _Reader:
         if "checks" in where and (meta := self._meta(where["checks"].path)) is not None:
             roots["meta"] = meta
         scoring = self._single(where.get("scoring"), "scoring")
+        lexicons = self._named(where.get("lexicons"), "lexicon", read_lexicon, "lexicons", read_lexicons)
+        for lexicon in lexicons.values():
+            self.found.extend(pattern_findings(lexicon))
         return Project(
             name=file.name if file else folder.resolve().name,
             folder=folder,
@@ -208,7 +215,7 @@ class _Reader:
             file=file,
             semantics=file.semantics if file else "seed",
             checks=tuple(self._checks(where).values()),
-            lexicons=self._named(where.get("lexicons"), "lexicon", read_lexicon, "lexicons", read_lexicons),
+            lexicons=lexicons,
             markers=self._markers(where.get("markers"), file, path, root),
             scenarios=self._scenarios(where),
             profiles=self._named(where.get("profiles"), "profile", read_profile, "profiles", read_profiles),
@@ -218,7 +225,7 @@ class _Reader:
             scoring=None if scoring is None else read_scoring(scoring),
             pricing=read_pricing(roots["pricing"]) if "pricing" in roots else {},
             scorecards=self.scorecards(where.get("scorecards")),
-            rule_sets=where["rules"].path if "rules" in where else None,
+            rule_sets=self._rule_sets(where.get("rules")),
             roots=roots,
             loaded=tuple(self.loaded),
             diagnostics=tuple(sorted(self.found, key=lambda found: found.sort_key)),
@@ -287,15 +294,15 @@ class _Reader:
         self,
         place: Place | None,
         kind: str,
-        read_one: Callable[[Mapping, str], Model],
+        read_one: Callable[[Mapping, str], Named],
         many: str,
-        read_many: Callable[[Mapping], tuple[Model, ...]],
-    ) -> dict[str, Model]:
+        read_many: Callable[[Mapping], tuple[Named, ...]],
+    ) -> dict[str, Named]:
         """Documents named by their file, from a folder; or by their key, from one file."""
         if place is not None and place.path.is_file():
             root = self._load(place.path, many)
-            return {} if root is None else {model.name: model for model in read_many(root)}  # type: ignore[attr-defined]
-        models: dict[str, Model] = {}
+            return {} if root is None else {model.name: model for model in read_many(root)}
+        models: dict[str, Named] = {}
         for path, root in self._documents(place, kind):
             self._compare_with_file_name(path, root, "name", text(root, "name") or path.stem)
             self._add(models, path.stem, read_one(root, path.stem), kind, "name")
@@ -324,6 +331,14 @@ class _Reader:
             if card is not None:
                 cards[card.name or path.stem] = card
         return cards
+
+    def _rule_sets(self, place: Place | None) -> dict[str, dict[str, Any]]:
+        if place is None or not place.path.is_dir():
+            return {}
+        sets = load_rule_sets(place.path)
+        self.loaded.extend(sets.loaded)
+        self.found.extend(sets.diagnostics)
+        return sets.merged
 
     def _documents(self, place: Place | None, kind: str, *, deep: bool = False) -> list[tuple[Path, Mapping]]:
         if place is None or not place.path.exists():

@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
+from rulewright.diagnostics import error
 from rulewright.documents.base import Document, items, optional_text, scalar, texts
 from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright_runtime.errors import PlanError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+PAGES: Final[dict[str, str]] = {
+    "bad-regex": """A regular expression that RE2 does not accept.
+
+    Why it matters: patterns run over text that anybody may write, so only expressions that take linear time are
+    accepted; look-arounds and back-references are not among them.
+    Instead: write the pattern without them, or as several patterns.
+    """,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +73,15 @@ def _pattern(node: Node) -> PatternEntry | None:
     if spelled is not None:
         return PatternEntry(str(spelled.value), optional_text(node, "mode") or "substring_ci", spelled)
     return None
+
+
+def pattern_findings(lexicon: Lexicon) -> Iterator[Diagnostic]:
+    """The patterns of a lexicon that can't be looked for."""
+    for entry in lexicon.patterns:
+        if entry.mode == "regex":
+            from rulewright_runtime.regex import compile_regex  # only lexicons with expressions pay for the engine
+
+            try:
+                compile_regex(entry.text)
+            except PlanError as failure:
+                yield error(entry.scalar, str(failure), code="bad-regex")

@@ -37,6 +37,21 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: only the list of tags silences a check; the flag alone does nothing, and the list alone surprises.
     Instead: set the flag to true exactly where the list is given.
     """,
+    "llm-required-contradicts-routing": """`llm_required` and the route disagree on whether a judge is needed.
+
+    Why it matters: the flag says what a scan costs and whether it can run without a judge, and the route decides.
+    Instead: true on hybrid_llm, llm_primary and longitudinal_trace; false on lexicon_only and scenario_rule.
+    """,
+    "corpus-required-contradicts-routing": """`corpus_required: true` on a route that consults no corpus.
+
+    Why it matters: nothing would ever be looked up.
+    Instead: set it to false, or route the check to extract_then_corpus.
+    """,
+    "exempt-check-is-not-capability-aware": """`system.exempt` names a check that is not capability-aware, or no check.
+
+    Why it matters: only checks with `system_capability_aware: true` can be exempted; the entry has no effect.
+    Instead: remove the entry, mend the name, or mark the check.
+    """,
     "unclear-policy-forbids-the-judge": """`unclear_policy: lexicon_is_sufficient` on a check that a judge decides.
 
     Why it matters: the policy says that no judge is needed, and the route needs one.
@@ -47,7 +62,7 @@ PAGES: Final[dict[str, str]] = {
 
 def disagreements(project: Project) -> list[Diagnostic]:
     """Every contradiction between a check's expectations and its routing."""
-    return [found for check in project.checks for found in disagreements_of(check)]
+    return [*(found for check in project.checks for found in disagreements_of(check)), *_exempt(project)]
 
 
 def disagreements_of(check: Check) -> Iterator[Diagnostic]:
@@ -56,6 +71,7 @@ def disagreements_of(check: Check) -> Iterator[Diagnostic]:
     yield from _repetitions(check)
     yield from _detectors(check)
     yield from _safety_override(check)
+    yield from _needs(check)
     if check.scorer.unclear_policy == "lexicon_is_sufficient" and check.is_judged:
         yield error(
             check.place("scorer", "unclear_policy"),
@@ -103,6 +119,36 @@ def _detectors(check: Check) -> Iterator[Diagnostic]:
                 code="detector-is-not-routed",
                 notes=[(check.key_place("routing"), "the routing")],
             )
+
+
+def _needs(check: Check) -> Iterator[Diagnostic]:
+    routing = check.routing
+    needs_judge = check.is_judged
+    may_need_judge = needs_judge or routing.route == "regex_with_llm_edge"
+    if routing.llm_required is not None and not (needs_judge <= routing.llm_required <= may_need_judge):
+        does = "asks a judge" if needs_judge else "asks no judge"
+        yield error(
+            check.place("routing", "llm_required"),
+            f"`llm_required` is {str(routing.llm_required).lower()}, but the route `{routing.route}` {does}",
+            code="llm-required-contradicts-routing",
+            notes=[(check.place("routing", "route"), "the route decides")],
+        )
+    if routing.corpus_required and routing.route != "extract_then_corpus":
+        yield error(
+            check.place("routing", "corpus_required"),
+            f"`corpus_required` is true, but the route `{routing.route}` consults no corpus",
+            code="corpus-required-contradicts-routing",
+            notes=[(check.place("routing", "route"), "the route decides")],
+        )
+
+
+def _exempt(project: Project) -> Iterator[Diagnostic]:
+    for number, name in enumerate(project.exempt):
+        check = project.check(name)
+        if project.file is not None and (check is None or not check.routing.system_capability_aware):
+            why = "there is no such check" if check is None else "it is not capability-aware"
+            place = project.file.place("system", "exempt", number)
+            yield error(place, f"`{name}` can't be exempted: {why}", code="exempt-check-is-not-capability-aware")
 
 
 def _safety_override(check: Check) -> Iterator[Diagnostic]:

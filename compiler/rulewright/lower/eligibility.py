@@ -32,7 +32,7 @@ def eligible(check: Check, exempt: tuple[str, ...], found: list[Diagnostic]) -> 
     listed_there = f"{quoted(check.id)} in scenario.eligible_modes"
     if check.when is not None:
         own = build_in(check.when, scenario_environment(), found, expect=BOOL)
-        condition = None if own is None else own.program.source
+        condition = None if own is None else f"{own.program.source}\n"  # it may end with a comment
     else:
         condition = with_tags(check.tags or ())
     if condition is None:

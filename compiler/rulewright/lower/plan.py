@@ -34,10 +34,7 @@ DEFAULTS: Final[dict[str, Any]] = {"hard_fail": False, "scope": "trigger", "seco
 def lower_project(
     project: Project, profile: Profile, scorecard: ScorecardDocument | None
 ) -> tuple[Plan, list[Diagnostic]]:
-    """The sealed plan and the findings of lowering; a check with a finding that stops it is left out of the plan.
-
-    Raises `UsageError` when the profile selects nothing.
-    """
+    """The sealed plan and the findings of lowering; a check with a finding that stops it is left out of the plan."""
     found: list[Diagnostic] = []
     chosen = select(profile, project.checks, found)
     lowering = Lowering(project, profile, policies(project.semantics), found)

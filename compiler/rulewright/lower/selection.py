@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from rulewright.errors import UsageError
+from rulewright.diagnostics import error
 from rulewright.expression.build import build
 from rulewright.expression.types import BOOL
 from rulewright.lower.environments import check_environment, listed
@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from rulewright.documents.check import Check
     from rulewright.documents.profile import Profile
 
-DEFAULT_REPETITIONS = 3  # seed 004, verifier types: publish default K=3
+PAGES: Final[dict[str, str]] = {
+    "empty-profile": """A profile that selects no check.
+
+    Why it matters: a scan under it would judge nothing, and nothing judged looks like nothing wrong.
+    Instead: name routes, buckets or checks that the project has, or set `include_all: true`.
+    """,
+}
+DEFAULT_REPETITIONS: Final = 3  # seed 004, verifier types: publish default K=3
 
 
 def filter_text(profile: Profile) -> str:
@@ -50,16 +57,19 @@ def filter_text(profile: Profile) -> str:
 
 
 def select(profile: Profile, checks: Iterable[Check], found: list[Diagnostic]) -> tuple[Check, ...]:
-    """The checks the profile runs, in their order. Raises `UsageError` when it runs none."""
+    """The checks the profile runs, in their order; a finding when it runs none."""
     text = filter_text(profile)
     if profile.select is not None:
         own = build_in(profile.select, check_environment(), found, expect=BOOL)
-        text = f"({text}) && ({own.program.source})" if own is not None else text
+        text = f"({text}) && ({own.program.source}\n)" if own is not None else text  # it may end with a comment
     # Undecidable means selected: a check that runs needlessly costs money, one that is left out costs a verdict.
     holds = boolean(build(text, check_environment(), expect=BOOL).program, Place.GUARDING)
     chosen = tuple(check for check in checks if holds({"check": {"hard_fail": False, **check.fields}}))
     if not chosen:
-        raise UsageError(f"the profile `{profile.name}` selects none of the project's checks")
+        message = f"the profile `{profile.name}` selects none of the project's checks"
+        found.append(
+            error(profile.node.entries[0].key if profile.node.index else profile, message, code="empty-profile")
+        )
     return chosen
 
 

@@ -1,0 +1,96 @@
+"""A jurisdiction's rule set: a mapping that may extend another file's."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.diagnostics import error
+from rulewright.documents.base import scalar
+from rulewright.documents.layout import documents_in
+from rulewright.load import Loaded, Mapping, load_file, plain
+
+if TYPE_CHECKING:
+    from rulewright.diagnostics import Diagnostic
+
+EXTENDS: Final = "extends"
+PAGES: Final[dict[str, str]] = {
+    "extends-cycle": """Rule sets that extend each other in a circle.
+
+    Why it matters: none of them has a first version to start from.
+    Instead: let one of them stand alone.
+    """,
+    "extends-nothing": """A rule set extends a file that does not exist or holds no mapping.
+
+    Why it matters: the inherited rules would silently be missing.
+    Instead: mend the path; it is relative to the file that extends.
+    """,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSets:
+    """The merged rule sets by name, and what is wrong with their files."""
+
+    merged: dict[str, dict[str, Any]]
+    loaded: tuple[Loaded, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def load_rule_sets(folder: Path) -> RuleSets:
+    """Every rule set of a folder by its file's stem, each merged with what it extends.
+
+    Mappings merge deeply, lists and single values are replaced, `extends` itself is left out. A set whose ancestry is
+    broken is left out and found.
+    """
+    reader = _Reader()
+    merged = {path.stem: whole for path in documents_in(folder) if (whole := reader.merged(path, ())) is not None}
+    found = tuple(sorted(reader.found, key=lambda found: found.sort_key))
+    return RuleSets(merged, tuple(loaded for loaded in reader.files.values()), found)
+
+
+@dataclass(slots=True)
+class _Reader:
+    files: dict[str, Loaded] = field(default_factory=dict)
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def merged(self, path: Path, below: tuple[str, ...]) -> dict[str, Any] | None:
+        """The rule set of a file with everything it inherits; `below` are the files that extend it."""
+        name = os.path.normpath(path)
+        root = self._root(name)
+        if not isinstance(root, Mapping):
+            return None
+        own: dict[str, Any] = {key: value for key, value in plain(root).items() if key != EXTENDS}
+        parent = scalar(root, EXTENDS)
+        if parent is None:
+            return own
+        target = os.path.normpath(Path(name).parent / str(parent.value))
+        if target in (*below, name):
+            self._report(error(parent, f"`{parent.value}` extends this file in turn", code="extends-cycle"))
+            return None
+        if not os.path.isfile(target):
+            self._report(error(parent, f"there is no file `{parent.value}` to extend", code="extends-nothing"))
+            return None
+        inherited = self.merged(Path(target), (*below, name))
+        return None if inherited is None else deep_merge(inherited, own)
+
+    def _root(self, name: str) -> object:
+        if name not in self.files:
+            self.files[name] = load_file(name)
+            self.found.extend(self.files[name].diagnostics)
+        return self.files[name].root
+
+    def _report(self, found: Diagnostic) -> None:
+        if found not in self.found:
+            self.found.append(found)
+
+
+def deep_merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """`base` with `over` on top: mappings merge key by key, everything else is replaced."""
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        merged[key] = deep_merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return merged
