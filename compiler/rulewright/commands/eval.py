@@ -1,0 +1,92 @@
+"""Evaluate one expression on a JSON or YAML context.
+
+The roots of the context need no declaration: an unknown path is an absent value, and an unknown word with an
+upper-case letter on the right of a comparison is a constant. `--as` decides an absent value as that kind of place
+would: permitting and exempting places answer no, guarding places answer yes.
+
+exit codes: 0 a value (with --as: met), 1 no value (with --as: not met), 2 bad usage or an expression with mistakes
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rulewright.errors import UsageError
+
+REFUSED = 2
+PLACES = ("permitting", "guarding", "exempting")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("expression", help="the expression, for instance 'review.decision == GO'")
+    parser.add_argument("--context", metavar="FILE", help="a JSON or YAML file with the values; - reads JSON from stdin")
+    parser.add_argument("--strict", action="store_true", help="plain CEL, without the profile")
+    parser.add_argument("--as", dest="place", choices=PLACES, help="decide it as a condition of such a place")
+    parser.add_argument("--format", choices=("human", "json"), default="human")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build the expression, evaluate it, print the value."""
+    from rulewright.expression.build import build
+    from rulewright.expression.environment import Environment
+    from rulewright.expression.lexer import Dialect
+    from rulewright.expression.types import BOOL
+
+    dialect = Dialect.STRICT if args.strict else Dialect.PROFILE
+    context = _context(args.context)
+    built = build(args.expression, Environment(dialect=dialect, open=True), expect=BOOL if args.place else None)
+    if args.place:
+        return _decide(built.program, args.place, context, args.format)
+    return _value(built.program, context, args.format)
+
+
+def _context(path: str | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    from rulewright.errors import DocumentError
+    from rulewright.load import load_file, load_text, plain
+
+    loaded = load_text(sys.stdin.buffer.read(), "stdin.json") if path == "-" else load_file(Path(path))
+    if loaded.root is None:
+        raise DocumentError(loaded.diagnostics) if loaded.diagnostics else UsageError(f"`{path}` holds no values")
+    values = plain(loaded.root)
+    if not isinstance(values, dict):
+        raise UsageError(f"`{path}` must hold a mapping of names to values")
+    return values
+
+
+def _decide(program: Any, place: str, context: dict[str, Any], style: str) -> int:
+    from rulewright_runtime.polarity import Place, condition
+
+    decision = condition(program, Place(place))(context)
+    if style == "json":
+        print(json.dumps({"holds": decision.holds, "undecided": decision.undecided}, ensure_ascii=False))
+    else:
+        why = f" (could not be decided: {decision.undecided})" if decision.undecided else ""
+        print(("met" if decision.holds else "not met") + why)
+    return 0 if decision.holds else 1
+
+
+def _value(program: Any, context: dict[str, Any], style: str) -> int:
+    from rulewright_runtime.errors import EvaluationError
+    from rulewright_runtime.evaluate import prepare
+    from rulewright_runtime.values import to_host
+
+    try:
+        value = to_host(prepare(program)(context))
+    except EvaluationError as error:
+        if style == "json":
+            print(json.dumps({"error": str(error), "code": error.code}, ensure_ascii=False))
+        else:
+            print(f"error: {error}", file=sys.stderr)
+        return 1
+    if style == "json":
+        print(json.dumps({"value": value}, ensure_ascii=False, default=str))
+    else:
+        print(json.dumps(value, ensure_ascii=False, default=str))
+    return 0

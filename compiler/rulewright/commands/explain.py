@@ -1,0 +1,40 @@
+"""Print the manual page of a diagnostic; without a code, list them all.
+
+exit codes: 0 printed, 2 no such code
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from rulewright.errors import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("code", nargs="?", help="for instance `unknown-key`")
+    parser.add_argument("--format", choices=("human", "json"), default="human")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print one page, or the list."""
+    from rulewright.manual import explain, pages
+
+    if args.code is None:
+        listing = {code: page.strip().partition("\n")[0] for code, page in sorted(pages().items())}
+        if args.format == "json":
+            print(json.dumps(listing, ensure_ascii=False))
+        else:
+            width = max(map(len, listing))
+            print("\n".join(f"{code:<{width}}  {summary}" for code, summary in listing.items()))
+        return 0
+    page = explain(args.code)
+    if page is None:
+        from rulewright.documents.structure import suggest
+
+        near = suggest(args.code, pages())
+        hint = f"; did you mean `{near}`?" if near else "; `rulewright explain` lists them"
+        raise UsageError(f"there is no diagnostic `{args.code}`{hint}")
+    print(json.dumps({"code": args.code, "page": page}, ensure_ascii=False) if args.format == "json" else page.rstrip())
+    return 0

@@ -1,0 +1,72 @@
+"""Say what a scan would do and cost, without calling anything.
+
+Writes `scan_plan.json` and `cost_report.json` into --out (default: the working folder).
+
+exit codes: 0 planned, 2 bad usage, 3 the project has errors or an input was refused
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rulewright.commands.project_options import add_project_options, compile_chosen
+
+REFUSED = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("transcripts", nargs="+", metavar="TRANSCRIPTS", help="transcript files or folders")
+    add_project_options(parser)
+    parser.add_argument("--judge-model", metavar="MODEL", help="the model whose price counts (default: the project's)")
+    parser.add_argument("--out", default=".", metavar="FOLDER", help="where the two files go")
+    parser.add_argument("--format", choices=("human", "json"), default="human")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan, write both files, show the figures."""
+    from rulewright.scan_plan import cost_report, scan_plan
+    from rulewright_runtime.errors import InputError
+    from rulewright_runtime.transcripts import Reader
+
+    project, plan = compile_chosen(args)
+    read = list(Reader(plan.scenarios).read(args.transcripts))
+    refused = [item for item in read if isinstance(item, InputError)]
+    transcripts = [item for item in read if not isinstance(item, InputError)]
+    planned = scan_plan(project, plan, transcripts, judge_model=args.judge_model)
+    folder = Path(args.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in (("scan_plan.json", planned), ("cost_report.json", cost_report(planned))):
+        _write(folder / name, content)
+    for item in refused:
+        print(f"error: {item}", file=sys.stderr)
+    print(json.dumps(planned, ensure_ascii=False) if args.format == "json" else _figures(planned, folder))
+    return REFUSED if refused else 0
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(part, path)
+
+
+def _figures(planned: Mapping[str, Any], folder: Path) -> str:
+    calls, cost = planned["llm_calls"], planned["estimated_cost_usd"]
+    price = "unknown (no price for the judge's model)" if cost is None else f"about {cost:.4f} USD"
+    return "\n".join(
+        (
+            f"profile        {planned['profile']}",
+            f"transcripts    {planned['transcript_count']}",
+            f"checks to run  {planned['eligible_checks']}",
+            f"judge calls    {planned['planned_llm_calls']} (between {calls['lower']} and {calls['upper']})",
+            f"judge model    {planned['judge_model'] or 'none'}",
+            f"cost           {price}",
+            f"written        {folder / 'scan_plan.json'}, {folder / 'cost_report.json'}",
+        )
+    )

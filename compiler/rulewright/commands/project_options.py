@@ -1,0 +1,52 @@
+"""The options that choose a project, its profile and its scorecard, shared by the commands that compile one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rulewright.errors import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rulewright.project import Project
+    from rulewright_runtime.plan import Plan
+
+
+def add_project_options(parser: argparse.ArgumentParser) -> None:
+    """Declare `--project`, `--profile` and `--scorecard`."""
+    parser.add_argument(
+        "--project", metavar="PATH", help="project file or folder (default: the next `rulewright.yaml` upwards from here)"
+    )
+    parser.add_argument("--profile", metavar="NAME", help="which checks run, and how often a judge is asked")
+    parser.add_argument("--scorecard", metavar="NAME", help="how verdicts become gates and scores")
+
+
+def find_project(path: str | None) -> Project:
+    """The project that `--project` names, else the one around the working folder. Raises UsageError without one."""
+    from rulewright.project import load_project
+
+    return load_project(nearest_project() if path is None else Path(path))
+
+
+def nearest_project() -> Path:
+    """The working folder or the next one above it that is a project. Raises UsageError when there is none."""
+    from rulewright.documents.layout import looks_like_a_project, project_file_in
+
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if project_file_in(folder):
+            return Path() if folder == here else folder
+    if looks_like_a_project(here):
+        return Path()
+    raise UsageError("no `rulewright.yaml` here or above; name a project with `--project`, or start one with `init`")
+
+
+def compile_chosen(args: argparse.Namespace) -> tuple[Project, Plan]:
+    """The project and the plan that the options ask for; findings that stop it are raised as DocumentError."""
+    from rulewright.compiling import compile_project
+
+    project = find_project(args.project)
+    return project, compile_project(project, profile=args.profile, scorecard=args.scorecard)
+

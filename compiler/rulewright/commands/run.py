@@ -1,0 +1,35 @@
+"""Run a compiled plan over transcripts.
+
+The plan is checked before anything runs: its form, its version, its hash, its size. Everything else is as `scan` does.
+
+exit codes: 0 all gates passed, 1 a hard fail, 2 a gate unresolved or coverage below 0.80,
+            3 a refused plan or input, or bad usage
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rulewright.commands.running import add_run_options, run_plan
+from rulewright.errors import UsageError
+
+BAD_USAGE = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("plan", metavar="PLAN", help="what `rulewright compile` wrote")
+    parser.add_argument("transcripts", nargs="+", metavar="TRANSCRIPTS", help="transcript files or folders")
+    add_run_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Decode, execute, store, report."""
+    from rulewright_runtime.plan import decode
+
+    try:
+        data = Path(args.plan).read_bytes()
+    except OSError as error:
+        raise UsageError(f"can't read the plan `{args.plan}`: {(error.strerror or str(error)).lower()}") from None
+    return run_plan(decode(data), args, judge=args.judge)
