@@ -6,7 +6,7 @@ and another that fits with a different type makes it `dyn`; a mistake inside an 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -117,8 +117,7 @@ class Checker:
         self.functions: dict[int, str] = {}
         self.scores: set[int] = set()
         self.types: dict[int, Type] = {}
-        self.wanted: EnumType | None = None  # what stands on the other side of the comparison being checked
-        self.compared = False  # whether a bare word here may be a constant (the right side of a comparison)
+        self.compared: dict[int, EnumType | None] = {}  # bare words right of a comparison, with the enum they meet
 
     def visit(self, e: Expr) -> Type:
         """The type of `e`; ERROR after a mistake that was reported."""
@@ -172,17 +171,18 @@ class Checker:
     def _is_constant(self, e: Name) -> bool:
         if e.name in self.environment.members:
             return True
-        return self.environment.open and self.compared and e.name != e.name.lower()
+        return self.environment.open and id(e) in self.compared and e.name != e.name.lower()
 
     def _undeclared(self, e: Name) -> Type:
-        if self.wanted is not None:
-            return self.no_member(e, e.name, self.wanted)
+        enum = self.compared.get(id(e))
+        if enum is not None:
+            return self.no_member(e, e.name, enum)
         environment = self.environment
         if e.name in environment.hints:
             return self.report(e, f"`{e.name}` is not known here", environment.hints[e.name])
         bound = [name for name, _ in self.locals]
         nearest = did_you_mean(e.name, (*environment.variables, *environment.members, *bound))
-        if nearest is None and not self.strict and self.compared:
+        if nearest is None and id(e) in self.compared:
             nearest = f'write "{e.name}" in quotes if a text is meant'
         return self.report(e, f"`{e.name}` is not known here", nearest)
 
@@ -265,13 +265,12 @@ class Checker:
 
     def _visit_right(self, e: Binary, left: Type) -> Type:
         """The type of the right side of a comparison, where bare words may be constants."""
-        before = self.wanted, self.compared
         resolved = self.known.resolve(left)
-        self.wanted, self.compared = resolved if isinstance(resolved, EnumType) else None, True
+        enum = resolved if isinstance(resolved, EnumType) else None
+        self.compared.update((id(word), enum) for word in _bare_words(e.right))
         right = self.visit(e.right)
-        self.wanted, self.compared = before
-        if isinstance(resolved, EnumType):
-            self.conform(e.right, resolved)
+        if enum is not None:
+            self.conform(e.right, enum)
         other = self.known.resolve(right)
         inner = other.element if e.operator == "in" and isinstance(other, ListType) else other
         if isinstance(inner, EnumType):
@@ -350,6 +349,19 @@ class Checker:
     def macro(self, e: Macro) -> Type:
         """The type of an expanded macro."""
         return macros.check_macro(self, e)
+
+
+def _bare_words(e: Expr) -> Iterator[Name]:
+    """The identifiers that stand for a whole value of `e`, or of the list that `e` is."""
+    match e:
+        case Name():
+            yield e
+        case ListLiteral(items=parts):
+            for part in parts:
+                yield from _bare_words(part)
+        case Conditional():
+            yield from _bare_words(e.then)
+            yield from _bare_words(e.otherwise)
 
 
 def _depth(t: Type) -> int:

@@ -70,10 +70,7 @@ def _inside(c: Checker, e: Macro, bound: tuple[Type, ...], body: Expr) -> Type:
     """The type of `body` with the macro's variables bound."""
     mark = len(c.locals)
     c.locals.extend(zip(e.variables, bound, strict=True))
-    wanted = c.wanted, c.compared
-    c.wanted, c.compared = None, False
     found = c.visit(body)
-    c.wanted, c.compared = wanted
     del c.locals[mark:]
     return found
 

@@ -1,4 +1,4 @@
-"""The extension libraries: strings, math, lists, sets and encoders (cel-go `ext`).
+"""The extension libraries: strings, regex, math, lists, sets and encoders (cel-go `ext`).
 
 `math.greatest` and `math.least` take any number of arguments; the checker reads three or more as one list.
 """
@@ -41,6 +41,9 @@ STRINGS: Final[Functions] = table(
         "format": "string.(list(dyn)) -> string",
         "reverse": "string.() -> string | list(T).() -> list(T)",
         "strings.quote": "(string) -> string",
+        "regex.replace": "(string, string, string) -> string | (string, string, string, int) -> string",
+        "regex.extract": "(string, string) -> optional_type(string)",
+        "regex.extractAll": "(string, string) -> list(string)",
     }
 )
 
