@@ -20,7 +20,6 @@ FINDERS = (
     "rulewright.lower.expressions",
     "rulewright.lower.scorecard",
     "rulewright.lower.selection",
-    "rulewright.lower.selection",
     "rulewright.lower.verifiers",
     "rulewright.project",
     "rulewright.prompts",

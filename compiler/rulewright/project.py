@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.base import Document, text
 from rulewright.documents.check import Check, read_check
+from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import Place, documents_in, looks_like_a_project, places, project_file_in, resolve
 from rulewright.documents.lexicon import Lexicon, pattern_findings, read_lexicon, read_lexicons
 from rulewright.documents.markers import MarkerSet, read_markers
@@ -324,9 +325,12 @@ class _Reader:
         return tuple(read_markers(mapping, name) for name, mapping in roots if mapping is not None)
 
     def scorecards(self, place: Place | None) -> dict[str, ScorecardDocument]:
+        """The scorecards over verdicts; one over cases (`over: cases`) has a model and a schema of its own."""
         cards = {}
-        for path, root in self._documents(place, "scorecard"):
-            card, found = read_scorecard(root)
+        for path, root in self._documents(place, None):
+            kind = kind_of(root)
+            self.found.extend(check_structure(kind if kind == CASE_SCORECARD else "scorecard", root))
+            card, found = (None, []) if kind == CASE_SCORECARD else read_scorecard(root)
             self.found.extend(found)
             if card is not None:
                 cards[card.name or path.stem] = card
@@ -340,7 +344,7 @@ class _Reader:
         self.found.extend(sets.diagnostics)
         return sets.merged
 
-    def _documents(self, place: Place | None, kind: str, *, deep: bool = False) -> list[tuple[Path, Mapping]]:
+    def _documents(self, place: Place | None, kind: str | None, *, deep: bool = False) -> list[tuple[Path, Mapping]]:
         if place is None or not place.path.exists():
             return []
         found = [(path, self._load(path, kind)) for path in documents_in(place.path, deep=deep)]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from rulewright.documents.base import text
 from rulewright.load import Mapping, Node, Sequence
+
+CASE_SCORECARD: Final = "case_scorecard"  # a scorecard over what an engine wrote for test cases, not over verdicts
 
 MARKS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("scenario", frozenset({"scenario_id"})),
@@ -29,6 +32,8 @@ def kind_of(root: Node | None) -> str | None:
     """The kind whose keys the document has, a schema's name; None when it looks like none of them."""
     if not isinstance(root, Mapping):
         return None
+    if text(root, "over") == "cases":
+        return CASE_SCORECARD
     for kind, keys in MARKS:
         if keys <= root.index.keys():
             return kind
