@@ -24,7 +24,15 @@ MAY_IMPORT = {
 NEVER_IN_THE_RUNTIME = {"lark", "yaml", "jsonschema", "jinja2", "rulewright", "rulewright_grammar"}
 NEVER_IMPORTED = {"pickle", "cPickle", "dill", "shelve", "marshal", "cloudpickle", "joblib"}
 NEVER_CALLED = {"eval", "exec", "compile", "__import__"}
-CONSTRUCTING_LOADERS = {"Loader", "CLoader", "FullLoader", "CFullLoader", "UnsafeLoader", "CUnsafeLoader", "unsafe_load"}
+CONSTRUCTING_LOADERS = {
+    "Loader",
+    "CLoader",
+    "FullLoader",
+    "CFullLoader",
+    "UnsafeLoader",
+    "CUnsafeLoader",
+    "unsafe_load",
+}
 SHELLS = {"system", "popen", "getoutput", "getstatusoutput"}
 
 
@@ -84,7 +92,9 @@ def test_configuration_never_becomes_code() -> None:
     for _, path in sources():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         where = path.relative_to(ROOT)
-        wrong += [f"{where}:{line} imports {name}" for line, name in imported(tree) if name.split(".")[0] in NEVER_IMPORTED]
+        wrong += [
+            f"{where}:{line} imports {name}" for line, name in imported(tree) if name.split(".")[0] in NEVER_IMPORTED
+        ]
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NEVER_CALLED:
                 wrong.append(f"{where}:{node.lineno} calls {node.func.id}")
@@ -108,5 +118,7 @@ def test_every_module_says_what_it_is_for() -> None:
 
 @pytest.mark.parametrize("package", ["rulewright", "rulewright_runtime"])
 def test_the_front_door_lists_what_it_offers(package: str) -> None:
-    names = in_a_fresh_interpreter(f"import {package} as m\nprint(*m.__all__)\n[getattr(m, n) for n in m.__all__]").split()
+    names = in_a_fresh_interpreter(
+        f"import {package} as m\nprint(*m.__all__)\n[getattr(m, n) for n in m.__all__]"
+    ).split()
     assert names == sorted(names)

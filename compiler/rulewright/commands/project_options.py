@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def add_project_options(parser: argparse.ArgumentParser) -> None:
     """Declare `--project`, `--profile` and `--scorecard`."""
     parser.add_argument(
-        "--project", metavar="PATH", help="project file or folder (default: the next `rulewright.yaml` upwards from here)"
+        "--project",
+        metavar="PATH",
+        help="project file or folder (default: the next `rulewright.yaml` upwards from here)",
     )
     parser.add_argument("--profile", metavar="NAME", help="which checks run, and how often a judge is asked")
     parser.add_argument("--scorecard", metavar="NAME", help="how verdicts become gates and scores")
@@ -49,4 +51,3 @@ def compile_chosen(args: argparse.Namespace) -> tuple[Project, Plan]:
 
     project = find_project(args.project)
     return project, compile_project(project, profile=args.profile, scorecard=args.scorecard)
-

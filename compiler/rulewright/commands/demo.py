@@ -1,0 +1,44 @@
+"""Lint and scan the shipped benchmark with recorded judge replies, and show the scorecard.
+
+The run's files go to --out (default: runs/demo). The made-up transcripts hold passes, failures, a hard fail, an
+unclear verdict and a gate that stays unresolved, so the scorecard shows all of them.
+
+exit codes: 0 the demonstration ran, 3 it did not
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+REFUSED = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("--out", default=os.path.join("runs", "demo"), metavar="RUN", help="the folder of the run")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Lint, compile, scan, show."""
+    from rulewright.compiling import compile_project
+    from rulewright.lint import lint_project
+    from rulewright.project import load_project
+    from rulewright.render import render
+    from rulewright.shipped import PROJECT_FILE, shipped_root
+    from rulewright_runtime.report.console import scorecard
+    from rulewright_runtime.store import run as run_plan
+
+    root = shipped_root()
+    project = load_project(root / PROJECT_FILE)
+    report = lint_project(project)
+    sys.stdout.write("lint: " + render("human", report.diagnostics, report.sources))
+    plan = compile_project(project)
+    print(f"plan: {len(plan.checks)} checks, profile {plan.profile}, hash {plan.hash[:16]}\n")
+    transcripts = root / PROJECT_FILE.parent / "transcripts"
+    summary = run_plan(plan, [transcripts], args.out, judge=project.judge_source)
+    print(scorecard(summary, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")), end="")
+    print(f"report: {Path(args.out) / 'summary.md'}")
+    return REFUSED if report.diagnostics or summary["refused"]["count"] else 0

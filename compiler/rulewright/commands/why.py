@@ -1,0 +1,135 @@
+"""Explain one verdict of a run: who was asked, about what, what came back, and what it did to the gates.
+
+Everything is read from the folder RUN; nothing runs again.
+
+exit codes: 0 explained, 2 bad usage or no such verdict, 3 a run that can't be read
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rulewright.errors import UsageError
+
+if TYPE_CHECKING:
+    from rulewright_runtime.ir import Program
+    from rulewright_runtime.plan import Check, Plan
+
+WIDTH = 80
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
+    parser.add_argument("transcript", metavar="TRANSCRIPT", help="a transcript's id")
+    parser.add_argument("check", metavar="CHECK", help="a check's id")
+    parser.add_argument("--format", choices=("human", "json"), default="human")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Find the verdict and tell its story."""
+    from rulewright_runtime.plan import decode
+
+    folder = Path(args.run)
+    if not (folder / "verdicts.jsonl").is_file():
+        raise UsageError(f"`{folder}` holds no finished run: there is no `verdicts.jsonl` in it")
+    plan = decode((folder / "plan.json").read_bytes())
+    check = next((check for check in plan.checks if check.id == args.check), None)
+    if check is None:
+        raise UsageError(f"the run has no check `{args.check}`{_near(args.check, [c.id for c in plan.checks])}")
+    scores = _row(folder / "scores.jsonl", transcript_id=args.transcript)
+    if scores is None:
+        known = [row["transcript_id"] for row in _rows(folder / "scores.jsonl")]
+        raise UsageError(f"the run has no transcript `{args.transcript}`{_near(args.transcript, known)}")
+    verdict = _row(folder / "verdicts.jsonl", transcript_id=args.transcript, mode_id=args.check)
+    story = _story(plan, check, scores, verdict)
+    if args.format == "json":
+        print(json.dumps({"check": args.check, "scores": scores, "verdict": verdict, "story": story}))
+    else:
+        print("\n".join(_wrapped(story)))
+    return 0
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open("rb") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def _row(path: Path, **wanted: str) -> dict[str, Any] | None:
+    return next((row for row in _rows(path) if all(row.get(key) == value for key, value in wanted.items())), None)
+
+
+def _near(word: str, known: list[str]) -> str:
+    from rulewright.documents.structure import suggest
+
+    near = suggest(word, known)
+    return f"; did you mean `{near}`?" if near else ""
+
+
+def _story(
+    plan: Plan, check: Check, scores: Mapping[str, Any], verdict: Mapping[str, Any] | None
+) -> list[tuple[str, str]]:
+    """Pairs of a label and what it says; an empty label continues the one before."""
+    head = [
+        ("check", f"{check.id} ({check.name}), bucket {check.primary_bucket}, severity {check.severity}"),
+        ("route", check.route + (", a gate check" if check.is_gate else "")),
+        ("transcript", f"{scores['transcript_id']} (scenario {scores.get('scenario_id')})"),
+    ]
+    if check.suppressed is not None:
+        head.append(("suppressed when", _text(check.suppressed)))
+    if check.eligible is not None:
+        head.append(("eligible when", _text(check.eligible)))
+    scenario = plan.scenarios.get(str(scores.get("scenario_id")))
+    if scenario is not None and not scenario.eligible_modes:
+        head.append(("scenario tags", ", ".join(scenario.tags) or "none"))
+    if verdict is None:
+        return [*head, ("verdict", "none: the check was suppressed in this scenario")]
+    return [*head, *_verdict(verdict), *_effect(check.id, scores)]
+
+
+def _text(program: Program) -> str:
+    from rulewright.expression.raising import raise_program
+    from rulewright.expression.unparse import unparse
+
+    return program.source or unparse(raise_program(program))
+
+
+def _verdict(verdict: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    code = f", because `{verdict['rationale_code']}`" if verdict["rationale_code"] else ""
+    yield "verdict", f"{verdict['verdict']} with confidence {verdict['confidence']:.2f}{code}"
+    if not verdict["eligible"]:
+        yield "", "the check does not apply here"
+    if verdict["adjudication_required"]:
+        yield "", "a person must look at it"
+    for span in verdict["evidence"]:
+        why = f" ({span['rationale']})" if span.get("rationale") else ""
+        yield "evidence", f"turn {span['turn']}, {span['role']}: “{span['quote']}”{why}"
+    for key, value in sorted(verdict["extra"].items()):
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield key.replace("_", " "), shown
+    if verdict["prompt_hash"]:
+        yield "prompt hash", verdict["prompt_hash"]
+
+
+def _effect(check: str, scores: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, gate in (scores.get("gates") or {}).items():
+        if check in gate["reasons"]:
+            yield (
+                f"gate {name}",
+                {True: "passed", False: "failed", None: "left open"}[gate["passed"]] + " by this check",
+            )
+    if any(reason.get("mode_id") == check for reason in scores.get("hard_fail_reasons") or ()):
+        yield "hard fail", f"this check; the overall score is {scores.get('overall_score')}"
+
+
+def _wrapped(story: list[tuple[str, str]]) -> Iterator[str]:
+    for label, text in story:
+        lines = textwrap.wrap(text, WIDTH - 18, break_on_hyphens=False) or [""]
+        yield f"{label:<17} {lines[0]}".rstrip()
+        yield from (f"{'':<17} {line}" for line in lines[1:])
