@@ -1,0 +1,200 @@
+"""From a scorecard over test cases to the plan that carries it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from rulewright.diagnostics import error
+from rulewright.documents.base import place_of, text
+from rulewright.expression.environment import Environment
+from rulewright.expression.types import (
+    BOOL,
+    DOUBLE,
+    INT,
+    SCORE,
+    STRING,
+    ListType,
+    OptionalType,
+    Type,
+)  # fmt: skip
+from rulewright.lower.expressions import build_in
+from rulewright_runtime.cases.plan import (
+    CaseScorecardPlan,
+    Common,
+    Input,
+    Label,
+    Metric,
+    Requirement,
+    Setting,
+    Share,
+    Text,
+    Which,
+)  # fmt: skip
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.ir import Program
+from rulewright_runtime.parameters import Parameter, parameter_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument, SettingDocument
+    from rulewright.load import Scalar
+
+TYPES: Final[Mapping[str, Type]] = {"score": SCORE, "number": DOUBLE, "integer": INT, "bool": BOOL, "string": STRING}
+INPUT_TYPES: Final[Mapping[str, Type]] = {"string": STRING, "strings": ListType(STRING)}
+_EMPTY: Final = Program(())
+
+PAGES: Final[dict[str, str]] = {
+    "unknown-input": """A metric that looks for the phrases of an input nobody declared, or of one that holds no list.
+
+    Why it matters: there would be nothing to look for, and every case would get the value of an empty list.
+    Instead: name an input of the type `strings`.
+    """,
+    "unknown-label": """A label that the table gives and `exit` does not know, or the other way round.
+
+    Why it matters: the exit status of a batch would not say that the label occurred.
+    Instead: list every label of the table in `exit`, the gravest first, and one of them in `accepted`.
+    """,
+}
+
+
+def lower_case_scorecard(document: CaseScorecardDocument) -> tuple[CaseScorecardPlan | None, list[Diagnostic]]:
+    """The plan of a scorecard over cases, or None with the diagnostics that say why not."""
+    lowering = _Lowering(document)
+    plan = lowering.plan()
+    return (None, lowering.found) if lowering.found else (plan, [])
+
+
+@dataclass(slots=True)
+class _Lowering:
+    document: CaseScorecardDocument
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def plan(self) -> CaseScorecardPlan:
+        document = self.document
+        settings = tuple(self.setting(each) for each in document.settings)
+        base = Environment(variables={s.parameter.name: TYPES.get(s.parameter.type, DOUBLE) for s in settings})
+        inputs = {name: INPUT_TYPES.get(kind, STRING) for name, _, kind in document.inputs}
+        case = base.having(inputs)
+        texts = tuple(Text(name, self.build(value, case, STRING)) for name, value in document.texts)
+        searching = case.having(dict.fromkeys((text.name for text in texts), STRING))
+        deciding = base.having(dict.fromkeys((metric.name for metric in document.metrics), SCORE))
+        labelling = deciding.having({"composite": SCORE})
+        metrics = tuple(self.metric(each, base, searching, labelling) for each in document.metrics)
+        self.check_labels()
+        return CaseScorecardPlan(
+            name=document.name,
+            report_type=document.report_type,
+            title=document.title,
+            settings=settings,
+            requires=tuple(Requirement(self.build(that, base, BOOL), said) for that, said in document.requires),
+            inputs=tuple(_input(*each) for each in document.inputs),
+            texts=texts,
+            metrics=metrics,
+            composite=self.composite(deciding),
+            labels=tuple(Label(row.label, self.build(row.when, labelling, BOOL)) for row in document.labels),
+            exits=document.exits,
+            accepted=document.accepted,
+        )
+
+    def build(self, scalar: Scalar, environment: Environment, expect: Type) -> Program:
+        built = build_in(scalar, environment, self.found, expect)
+        return _EMPTY if built is None else built.program
+
+    def composite(self, deciding: Environment) -> Program:
+        """A score, or one that may be absent: without a value the case is an error."""
+        written = self.document.composite
+        built = None if written is None else build_in(written, deciding, self.found)
+        if written is None or built is None:
+            return _EMPTY
+        if built.type not in (SCORE, OptionalType(SCORE)):
+            message = f"`composite` must be a score that may be absent, found `{built.type}`"
+            self.found.append(error(written, message, code="wrong-output"))
+        return built.program
+
+    def setting(self, declared: SettingDocument) -> Setting:
+        default: Any = declared.default.value
+        if declared.type == "score" and not isinstance(default, bool):
+            default = str(default)
+        bounds: list[Any] = [each.value if each else None for each in (declared.minimum, declared.maximum)]
+        kind: Any = declared.type
+        parameter = Parameter(declared.name, kind, default, *bounds)
+        try:
+            parameter_value(parameter)
+        except PlanError as failure:
+            self.found.append(error(declared.default, str(failure), code="bad-parameter"))
+        return Setting(parameter, declared.environment, declared.file, declared.flag, declared.description)
+
+    def metric(
+        self, metric: MetricDocument, base: Environment, searching: Environment, labelling: Environment
+    ) -> Metric:
+        self.check_list(metric)
+        share = Share(
+            of=str(metric.of.value),
+            found=self.build(metric.found, searching.having({"it": STRING}), BOOL),
+            when=None if metric.when is None else self.build(metric.when, searching, BOOL),
+            empty=str(metric.empty.value),
+            fold=metric.fold,
+        )
+        return Metric(
+            name=metric.name,
+            share=share,
+            score=self.build(metric.score, base.having({"share": SCORE}), SCORE),
+            passes=self.build(metric.passes, labelling, BOOL),
+            flagged=None if metric.flagged is None else self.build(metric.flagged, labelling, BOOL),
+            details=tuple((key, _which(which)) for key, which in metric.details),
+            common=Common(
+                name=text(metric.node, "common", "name"),
+                of=_which(text(metric.node, "common", "of")),
+                item=text(metric.node, "common", "item"),
+                count=text(metric.node, "common", "count"),
+                title=text(metric.node, "words", "title"),
+                plural=text(metric.node, "words", "plural"),
+            ),
+        )
+
+    def check_list(self, metric: MetricDocument) -> None:
+        lists = [name for name, _, kind in self.document.inputs if kind == "strings"]
+        if metric.of.value not in lists:
+            message = f"`{metric.of.value}` is no input of the type `strings`"
+            help_text = f"declared are {', '.join(f'`{name}`' for name in lists)}" if lists else None
+            self.found.append(error(metric.of, message, code="unknown-input", help=help_text))
+        switches = [setting.name for setting in self.document.settings if setting.type == "bool"]
+        if metric.fold is not None and metric.fold not in switches:
+            place = place_of(metric.node, "share", "fold")
+            self.found.append(error(place, f"`{metric.fold}` is no parameter of the type `bool`", code="unknown-input"))
+
+    def check_labels(self) -> None:
+        document = self.document
+        given, known = [row.label for row in document.labels], [label for label, _ in document.exits]
+        for row in document.labels:
+            if row.label not in known:
+                self.found.append(
+                    error(row.when, f"`exit` does not know the label `{row.label}`", code="unknown-label")
+                )
+        for label in known:
+            if label not in given:
+                place = document.key_place("exit", label)
+                self.found.append(error(place, f"no row gives the label `{label}`", code="unknown-label"))
+        if document.accepted not in given:
+            place = document.place("accepted")
+            self.found.append(error(place, f"no row gives the label `{document.accepted}`", code="unknown-label"))
+
+
+def _input(name: str, path: str, kind: str) -> Input:
+    source, *steps = path.split(".")
+    where: Literal["case", "output"] = "output" if source == "output" else "case"
+    return Input(name, where, tuple(steps), "strings" if kind == "strings" else "string")
+
+
+def _which(word: str) -> Which:
+    return "found" if word == "found" else "missing"
+
+
+def settings_by_flag(document: CaseScorecardDocument) -> Iterator[tuple[str, SettingDocument]]:
+    """The command-line flags a scorecard declares, each with its setting."""
+    for setting in document.settings:
+        if setting.flag:
+            yield setting.flag, setting

@@ -1,0 +1,180 @@
+"""Scoring one case: phrases are looked for, and the counts decide scores, label and flags.
+
+Everything after the search depends only on how many phrases of how many were found, so it is worked out once for each
+combination of counts and settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rulewright_runtime.aggregate import export
+from rulewright_runtime.cases.folding import fold
+from rulewright_runtime.cases.plan import CaseScorecardPlan, Metric
+from rulewright_runtime.errors import EvaluationError, PlanError
+from rulewright_runtime.evaluate import Evaluator, prepare
+from rulewright_runtime.ir import Program
+from rulewright_runtime.score import Score, parse_score
+from rulewright_runtime.values import Optional
+
+_MEMO_LIMIT: Final = 65536
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a case's counts mean under its settings; equal cases share it."""
+
+    scores: dict[str, float]  # by metric, then `composite`
+    label: str
+    passes: tuple[bool, ...]  # by metric
+    flagged: dict[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One scored case: its outcome, and by metric the phrases found and missing, in their order."""
+
+    outcome: Outcome
+    found: tuple[list[str], ...]
+    missing: tuple[list[str], ...]
+
+
+class Scorer:
+    """A prepared scorecard under one set of parameter values."""
+
+    def __init__(self, plan: CaseScorecardPlan, parameters: Values) -> None:
+        """Prepare every program. PlanError when the values don't fulfil what the scorecard requires."""
+        self.plan = plan
+        self.parameters = dict(parameters)
+        for requirement in plan.requires:
+            _require(requirement.that, requirement.otherwise, self.parameters)
+        self._texts = [(text.name, prepare(text.value)) for text in plan.texts]
+        self._metrics = [_PreparedMetric(metric, self.parameters) for metric in plan.metrics]
+        self._composite = prepare(plan.composite)
+        self._labels = [(row.label, prepare(row.when)) for row in plan.labels]
+        self._memo: dict[tuple[tuple[int, int], ...], Outcome] = {}
+
+    def score(self, inputs: Values) -> Scored:
+        """Score the case whose `inputs` are texts and lists of texts. EvaluationError when it has no label."""
+        bindings = {**self.parameters, **inputs}
+        for name, value in self._texts:
+            bindings[name] = value(bindings)
+        found_by, missing_by, counts = [], [], []
+        lowered: dict[str, str] = {}
+        for metric in self._metrics:
+            found, missing, total = metric.search(bindings, lowered)
+            found_by.append(found)
+            missing_by.append(missing)
+            counts.append((len(found), total))
+        key = tuple(counts)
+        outcome = self._memo.get(key)
+        if outcome is None:
+            if len(self._memo) >= _MEMO_LIMIT:
+                self._memo.clear()
+            outcome = self._memo[key] = self.decide(key)
+        return Scored(outcome, tuple(found_by), tuple(missing_by))
+
+    def decide(self, counts: tuple[tuple[int, int], ...]) -> Outcome:
+        """What `(found, looked for)` of each metric means; `(0, 0)` is an empty share."""
+        bindings: dict[str, Any] = dict(self.parameters)
+        scores: dict[str, float] = {}
+        for metric, (found, total) in zip(self._metrics, counts, strict=True):
+            share = Score(found, total) if total else metric.empty
+            value = metric.score({**self.parameters, "share": share})
+            bindings[metric.name] = value
+            scores[metric.name] = export(value)
+        composite = self._composite(bindings)
+        if isinstance(composite, Optional):
+            if not composite.present:
+                raise EvaluationError("the composite has no value", "absent")
+            composite = composite.value
+        bindings["composite"] = composite
+        scores["composite"] = export(composite)
+        passes = tuple(bool(metric.passes(bindings)) for metric in self._metrics)
+        flagged = {
+            metric.name: bool(metric.flagged(bindings)) for metric in self._metrics if metric.flagged is not None
+        }
+        return Outcome(scores, self.label(bindings), passes, flagged)
+
+    def label(self, bindings: Values) -> str:
+        """The label of the first row that holds; a row that can't be decided ends the table (EvaluationError)."""
+        for label, when in self._labels:
+            if when(bindings) is True:
+                return label
+        met = ", ".join(f"{metric.name} {float(bindings[metric.name]):.4g}" for metric in self._metrics)
+        raise EvaluationError(f"no row of the label table holds for {met}", "no_row")
+
+
+class _PreparedMetric:
+    def __init__(self, metric: Metric, parameters: Values) -> None:
+        self.name = metric.name
+        self.empty = _number(metric.share.empty)
+        self.score = prepare(metric.score)
+        self.passes = prepare(metric.passes)
+        self.flagged = None if metric.flagged is None else prepare(metric.flagged)
+        self._of = metric.share.of
+        self._when = None if metric.share.when is None else prepare(metric.share.when)
+        self._folds = bool(metric.share.fold and parameters.get(metric.share.fold))
+        self._text = _searched_text(metric.share.found)
+        self._found = prepare(metric.share.found)
+
+    def search(self, bindings: Values, lowered: dict[str, str]) -> tuple[list[str], list[str], int]:
+        """The phrases found, those missing, and how many count; nothing counts where `when` does not hold."""
+        phrases = bindings[self._of]
+        if not phrases or (self._when is not None and not self._when(bindings)):
+            return [], [], 0
+        if self._text is None or self._folds:
+            return self._search_slowly(phrases, bindings)
+        text = lowered.get(self._text)
+        if text is None:
+            text = lowered[self._text] = bindings[self._text].lower()
+        found, missing = [], []
+        for phrase in phrases:
+            if phrase.lower().strip() in text:
+                found.append(phrase)
+            else:
+                missing.append(phrase)
+        return found, missing, len(phrases)
+
+    def _search_slowly(self, phrases: list[str], bindings: Values) -> tuple[list[str], list[str], int]:
+        seen = dict(bindings)
+        if self._folds:
+            seen = {name: fold(value) if isinstance(value, str) else value for name, value in bindings.items()}
+        found: list[str] = []
+        missing: list[str] = []
+        for phrase in phrases:
+            seen["it"] = (fold(phrase) if self._folds else phrase).strip()
+            (found if self._found(seen) is True else missing).append(phrase)
+        return found, missing, len(phrases)
+
+
+def _searched_text(found: Program) -> str | None:
+    """The name of the text when the condition is just `contains_ci(text, it)`, which has a faster form."""
+    nodes = found.nodes
+    shape = [node.op for node in nodes] == ["name", "name", "call"]
+    if not shape or nodes[2].value != "contains_ci" or nodes[2].args != (0, 1):
+        return None
+    names = [node.value for node in nodes[:2]]
+    if any(len(value) != 1 or value[0][1] for value in names) or names[1][0][0] != "it":
+        return None
+    return str(names[0][0][0])
+
+
+def _require(that: Program, otherwise: str, parameters: Values) -> None:
+    evaluate: Evaluator = prepare(that)
+    try:
+        holds = evaluate(parameters) is True
+    except EvaluationError:
+        holds = False
+    if not holds:
+        raise PlanError(otherwise)
+
+
+def _number(text: str) -> Score:
+    try:
+        return parse_score(text)
+    except EvaluationError:
+        raise PlanError(f"the scorecard holds `{text}` where a number must stand") from None
