@@ -24,9 +24,7 @@ PLACES = ("permitting", "guarding", "exempting")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("expression", help="the expression, for instance 'review.decision == GO'")
-    parser.add_argument(
-        "--context", metavar="FILE", help="a JSON or YAML file with the values; - reads JSON from stdin"
-    )
+    parser.add_argument("--context", metavar="FILE", help="a JSON or YAML file of values; - reads JSON from stdin")
     parser.add_argument("--strict", action="store_true", help="plain CEL, without the profile")
     parser.add_argument("--as", dest="place", choices=PLACES, help="decide it as a condition of such a place")
     parser.add_argument("--format", choices=("human", "json"), default="human")

@@ -19,7 +19,7 @@ def add_project_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--project",
         metavar="PATH",
-        help="project file or folder (default: the next `rulewright.yaml` upwards from here)",
+        help="project file or folder (default: the nearest `rulewright.yaml`, upwards)",
     )
     parser.add_argument("--profile", metavar="NAME", help="which checks run, and how often a judge is asked")
     parser.add_argument("--scorecard", metavar="NAME", help="how verdicts become gates and scores")
