@@ -196,7 +196,7 @@ def _run_more(_b: Builder, kids: list[Any], _start: int, _end: int) -> list[Any]
     return found
 
 
-def _unary(_b: Builder, kids: list[Any], start: int, end: int) -> Expr:
+def _signed(_b: Builder, kids: list[Any], start: int, end: int) -> Expr:
     """Pairs cancel out, as in cel-go; `!!x` is `x`."""
     signs, operand = kids
     if len(signs) % 2 == 0:
@@ -267,7 +267,7 @@ ACTIONS: dict[str, Callable[[Builder, list[Any], int, int], Any]] = {
     "message": _message,
     "run": _run,
     "run_more": _run_more,
-    "unary": _unary,
+    "signed": _signed,
     "not_word": _not_word,
     "binary": _binary,
     "conditional": _conditional,

@@ -45,6 +45,7 @@ _PATTERNS = "|".join(
 )
 _SIGNS = "|".join(re.escape(sign) for sign in sorted(_tables["signs"], key=len, reverse=True))
 _TOKEN = re.compile(rf"(?:{_tables['blank']})*+(?:{_PATTERNS}|(?P<SIGN>{_SIGNS})|(?P<END>\Z)|(?P<BAD>[\s\S]))")
+_TRIPLE = ('"""', "'''")
 _LINE_END = re.compile(r"[\n\r]")
 _COLON_NEXT = re.compile(rf"(?:{_tables['blank']})*+:")
 _SIGN_KINDS = _tables["signs"]
@@ -125,12 +126,11 @@ def _read(kind: str, text: str, start: int, end: int, mistakes: Mistakes) -> Any
 
 
 def _where_lexing_fails(text: str, start: int) -> int:
-    """Where a strict lexer gives up: it still sees the prefix, and the first two of three quotes, as tokens."""
+    """Where a strict lexer gives up: to it a prefix is a name, and the first two of three quotes an empty string."""
     quote = 0
     while text[quote] not in "\"'":
         quote += 1
-    triple = quote == 0 and text[:3] in ('"""', "'''")
-    return start + (2 if triple else quote)
+    return start + quote + (2 if text[quote : quote + 3] in _TRIPLE else 0)
 
 
 def _skip(text: str, start: int, found: list[Token], mistakes: Mistakes) -> int:
@@ -146,14 +146,13 @@ def _skip(text: str, start: int, found: list[Token], mistakes: Mistakes) -> int:
 
 def _skip_unclosed(text: str, start: int, found: list[Token], mistakes: Mistakes) -> int:
     """Report the string at `start` that never ends; what is left of the line is taken to be in it, or, where the quote
-    was the last of three, of the text."""
-    before = found[-1] if found and found[-1].end == start else None
-    triple = before is not None and before.kind == "STRING" and text[before.start : start + 1] in ('"""', "'''")
-    if before is not None and (triple or before.kind == "IDENT"):
-        found.pop()  # two of the three quotes, or the string's prefix
+    was the last of three, of the text. The prefix or the two quotes before it stand for the string."""
+    touching = bool(found) and found[-1].end == start
+    triple = touching and found[-1].kind in ("STRING", "BYTES") and text[start - 2 : start + 1] in _TRIPLE
     line_end = _LINE_END.search(text, start)
     end = len(text) if triple or line_end is None else line_end.start()
     message, help = explain_unclosed(text[start] * 3 if triple else text[start])
     mistakes.add(message, start, end, help)
-    found.append(Token("STRING", "", start, end))
+    if not touching or found[-1].kind not in ("STRING", "BYTES", "IDENT"):
+        found.append(Token("STRING", "", start, end))
     return end

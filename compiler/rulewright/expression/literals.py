@@ -69,7 +69,10 @@ def string(text: str) -> str:
 
 
 def bytes_(text: str) -> bytes:
-    """The content of a bytes literal: characters in UTF-8, `\\x` and octal escapes as the bytes they name."""
+    """The content of a bytes literal: characters in UTF-8, `\\x` and octal escapes as the bytes they name.
+
+    `\\u` and `\\U` are for strings alone (CEL spec, string and bytes values).
+    """
     prefix, body = _content(text)
     if "\\" not in body or "r" in prefix:
         return body.encode()
@@ -105,10 +108,11 @@ def _character(match: re.Match[str]) -> str:
 
 
 def _octets(match: re.Match[str]) -> bytes:
-    two, _four, _eight, octal, _one = match.groups()
-    if two or octal:
-        return bytes([int(two, 16) if two else int(octal, 8)])
-    return _character(match).encode()
+    two, four, eight, octal, _one = match.groups()
+    if four or eight:
+        help = r"write the character itself, or its bytes, as in `\xc3\xa9`"
+        raise LiteralError(f"`{match[0]}` has no place in bytes", help)
+    return bytes([int(two, 16) if two else int(octal, 8)]) if two or octal else _character(match).encode()
 
 
 def _unknown(match: re.Match[str]) -> LiteralError:

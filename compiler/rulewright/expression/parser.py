@@ -6,6 +6,7 @@ would cost ten, is followed once for each state, left side and next token, and r
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from rulewright.expression.actions import ACTIONS, Builder
@@ -22,6 +23,7 @@ __all__ = ["MAX_DEPTH", "MAX_LENGTH", "Dialect", "parse"]
 MAX_LENGTH = 100_000  # code points, as in cel-go
 MAX_DEPTH = 250  # of brackets, and of the tree: whoever walks it may recurse
 
+_HALF = re.compile("[\ud800-\udfff]")
 _tables = load()
 _STATES = _tables["states"]
 _START = _tables["start"]
@@ -38,6 +40,9 @@ def parse(text: str, dialect: Dialect = Dialect.PROFILE, *, macros: bool = True)
     mistakes = Mistakes(text)
     if len(text) > MAX_LENGTH:
         mistakes.add(f"the expression has {len(text)} characters, more than {MAX_LENGTH}", 0, 0)
+        raise mistakes.error()
+    if not text.isascii() and (half := _HALF.search(text)):
+        mistakes.add("half of a character stands in the text", half.start(), half.end(), "it isn't valid Unicode")
         raise mistakes.error()
     found = tokens(text, dialect, mistakes)
     if len(found) > MAX_DEPTH and not _brackets_are_shallow(found, mistakes):
@@ -65,7 +70,7 @@ class _Run:
         self.states = [_START]
         self.values: list[Any] = []
         self.starts: list[int] = []
-        self.mended: dict[int, list[Token] | None] = {}  # position -> what was read instead of the token there
+        self.mended: dict[int, list[Token]] = {}  # position -> what was read instead of the token there
 
     def run(self) -> nodes.Expr | None:
         """The tree, or None when parsing had to stop; `builder.mistakes` says why."""
@@ -112,8 +117,12 @@ class _Run:
         message, help = explain(trouble)
         mistakes.add(message, token.start, token.end, help)
         instead = self._instead(token, trouble)
+        if instead is None:
+            if trouble.operator_due:  # what is complete may hold mistakes of its own
+                self._take(Token("OR", "||", end, end), end)
+            return False
         self.mended[position] = instead
-        return instead is not None and all(self._take(each, end) for each in instead)
+        return all(self._take(each, end) for each in instead)
 
     def _instead(self, token: Token, trouble: Trouble) -> list[Token] | None:
         """What to read instead of `token`; None where no guess is sound."""
@@ -161,7 +170,7 @@ class _Run:
         """The terminals that can stand at `position`. The stack won't tell: a wrong token may have made it shrink."""
         states = [_START]
         for index in range(position):
-            for token in self.mended.get(index, self.tokens[index : index + 1]) or ():
+            for token in self.mended.get(index, self.tokens[index : index + 1]):
                 _advance(states, token.kind)
         return frozenset(kind for kind in (*TERMINALS, END) if _advance(states.copy(), kind))
 

@@ -503,7 +503,6 @@ _MEANT = (
     ("÷", "/", "`÷` isn't an operator", "did you mean `/`?"),
     ("−", "-", "`−` isn't an operator", "did you mean `-`?"),
     ("–", "-", "`–` isn't an operator", "did you mean `-`?"),
-    ("#", None, "`#` has no meaning here", "a comment begins with `//`"),
     (";", None, "`;` has no meaning here", "an expression is one value; join conditions with `&&`"),
     ("^", None, "`^` isn't an operator", "there are no bit operators; `math.bitXor` is a function"),
     ("~", None, "`~` isn't an operator", "there are no bit operators; `math.bitNot` is a function"),
@@ -529,6 +528,9 @@ def explain_character(text: str, start: int) -> tuple[int, str | None, str, str 
             f"`{text[start - 1]}=` isn't an operator",
             "an expression gives a value and changes nothing",
         )
+    if text[start] == "#":
+        line_end = text.find("\n", start)
+        return len(text) if line_end < 0 else line_end, None, "`#` has no meaning here", "a comment begins with `//`"
     for written, meant, message, help in _MEANT:
         if text.startswith(written, start):
             return start + len(written), meant, message, help

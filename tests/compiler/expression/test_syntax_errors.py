@@ -1,0 +1,125 @@
+"""Every row of the table words its own examples, and every mistake that can be told apart is told."""
+
+from __future__ import annotations
+
+import pytest
+from tests.compiler.expression.published import cel_cases
+
+from rulewright.errors import ExpressionError, ExpressionMistake
+from rulewright.expression import parser
+from rulewright.expression.parser import Dialect, parse
+from rulewright.expression.syntax_errors import EXPLANATIONS, Explanation, Trouble, split_word_operator
+
+
+def mistakes(text: str, dialect: Dialect = Dialect.PROFILE) -> tuple[ExpressionMistake, ...]:
+    """Every mistake of `text`."""
+    with pytest.raises(ExpressionError) as caught:
+        parse(text, dialect)
+    return caught.value.errors
+
+
+ROWS = [pytest.param(row, text, id=f"{row.name}: {text}") for row in EXPLANATIONS for text in row.examples]
+
+
+@pytest.mark.parametrize(("row", "text"), ROWS)
+def test_an_example_is_worded_by_its_own_row(row: Explanation, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Explanation] = []
+
+    def spy(trouble: Trouble) -> tuple[str, str | None]:
+        seen.append(next(each for each in EXPLANATIONS if each.when(trouble)))
+        return "", None
+
+    monkeypatch.setattr(parser, "explain", spy)
+    mistakes(text)
+    assert seen[0] is row
+
+
+@pytest.mark.parametrize("text", [text for row in EXPLANATIONS for text in row.examples])
+def test_a_message_is_one_plain_line_in_the_authors_words(text: str) -> None:
+    for mistake in mistakes(text):
+        for line in (mistake.message, mistake.help or ""):
+            assert "\n" not in line
+            assert not any(kind in line for kind in ("IDENT", "LPAR", "Token", "$END", "None"))
+        assert not mistake.message[:1].isupper()
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message", "help"),
+    [
+        ("a andb", 3, "`andb` is one word", "did you mean `and b`?"),
+        ("a inb", 3, "`inb` is one word", "did you mean `in b`?"),
+        ("a not in b", 3, "`not in` isn't an operator", "write `!(a in …)`"),
+        ("not in b", 5, "`in` has no value on its left, and `not in` isn't an operator", "write `!(x in …)`"),
+        ("a AND b", 3, "`AND` isn't an operator", "did you mean `and`?"),
+        ("a = b", 3, "`=` isn't an operator", "did you mean `==`?"),
+        ("a === b", 5, "`===` isn't an operator", "did you mean `==`?"),
+        ("a & b", 3, "`&` isn't an operator", "did you mean `&&`?"),
+        ("a ≥ b", 3, "`≥` isn't an operator", "did you mean `>=`?"),
+        ("a += 1", 4, "`+=` isn't an operator", "an expression gives a value and changes nothing"),
+        ("a == “x”", 6, "`“` isn't a quotation mark here", "strings stand in `'` or `\"`"),
+        ("a # why", 3, "`#` has no meaning here", "a comment begins with `//`"),
+        ("(a && b", 8, "`(` at column 1 is never closed", "`)` is missing"),
+        (
+            "for",
+            1,
+            "`for` is a reserved word and can't be a name",
+            "as a field it may stand after a dot, as in `x.for`",
+        ),
+    ],
+)
+def test_a_common_slip_gets_its_own_message(text: str, column: int, message: str, help: str) -> None:
+    first = mistakes(text)[0]
+    assert (first.column, first.message, first.help) == (column, message, help)
+
+
+def test_a_word_of_the_profile_is_explained_in_strict_cel() -> None:
+    first = mistakes("a and b", Dialect.STRICT)[0]
+    assert first.message == "`and` is an operator of the profile, not of strict CEL"
+    assert first.help == "write `&&`"
+
+
+def test_glued_words_can_be_taken_apart() -> None:
+    assert split_word_operator("notx") == "not x"
+    assert split_word_operator("notx", profile=False) == "!x"
+    assert split_word_operator("andnotx", profile=False) == "&& !x"
+    assert split_word_operator("score") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("a + * b && f(, 1) || [1, , 2]", [5, 14, 26]),
+        ("a == && b == ", [6, 14]),
+        ("'\\z' + '\\q' + 99999999999999999999", [1, 8, 15]),
+        ("a | b & c", [3, 7]),
+        ("for + while", [1, 7]),
+        ("a AND b OR c", [3, 9]),
+        ("xs.map(1, x) + has(y)", [8, 20]),
+        ("a == not b && c == not d", [6, 20]),
+        ("self.true && other.in", [6, 20]),
+        ("a b c d", [3]),
+        ("a && (b", [8]),
+        ("x == 'abc", [6]),
+        ("# all of it", [1]),
+    ],
+)
+def test_sound_mistakes_are_all_told_and_nothing_else(text: str, columns: list[int]) -> None:
+    assert [mistake.column for mistake in mistakes(text)] == columns
+
+
+def test_at_most_thirty_mistakes_are_told() -> None:
+    assert len(mistakes("'\\z'+" * 100 + "1")) == 30
+
+
+def test_lines_are_counted() -> None:
+    first = mistakes("a &&\n  // more\n  b ||\n")[0]
+    assert (first.line, first.column, first.start) == (4, 1, 22)
+
+
+def test_the_first_mistake_of_each_published_case_is_where_cel_go_puts_it() -> None:
+    cases = [case for case in cel_cases("static_open.json") if case["kind"] == "syntax"]
+    assert cases
+    for case in cases:
+        first = mistakes(case["expr"], Dialect.STRICT)[0]
+        expected = case["expect"]["errors"][0]
+        assert (first.line, first.column) == (expected["line"], expected["col"]), case["id"]
