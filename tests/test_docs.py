@@ -1,0 +1,170 @@
+"""The documentation can't lie: its files are written to a folder, its commands run there, its links lead somewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rulewright.cli import main
+from rulewright.documents.structure import check_structure
+from rulewright.load import load_text
+from rulewright_grammar import schema
+from rulewright_runtime.errors import JudgeError
+from rulewright_runtime.judge import JudgeRequest, open_judge
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    DOCS / "index.md",
+    DOCS / "architecture.md",
+]
+PAGES += [*sorted(DOCS.glob("guides/*.md")), *sorted(DOCS.glob("decisions/*.md"))]
+GUIDES = [page for page in PAGES if page.parent.name == "guides"]
+
+# What a document is, by its first key; a document that holds the slip is meant to be wrong.
+KINDS = {
+    "project": "project",
+    "id": "check",
+    "name": "lexicon",
+    "scorecard": "scorecard",
+    "gates-only": "profiles",
+    "quality_dimensions": "scoring",
+}
+SLIP = "S22"
+
+_FENCE = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE)
+_WITH = re.compile(r"^<!-- with: (?P<page>\S+) -->$", re.MULTILINE)
+_LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block of a page and where it starts."""
+
+    kind: str
+    title: str | None
+    body: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command with the output lines that have to appear, in this order; `...` stands for any lines."""
+
+    words: tuple[str, ...]
+    expected: tuple[str, ...]
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    found = [
+        Block(match["kind"], match["title"], match["body"], text.count("\n", 0, match.start()) + 1)
+        for match in _FENCE.finditer(text)
+    ]
+    for match in _WITH.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        found += [Block(b.kind, b.title, b.body, line) for b in blocks(page.parent / match["page"]) if b.title]
+    return sorted(found, key=lambda block: block.line)
+
+
+def commands(block: Block) -> list[Command]:
+    found: list[tuple[str, list[str]]] = []
+    for line in block.body.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        else:
+            found[-1][1].append(line)
+    return [Command(tuple(shlex.split(words, comments=True)), tuple(expected)) for words, expected in found]
+
+
+def carried_out(words: tuple[str, ...], status: int) -> tuple[int, str]:
+    """The exit status and the output of a command; `echo $?` shows the status of the one before."""
+    if words == ("echo", "$?"):
+        return status, f"{status}\n"
+    assert words[0] == "rulewright"
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        try:
+            code = main(words[1:])
+        except SystemExit as exit_:
+            code = exit_.code if isinstance(exit_.code, int) else 1
+    return code, output.getvalue()
+
+
+def shows(output: str, expected: tuple[str, ...]) -> bool:
+    """Whether the expected lines appear, each after the one before; without any, nothing has been promised."""
+    rest = iter(line.rstrip() for line in output.splitlines())
+    return all(any(line.rstrip() == seen for seen in rest) for line in expected if line != "...")
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=[page.stem for page in GUIDES])
+def test_what_a_guide_shows_is_what_happens(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    status = 0
+    for block in blocks(page):
+        if block.title:
+            target = tmp_path / block.title
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(block.body, encoding="utf-8")
+        elif block.kind == "console":
+            for command in commands(block):
+                status, output = carried_out(command.words, status)
+                assert shows(output, command.expected), f"{page.name}:{block.line} {command.words}\n{output}"
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=[page.stem for page in GUIDES])
+def test_every_yaml_and_json_block_is_well_formed(page: Path) -> None:
+    for block in blocks(page):
+        if block.kind in {"yaml", "json"} and not (block.title or "").endswith(".jsonl"):
+            assert load_text(block.body, f"{page.name}.{block.kind}").diagnostics == (), f"{page.name}:{block.line}"
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=[page.stem for page in GUIDES])
+def test_every_document_shown_without_a_mistake_fits_its_schema(page: Path) -> None:
+    for block in blocks(page):
+        kind = KINDS.get(block.body.partition(":")[0]) if block.kind == "yaml" else None
+        if kind is not None and SLIP not in block.body:
+            root = load_text(block.body, page.name).root
+            assert root is not None
+            assert check_structure(kind, root) == [], f"{page.name}:{block.line}"
+
+
+def test_the_replies_shown_can_be_replayed(tmp_path: Path) -> None:
+    (shown,) = (block for block in blocks(DOCS / "guides" / "judges-and-replay.md") if block.title == "replies.json")
+    (tmp_path / "replies.json").write_text(shown.body, encoding="utf-8")
+    judge = open_judge(f"replay:{tmp_path / 'replies.json'}")
+    first = JudgeRequest("model-a__evening", "asks-about-help", "", 4000, 0.0, repetition=0, attempt=1)
+    assert judge.ask(first) == '{"verdict": "PASS", "evidence": []}'
+    with pytest.raises(JudgeError, match="connection lost"):
+        judge.ask(JudgeRequest("model-a__evening", "asks-about-help", "", 4000, 0.3, repetition=2, attempt=0))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_links_lead_to_a_page(page: Path) -> None:
+    dead = [link for link in _LINK.findall(page.read_text(encoding="utf-8")) if not (page.parent / link).exists()]
+    assert dead == []
+
+
+def test_every_key_of_a_project_file_is_explained() -> None:
+    text = (DOCS / "guides" / "projects.md").read_text(encoding="utf-8")
+    assert [key for key in schema("project")["properties"] if f"| `{key}` |" not in text] == []
+
+
+def test_every_key_of_a_profile_is_explained() -> None:
+    text = (DOCS / "guides" / "projects.md").read_text(encoding="utf-8")
+    keys = set(schema("profile")["properties"]) - {"name", "description"}
+    assert sorted(key for key in keys if f"`{key}" not in text) == []
+
+
+def test_every_decision_is_listed() -> None:
+    listed = _LINK.findall((DOCS / "decisions" / "index.md").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(page.name for page in DOCS.glob("decisions/*.md") if page.name != "index.md")
