@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rulewright_runtime.execution import facts
+from rulewright_runtime.decisions import facts
 from rulewright_runtime.plan import JudgeVerifier, LexiconVerifier, LongitudinalVerifier
 from rulewright_runtime.polarity import Place, boolean
 from rulewright_runtime.windows import select

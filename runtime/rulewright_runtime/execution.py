@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from rulewright_runtime.decisions import Decided, Decider, facts
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.match import Matcher
 from rulewright_runtime.plan import LexiconVerifier, ScenarioRule
@@ -18,11 +19,10 @@ from rulewright_runtime.verify.scene import Scene
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from rulewright_runtime.judge import Judge
-    from rulewright_runtime.plan import Check, Lexicon, Plan, Scenario
-    from rulewright_runtime.polarity import Decision
+    from rulewright_runtime.plan import Check, Lexicon, Plan
 
 
 class TranscriptResult(msgspec.Struct, frozen=True):
@@ -77,9 +77,8 @@ class _Engine:
         self._plan = plan
         self._judge = judge
         self._matcher = Matcher(_looked_for(plan), prefilter=prefilter)
-        self._suppressed = [_condition(check, "suppressed") for check in plan.checks]
-        self._eligible = [_condition(check, "eligible") for check in plan.checks]
-        self._decided: dict[str, tuple[dict[str, Any], list[_Decided]]] = {}
+        self._decider = Decider(plan)
+        self._decided: dict[str, tuple[dict[str, Any], list[Decided]]] = {}
         self._scorecard: Any = None
         if plan.scorecard is not None:
             from rulewright_runtime.aggregate import Scorecard
@@ -115,7 +114,7 @@ class _Engine:
         )
 
     def _score(
-        self, item: Transcript, verdicts: tuple[VerdictResult, ...], decided: list[_Decided]
+        self, item: Transcript, verdicts: tuple[VerdictResult, ...], decided: list[Decided]
     ) -> dict[str, Any] | None:
         if self._scorecard is None:
             return None
@@ -124,40 +123,13 @@ class _Engine:
         row["model"] = self._plan.models.get(item.model, item.model)
         return {**row, **self._scorecard.aggregate(verdicts, owed)}
 
-    def _decide(self, scenario_id: str) -> tuple[dict[str, Any], list[_Decided]]:
+    def _decide(self, scenario_id: str) -> tuple[dict[str, Any], list[Decided]]:
         """What expressions see of a scenario, and which checks are suppressed or eligible there; kept once known."""
         known = self._decided.get(scenario_id)
         if known is None:
             bindings = {"scenario": facts(scenario_id, self._plan.scenarios[scenario_id])}
-            decided = [
-                _decide(check, suppressed, eligible, bindings)
-                for check, suppressed, eligible in zip(self._plan.checks, self._suppressed, self._eligible, strict=True)
-            ]
-            known = self._decided[scenario_id] = (bindings, decided)
+            known = self._decided[scenario_id] = (bindings, self._decider.decide(scenario_id, bindings))
         return known
-
-
-class _Decided(msgspec.Struct, frozen=True):
-    """Whether a check is suppressed or eligible, and what of that could not be decided."""
-
-    suppressed: bool = False
-    eligible: bool = True
-    undecided: dict[str, str] = {}
-
-
-_ALWAYS = _Decided()
-
-
-def facts(scenario_id: str, scenario: Scenario) -> dict[str, Any]:
-    """What expressions see as `scenario`."""
-    return {
-        **scenario.fields,
-        "id": scenario_id,
-        "title": scenario.title,
-        "category": scenario.category,
-        "tags": scenario.tags,
-        "eligible_modes": scenario.eligible_modes,
-    }
 
 
 def _looked_for(plan: Plan) -> dict[str, dict[str, Lexicon]]:
@@ -178,35 +150,6 @@ def _looked_for(plan: Plan) -> dict[str, dict[str, Lexicon]]:
     return wanted
 
 
-def _condition(check: Check, which: str) -> Callable[[Mapping[str, Any]], Decision] | None:
-    program = check.suppressed if which == "suppressed" else check.eligible
-    if program is None:
-        return None
-    from rulewright_runtime.polarity import Place, condition
-
-    return condition(program, Place.EXEMPTING if which == "suppressed" else Place.GUARDING)
-
-
-def _decide(
-    check: Check,
-    suppressed: Callable[[Mapping[str, Any]], Decision] | None,
-    eligible: Callable[[Mapping[str, Any]], Decision] | None,
-    bindings: Mapping[str, Any],
-) -> _Decided:
-    if suppressed is None and eligible is None:
-        return _ALWAYS
-    seen = {**bindings, "check": check.fields}
-    undecided: dict[str, str] = {}
-    answers = {"suppressed": False, "eligible": True}
-    for name, condition in (("suppressed", suppressed), ("eligible", eligible)):
-        if condition is not None:
-            decision = condition(seen)
-            answers[name] = decision.holds
-            if decision.undecided is not None:
-                undecided[name] = decision.undecided
-    return _Decided(answers["suppressed"], answers["eligible"], undecided)
-
-
 def _verify(check: Check, scene: Scene) -> Finding:
     """What the check's verifier finds; a verifier that crashes leaves UNCLEAR, never no record."""
     try:
@@ -216,7 +159,7 @@ def _verify(check: Check, scene: Scene) -> Finding:
     return found
 
 
-def _mark(finding: Finding, how: _Decided) -> Finding:
+def _mark(finding: Finding, how: Decided) -> Finding:
     """The finding with what could not be decided about the check before it ran."""
     if not how.undecided:
         return finding

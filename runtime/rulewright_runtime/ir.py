@@ -42,25 +42,12 @@ The last node is the result. A node inside a comprehension's body may only be re
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
 from rulewright_runtime.errors import PlanError, RuntimeFailure
-from rulewright_runtime.score import Score, parse_score
-from rulewright_runtime.values import (
-    INT_MAX,
-    INT_MIN,
-    UINT_MAX,
-    Duration,
-    Optional,
-    Timestamp,
-    TypeValue,
-    UInt,
-    make_map,
-)
 
 
 class Node(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -97,6 +84,11 @@ OPERATIONS: Final = frozenset(_FIXED) | {
 
 def literal(value: object) -> list[Any]:
     """The tagged literal of a value of the language; TypeError for anything else."""
+    import base64
+
+    from rulewright_runtime.score import Score
+    from rulewright_runtime.values import Duration, Optional, Timestamp, TypeValue, UInt
+
     match value:
         case None:
             return ["null"]
@@ -134,6 +126,8 @@ _DOUBLE_WORDS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 def literal_value(tagged: Any, depth: int = 0) -> Any:
     """The value of a tagged literal, read as untrusted input: PlanError for anything malformed."""
+    from rulewright_runtime.values import Optional, make_map
+
     try:
         tag, *rest = tagged
         if tag == "null" and not rest:
@@ -161,6 +155,11 @@ def _scalar(tag: str, body: Any) -> Any:
         raise ValueError(f"a {tag} is written as text")
     if tag == "string":
         return body
+    import base64
+
+    from rulewright_runtime.score import parse_score
+    from rulewright_runtime.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, TypeValue, UInt
+
     if tag == "type":
         return TypeValue(body)
     if tag == "bytes":
@@ -261,7 +260,8 @@ def _check_shape(number: int, node: Node, limits: Limits) -> None:
     if not _right_count(op, count):
         raise PlanError(f"node {number}: `{op}` with {count} arguments")
     if op == "const":
-        literal_value(value)
+        if not _is_text(value):
+            literal_value(value)
     elif op == "name":
         _check_candidates(number, value)
     elif op in ("select", "opt_select", "has", "call"):
@@ -276,6 +276,16 @@ def _check_shape(number: int, node: Node, limits: Limits) -> None:
         optional = () if value is None else value
         if not isinstance(optional, (list, tuple)) or not all(_is_index(i, entries) for i in optional):
             raise PlanError(f"node {number}: malformed optional entries")
+
+
+def _is_text(tagged: Any) -> bool:
+    """Whether a literal is a string or a list of strings: well-formed, and no other kind of value has to be loaded."""
+    if not isinstance(tagged, list) or len(tagged) != 2:
+        return False
+    tag, body = tagged
+    if tag == "string":
+        return isinstance(body, str)
+    return tag == "list" and isinstance(body, list) and all(map(_is_text, body))
 
 
 def _right_count(op: str, count: int) -> bool:

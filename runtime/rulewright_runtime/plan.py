@@ -15,7 +15,6 @@ plan was compiled. A plan names no judge, command, callable or file.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -277,7 +276,9 @@ class Check(PlanPart, frozen=True):
 
     `suppressed` true: no record at all. `eligible` false: a NOT_APPLICABLE record. No program: never suppressed,
     always eligible. `adjudicate` lists the verdicts that a person must look at; `unclear: fail` turns UNCLEAR into
-    FAIL with adjudication. `fields` is what the check's own expressions see as `check.*`.
+    FAIL with adjudication. `fields` is what the check's own expressions see as `check.*`. `decided` holds what `seal`
+    found out about the two conditions, a letter for every scenario in the order of their ids: `e`ligible, `n`ot,
+    `s`uppressed, or `?` where it is decided, and recorded, when the check runs.
     """
 
     id: str
@@ -296,6 +297,7 @@ class Check(PlanPart, frozen=True):
     adjudicate: tuple[Verdict, ...] = ("UNCLEAR",)
     unclear: Literal["keep", "fail"] = "keep"
     fields: dict[str, Any] = {}
+    decided: Annotated[str, Meta(pattern="^[ens?]*$")] = ""
     hash: str = ""
 
 
@@ -315,8 +317,7 @@ class Plan(PlanPart, frozen=True):
     hash: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """How large a plan may be before it is refused."""
 
     size: int = 64 * 2**20  # bytes of JSON
@@ -329,8 +330,12 @@ class Limits:
 
 
 def seal(plan: Plan) -> Plan:
-    """The same plan with the hash of every check and its own hash filled in."""
-    checks = tuple(replace(check, hash=check_hash(check)) for check in plan.checks)
+    """The same plan with what can be decided now decided, and with the hash of every check and its own filled in."""
+    from rulewright_runtime.decisions import decided
+
+    letters = decided(plan)
+    checks = tuple(replace(check, decided=word) for check, word in zip(plan.checks, letters, strict=True))
+    checks = tuple(replace(check, hash=check_hash(check)) for check in checks)
     plan = replace(plan, checks=checks)
     return replace(plan, hash=plan_hash(plan))
 
@@ -354,7 +359,10 @@ def _digest(part: PlanPart) -> str:
     return hashlib.sha256(msgspec.json.encode(part, order="deterministic")).hexdigest()
 
 
-def decode(data: bytes, limits: Limits = Limits()) -> Plan:
+LIMITS: Final = Limits()
+
+
+def decode(data: bytes, limits: Limits = LIMITS) -> Plan:
     """The plan in `data`. Raises PlanError for whatever an honest compiler never writes."""
     from rulewright_runtime.plan_guard import guard
 

@@ -61,6 +61,8 @@ def _check_references(plan: Plan) -> None:
         seen.add(check.id)
         if check.hash != check_hash(check):
             raise PlanError(f"the hash of check `{check.id}` does not match its content")
+        if len(check.decided) not in (0, len(plan.scenarios)):
+            raise PlanError(f"check `{check.id}` is decided for another number of scenarios than the plan has")
         for name in _lexicons_needed(check):
             if name not in plan.lexicons:
                 raise PlanError(f"check `{check.id}` needs the lexicon `{name}`, which the plan does not hold")
