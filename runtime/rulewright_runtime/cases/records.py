@@ -1,0 +1,218 @@
+"""Records of JSON files, one at a time: JSON lines, arrays of any length, and objects that hold a list."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from rulewright_runtime.errors import InputError
+
+LIST_KEYS: Final = ("test_cases", "cases", "scenarios", "tests", "items", "results", "outputs")
+MAX_RECORD: Final = 64 * 2**20
+_CHUNK: Final = 1 << 18
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[][{}]', re.DOTALL)
+_OPENING: Final = frozenset(b"[{")
+_LINES: Final = frozenset({".jsonl", ".ndjson"})
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The bytes of one record and where it stands: a JSON path such as `$[3]`, or a line of a file of JSON lines.
+
+    `start` is its offset in the file, or -1 where the file was read as a whole.
+    """
+
+    data: bytes
+    path: str
+    line: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """What the object around a list of records says about all of them."""
+
+    batch_id: str | None = None
+    concern_id: str | None = None
+
+
+def records_of(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
+    """The records of a file, lazily, and what is said about all of them. A file that can't be read is one InputError.
+
+    An array and JSON lines take little memory however long they are; an object is read as a whole.
+    """
+    try:
+        if os.path.splitext(file)[1].lower() in _LINES:
+            return Holder(), _lines(file)
+        with open(file, "rb") as stream:
+            first = stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+        if first == b"[":
+            return Holder(), _elements(file)
+        return _object(file)
+    except OSError as error:
+        return Holder(), iter([InputError(error.strerror or "can't be read", file)])
+
+
+def _lines(file: str) -> Iterator[Record | InputError]:
+    with open(file, "rb") as stream:
+        start = 0
+        for number, line in enumerate(stream, 1):
+            if line.strip():
+                yield Record(line, "$", number, start)
+            start += len(line)
+
+
+def _object(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
+    with open(file, "rb") as stream:
+        data = stream.read().removeprefix(b"\xef\xbb\xbf")
+    if not data.strip():
+        return Holder(), iter([InputError("the file is empty", file)])
+    try:
+        parts = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except msgspec.ValidationError:
+        return Holder(), iter([InputError("$: must be an array or an object of cases", file)])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return _maybe_lines(file, data, error)
+    listed = next((key for key in LIST_KEYS if key in parts and bytes(parts[key]).lstrip()[:1] == b"["), None)
+    if listed is None:
+        return Holder(), iter([Record(data, "$", 0, 0)])
+    items = msgspec.json.decode(parts[listed], type=list[msgspec.Raw])
+    holder = Holder(_text(parts.get("batch_id")), _text(parts.get("concern_id")))
+    return holder, (Record(bytes(item), f"$.{listed}[{at}]", 0, -1) for at, item in enumerate(items))
+
+
+def _maybe_lines(file: str, data: bytes, error: Exception) -> tuple[Holder, Iterator[Record | InputError]]:
+    """JSON lines in a file that is not called so, else the parser's complaint."""
+    first, _, rest = data.partition(b"\n")
+    try:
+        if rest.strip():
+            msgspec.json.decode(first, type=dict[str, msgspec.Raw])
+            return Holder(), _lines(file)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    return Holder(), iter([InputError(malformed(error), file)])
+
+
+def _text(raw: msgspec.Raw | None) -> str | None:
+    if raw is None:
+        return None
+    try:
+        return str(msgspec.json.decode(raw, type=str | int))
+    except msgspec.MsgspecError:
+        return None
+
+
+def _elements(file: str) -> Iterator[Record | InputError]:
+    """The elements of the array that `file` holds, split without reading it as a whole."""
+    with open(file, "rb") as stream:
+        splitter = _Splitter()
+        while chunk := stream.read(_CHUNK):
+            yield from splitter.feed(chunk)
+            if splitter.too_long:
+                yield InputError(f"$[{splitter.count}]: is longer than {MAX_RECORD} bytes", file)
+                return
+        complaint = splitter.complaint()
+        if complaint:
+            yield InputError(complaint, file)
+
+
+class _Splitter:
+    """Finds where the elements of an array begin and end, fed with pieces of its text."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.depth = 0
+        self.too_long = False
+        self._rest = b""
+        self._offset = 0  # of `_rest` in the file
+        self._scanned = 0  # of `_rest`, tokens before it are done
+        self._begin = -1  # of the element at hand, in `_rest`
+        self._between = 0  # in `_rest`: where the text since the last element begins
+
+    def feed(self, chunk: bytes) -> Iterator[Record]:
+        data = self._rest + chunk
+        for token in _TOKEN.finditer(data, self._scanned):
+            start, end = token.span()
+            first = data[start]
+            if first == 34:  # a string
+                if end == len(data) and (end - start < 2 or not _is_closed(data, start, end)):
+                    self._scanned = start
+                    break
+                if self.depth == 1 and self._begin < 0:
+                    yield from self._between_elements(data, start)
+                    yield self._record(data, start, end)
+            elif first in _OPENING:
+                if self.depth == 1:
+                    yield from self._between_elements(data, start)
+                    self._begin = start
+                self.depth += 1
+                if self.depth == 1:
+                    self._between = end
+            else:
+                self.depth -= 1
+                if self.depth == 1 and self._begin >= 0:
+                    yield self._record(data, self._begin, end)
+                    self._begin = -1
+                elif self.depth == 0:
+                    yield from self._between_elements(data, start)
+                    self._between = end
+            self._scanned = end
+        keep = self._begin if self._begin >= 0 else min(self._between, self._scanned)
+        self._rest = data[keep:]
+        self._offset += keep
+        self._scanned -= keep
+        self._between = max(self._between - keep, 0)
+        self._begin = 0 if self._begin >= 0 else -1
+        self.too_long = len(self._rest) > MAX_RECORD
+
+    def _record(self, data: bytes, start: int, end: int) -> Record:
+        record = Record(data[start:end], f"$[{self.count}]", 0, self._offset + start)
+        self.count += 1
+        self._between = end
+        return record
+
+    def _between_elements(self, data: bytes, end: int) -> Iterator[Record]:
+        """Numbers, `true`, `false` and `null` between two elements are elements as well."""
+        for word in data[self._between : end].split(b","):
+            if word.strip():
+                yield Record(word.strip(), f"$[{self.count}]", 0, -1)
+                self.count += 1
+
+    def complaint(self) -> str | None:
+        """What is wrong at the end of the file, if anything."""
+        if self.depth > 0:
+            return f"the file ends inside the array, after {self.count} elements"
+        if self.depth < 0 or self._rest[self._scanned :].strip():
+            return "something follows the end of the array"
+        return None
+
+
+def _is_closed(data: bytes, start: int, end: int) -> bool:
+    """Whether the string token that reaches the end of the piece really ends there."""
+    if data[end - 1] != 34:
+        return False
+    backslashes = 0
+    at = end - 2
+    while at > start and data[at] == 92:
+        backslashes += 1
+        at -= 1
+    return backslashes % 2 == 0
+
+
+def malformed(error: Exception) -> str:
+    """A parser's complaint in our words."""
+    text = str(error)
+    found = re.search(r"byte (\d+)", text)
+    where = f" at byte {found.group(1)}" if found else ""
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 at byte {error.start}"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if "truncated" in text:
+        return "the JSON ends too early"
+    return f"malformed JSON{where}"
