@@ -100,4 +100,6 @@ def _is_simple(expr: Expr) -> TypeGuard[Name]:
 
 
 def _refuse(place: Place, message: str, mistakes: Mistakes) -> None:
+    if any(place.start <= start <= place.end for start in mistakes.found):
+        return  # a guess stands for what is wrong within the argument
     mistakes.add(message, place.at, place.end)

@@ -117,6 +117,10 @@ def _glued(t: Trouble) -> bool:
     return t.operator_due and t.token.kind == "IDENT" and _GLUED.fullmatch(t.token.value) is not None
 
 
+def _is_prefix(before: Token | None) -> bool:
+    return before is not None and before.kind == "IDENT" and len(before.value) <= 2
+
+
 def _is_triple(t: Trouble) -> bool:
     before = t.before
     return before is not None and t.text[before.start : before.start + 3] in ('"""', "'''")
@@ -223,7 +227,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     ),
     Explanation(
         "prefix",
-        lambda t: t.touching and t.operator_due and t.token.kind in ("STRING", "BYTES") and _kind_before("IDENT")(t),
+        lambda t: t.touching and t.operator_due and t.token.kind in ("STRING", "BYTES") and _is_prefix(t.before),
         "{before_spelt} can't stand before a string",
         "the prefixes are `r` for raw strings, `b` for bytes and `br` for raw bytes",
         ('rb"x"', "f'{x}'", "u'x'"),
