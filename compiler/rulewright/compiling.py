@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from rulewright.documents.lexicon import pattern_findings
 from rulewright.documents.profile import Profile, every_check
 from rulewright.documents.structure import suggest
 from rulewright.errors import DocumentError, UsageError
+from rulewright.load import load_file, plain
 from rulewright.lower.agreement import disagreements
 from rulewright.lower.plan import lower_project
 from rulewright.project import Project, load_project, load_scorecards, stopping
@@ -14,13 +17,13 @@ from rulewright.shipped import shipped_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from rulewright.diagnostics import Diagnostic
     from rulewright.documents.scorecard import ScorecardDocument
     from rulewright_runtime.plan import Plan
 
 Choice = TypeVar("Choice")
+CONFIGS: Final = Path("benchmark", "configs")
 USUAL_PROFILE: Final = "publish"
 USUAL_SCORECARD: Final = "two-tier"
 
@@ -35,7 +38,9 @@ def compile_project(path: Path | str | Project, *, profile: str | None = None, s
     chosen = choose_profile(project, profile)
     card = choose_scorecard(project, scorecard)
     refuse(project, [*project.diagnostics, *disagreements(project)])
-    plan, found = lower_project(project, chosen, card)
+    plan, found = lower_project(project, chosen, card, scoring_of(project))
+    for name in plan.lexicons.keys() & project.lexicons.keys():
+        found.extend(pattern_findings(project.lexicons[name]))
     refuse(project, found)
     return plan
 
@@ -57,11 +62,19 @@ def choose_profile(project: Project, name: str | None) -> Profile:
 
 def choose_scorecard(project: Project, name: str | None) -> ScorecardDocument:
     """The scorecard called `name`, else the usual one; a project without scorecards has the shipped ones."""
-    cards = project.scorecards
-    if not cards:
-        cards = load_scorecards(shipped_root() / "benchmark" / "configs" / "scorecards")
+    cards = project.scorecards or load_scorecards(shipped_root() / CONFIGS / "scorecards")
     wanted = name or (project.file.scorecard if project.file else None)
     return _chosen("scorecard", cards, wanted, USUAL_SCORECARD)
+
+
+def scoring_of(project: Project) -> dict[str, Any]:
+    """What the scorecard sees as `scoring`: the project's file; under the shipped scorecards, what it leaves out is
+    the shipped file's."""
+    own = project.scoring.fields if project.scoring else {}
+    if project.scorecards:
+        return own
+    shipped: dict[str, Any] = plain(load_file(shipped_root() / CONFIGS / "scoring.yaml").root)
+    return {**shipped, **own}
 
 
 def _chosen(kind: str, known: Mapping[str, Choice], wanted: str | None, usual: str) -> Choice:

@@ -10,7 +10,6 @@ from rulewright.rules import RULES, code_of
 
 # Modules whose `PAGES` hold the pages of what they find themselves; rules carry theirs as docstrings.
 FINDERS = (
-    "rulewright.documents.lexicon",
     "rulewright.documents.rule_set",
     "rulewright.documents.scorecard",
     "rulewright.documents.structure",

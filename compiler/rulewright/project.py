@@ -14,7 +14,7 @@ from rulewright.documents.base import Document, text
 from rulewright.documents.check import Check, read_check
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import Place, documents_in, looks_like_a_project, places, project_file_in, resolve
-from rulewright.documents.lexicon import Lexicon, pattern_findings, read_lexicon, read_lexicons
+from rulewright.documents.lexicon import Lexicon, read_lexicon, read_lexicons
 from rulewright.documents.markers import MarkerSet, read_markers
 from rulewright.documents.profile import Profile, read_profile, read_profiles
 from rulewright.documents.project_file import Accept, ProjectFile, Semantics, read_project_file
@@ -205,9 +205,6 @@ class _Reader:
         if "checks" in where and (meta := self._meta(where["checks"].path)) is not None:
             roots["meta"] = meta
         scoring = self._single(where.get("scoring"), "scoring")
-        lexicons = self._named(where.get("lexicons"), "lexicon", read_lexicon, "lexicons", read_lexicons)
-        for lexicon in lexicons.values():
-            self.found.extend(pattern_findings(lexicon))
         return Project(
             name=file.name if file else folder.resolve().name,
             folder=folder,
@@ -216,7 +213,7 @@ class _Reader:
             file=file,
             semantics=file.semantics if file else "seed",
             checks=tuple(self._checks(where).values()),
-            lexicons=lexicons,
+            lexicons=self._named(where.get("lexicons"), "lexicon", read_lexicon, "lexicons", read_lexicons),
             markers=self._markers(where.get("markers"), file, path, root),
             scenarios=self._scenarios(where),
             profiles=self._named(where.get("profiles"), "profile", read_profile, "profiles", read_profiles),

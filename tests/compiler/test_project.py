@@ -178,12 +178,6 @@ def test_the_two_forms_of_the_published_lexicons_say_the_same() -> None:
     assert one_file == {name: [(p.text, p.mode) for p in found.patterns] for name, found in each.items()}
 
 
-def test_a_regular_expression_that_re2_refuses_is_shown_where_it_stands(tmp_path: Path) -> None:
-    write(tmp_path, {"lexicons/words.yaml": "patterns:\n  - fine\n  - regex: '(?<=a)b'\n"})
-    (found,) = load_project(tmp_path).diagnostics
-    assert (found.code, found.span.line, found.span.column) == ("bad-regex", 3, 12)
-
-
 def test_only_errors_stop_and_accepted_ones_do_not(tmp_path: Path) -> None:
     text = "project: p\naccept:\n  - {rule: unknown-key, path: checks/W-*.yaml, reason: kept for an older reader}\n"
     write(tmp_path, {"checks/W-1.yaml": check() + "extra: 1\n"})

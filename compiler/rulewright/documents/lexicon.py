@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import error
 from rulewright.documents.base import Document, items, optional_text, scalar, texts
@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
-
-PAGES: Final[dict[str, str]] = {
-    "bad-regex": """A regular expression that RE2 does not accept.
-
-    Why it matters: patterns run over text that anybody may write, so only expressions that take linear time are
-    accepted; look-arounds and back-references are not among them.
-    Instead: write the pattern without them, or as several patterns.
-    """,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,4 +75,4 @@ def pattern_findings(lexicon: Lexicon) -> Iterator[Diagnostic]:
             try:
                 compile_regex(entry.text)
             except PlanError as failure:
-                yield error(entry.scalar, str(failure), code="bad-regex")
+                yield error(entry.scalar, str(failure), code="invalid-regex")
