@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 import shlex
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ PAGES = [
     DOCS / "architecture.md",
 ]
 PAGES += [*sorted(DOCS.glob("guides/*.md")), *sorted(DOCS.glob("decisions/*.md"))]
-GUIDES = [page for page in PAGES if page.parent.name == "guides"]
+GUIDES = [ROOT / "README.md", *(page for page in PAGES if page.parent.name == "guides")]
 
 # What a document is, by its first key; a document that holds the slip is meant to be wrong.
 KINDS = {
@@ -40,6 +41,7 @@ KINDS = {
     "quality_dimensions": "scoring",
 }
 SLIP = "S22"
+STATUS = ("echo", "$?")
 
 _FENCE = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE)
 _WITH = re.compile(r"^<!-- with: (?P<page>\S+) -->$", re.MULTILINE)
@@ -88,8 +90,14 @@ def commands(block: Block) -> list[Command]:
 
 def carried_out(words: tuple[str, ...], status: int) -> tuple[int, str]:
     """The exit status and the output of a command; `echo $?` shows the status of the one before."""
-    if words == ("echo", "$?"):
+    if words == STATUS:
         return status, f"{status}\n"
+    if words[0] == "cd":
+        os.chdir(words[1])
+        return 0, ""
+    if words[0] == "make":  # the two commands of the README set up a machine, which continuous integration does
+        assert f"\n{words[1]}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
+        return 0, ""
     assert words[0] == "rulewright"
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
@@ -116,8 +124,11 @@ def test_what_a_guide_shows_is_what_happens(page: Path, tmp_path: Path, monkeypa
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(block.body, encoding="utf-8")
         elif block.kind == "console":
-            for command in commands(block):
+            session = commands(block)
+            for command, after in zip(session, [*session[1:], None], strict=True):
                 status, output = carried_out(command.words, status)
+                told = after is not None and after.words == STATUS
+                assert told or command.words == STATUS or status == 0, f"{page.name}:{block.line} {output}"
                 assert shows(output, command.expected), f"{page.name}:{block.line} {command.words}\n{output}"
 
 
