@@ -7,6 +7,7 @@ that holds the bindings, the steps left, and the slots of bound variables.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
@@ -16,11 +17,11 @@ from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import lookup
 from rulewright_runtime.functions.limits import MAX_STEPS, check_list
 from rulewright_runtime.functions.lists import sort_by_keys
+from rulewright_runtime.fuse import fuse
 from rulewright_runtime.ir import BINDING, Node, Program, free_locals, literal_value, validate
 from rulewright_runtime.values import NONE, Optional, make_map, no_overload
 
 Closure: TypeAlias = Callable[[Any], Any]
-Builder: TypeAlias = "Callable[[Building, Node, int, list[Closure]], Closure]"
 
 ROOT: Final = -1
 FRAME: Final = -2  # any other mode is the slot whose value is the argument
@@ -44,7 +45,7 @@ def prepare(program: Program) -> Evaluator:
     validate(program)
     building = Building.of(program)
     root = building.build()
-    if building.depth < _GUARD_DEPTH and not building.loops[-1]:
+    if building.depth < _GUARD_DEPTH:
         return root
     return _guarded(root)
 
@@ -118,10 +119,11 @@ class Building:
                     inner = self.bodies[number, mode]
                     first, *rest = node.args
                     args = [built[first, mode], *(built[b, inner] for b in rest)]
-                    built[number, mode] = _BINDERS[node.op](self, node, mode, inner, args)
+                    general = _BINDERS[node.op](self, node, mode, inner, args)
                 else:
                     args = [built[a, mode] for a in node.args]
-                    built[number, mode] = _BUILDERS[node.op](self, node, mode, args)
+                    general = _BUILDERS[node.op](self, node, mode, args)
+                built[number, mode] = fuse(self, number, mode, general, built)
         return built[len(self.program.nodes) - 1, ROOT]
 
     def framer(self, mode: int) -> Closure:
@@ -150,7 +152,7 @@ def _const(building: Building, node: Node, mode: int, args: list[Closure]) -> Cl
 
 
 def _name(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    candidates = [(name, tuple(fields)) for name, fields in node.value]
+    candidates = [(sys.intern(name), tuple(fields)) for name, fields in node.value]
     name, fields = candidates[-1]
     if len(candidates) == 1 and not fields:
         return _plain_name(name, mode)
@@ -208,7 +210,7 @@ class _Failed:
 
 
 def _select(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    (operand,), field = args, node.value
+    (operand,), field = args, sys.intern(node.value)
 
     def select(argument: Any) -> Any:
         value = operand(argument)
