@@ -42,11 +42,14 @@ def _range_0(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: 
     low, high, under, over = one.low, one.high, one.other_low, one.other_high
 
     def test(v: Any) -> Any:
-        if v is not True and v is not False:
-            if low <= v <= high:
-                return yes if rest is None else rest(v)
-            if under <= v <= over:
-                return no
+        try:
+            if v is not True and v is not False:
+                if low <= v <= high:
+                    return yes if rest is None else rest(v)
+                if under <= v <= over:
+                    return no
+        except TypeError:
+            pass
         return slow(v)
 
     return test
