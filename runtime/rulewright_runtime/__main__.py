@@ -10,6 +10,8 @@ from rulewright_runtime.errors import RuntimeFailure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rulewright_runtime.plan import Plan
+
 USAGE: Final = """\
 usage: python -m rulewright_runtime run PLAN DATA... --out RUN [options]
 
@@ -85,7 +87,7 @@ def _run(given: dict[str, Any]) -> int:
         given["files"][1:],
         given["out"],
         judge=given.get("judge"),
-        parameters=given["parameters"],
+        parameters=_typed(plan, given["parameters"]),
         resume=given["resume"],
         max_calls=_number(given, "max_calls"),
         max_line=_number(given, "max_line"),
@@ -95,6 +97,19 @@ def _run(given: dict[str, Any]) -> int:
         place = f"{refused['path']}:{refused['line']}" if refused["line"] else refused["path"]
         print(f"{place}: {refused['reason']}", file=sys.stderr)
     return exit_status(summary)
+
+
+def _typed(plan: Plan, written: dict[str, str]) -> dict[str, Any]:
+    """The values of parameters, read as their declared types are written; the scorecard checks the rest."""
+    types = {parameter.name: parameter.type for parameter in plan.scorecard.parameters} if plan.scorecard else {}
+    words: dict[str, Any] = {"true": True, "false": False}
+    values: dict[str, Any] = dict(written)
+    for name, text in written.items():
+        if types.get(name) == "bool":
+            values[name] = words.get(text, text)
+        elif types.get(name) == "integer" and text.removeprefix("-").isdecimal() and text.isascii():
+            values[name] = int(text)
+    return values
 
 
 def _number(given: dict[str, Any], name: str) -> int | None:

@@ -14,7 +14,7 @@ from rulewright_runtime.plan import LexiconVerifier, ScenarioRule
 from rulewright_runtime.plan_guard import judgings
 from rulewright_runtime.transcripts import Reader, Transcript
 from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, not_eligible
-from rulewright_runtime.verify import VERIFIERS
+from rulewright_runtime.verify import verifier_of
 from rulewright_runtime.verify.scene import Scene
 
 if TYPE_CHECKING:
@@ -153,10 +153,9 @@ def _looked_for(plan: Plan) -> dict[str, dict[str, Lexicon]]:
 def _verify(check: Check, scene: Scene) -> Finding:
     """What the check's verifier finds; a verifier that crashes leaves UNCLEAR, never no record."""
     try:
-        found: Finding = VERIFIERS[type(check.verifier)](check, check.verifier, scene)
+        return verifier_of(type(check.verifier))(check, check.verifier, scene)
     except Exception as error:
         return Finding("UNCLEAR", 0.0, f"verifier_exception:{type(error).__name__}", shaken=True, settled=True)
-    return found
 
 
 def _mark(finding: Finding, how: Decided) -> Finding:

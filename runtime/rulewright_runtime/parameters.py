@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any, Final, Literal
 
 import msgspec
 
 from rulewright_runtime.errors import EvaluationError, PlanError
-from rulewright_runtime.score import score_of
 
 
 class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,6 +59,10 @@ def _as_type(kind: str, value: Any) -> Any:
             return value
         raise TypeError
     if kind == "score":
+        from fractions import Fraction
+
+        from rulewright_runtime.score import score_of
+
         return score_of(Fraction(value) if isinstance(value, str) else value)
     if kind == "string":
         if isinstance(value, str):

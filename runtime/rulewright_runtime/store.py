@@ -19,7 +19,6 @@ import msgspec
 
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.execution import TranscriptResult, execute
-from rulewright_runtime.judge import LimitedJudge, open_judge
 from rulewright_runtime.plan import encode
 from rulewright_runtime.transcripts import Reader
 from rulewright_runtime.verdicts import VerdictResult
@@ -78,15 +77,21 @@ def run(
     folder = _Folder(os.fspath(out), _Header(plan.hash, settings.decode()), resume)
     reader = Reader(plan.scenarios) if max_line is None else Reader(plan.scenarios, max_line)
     fresh = folder.skip_done(reader.read(paths))
-    judge = open_judge(judge) if isinstance(judge, str) else judge
-    if judge is not None and max_calls is not None:
-        judge = LimitedJudge(judge, max_calls - folder.calls)
+    if judge is not None:
+        judge = _opened(judge, None if max_calls is None else max_calls - folder.calls)
     with folder:
         _replace(folder.at("plan.json"), encode(plan))
         for result in execute(plan, fresh, judge, parameters=parameters):
             folder.add(result)
             progress(len(folder.steps))
     return folder.finish(_about(plan))
+
+
+def _opened(judge: Judge | str, calls: int | None) -> Judge:
+    from rulewright_runtime.judge import LimitedJudge, open_judge
+
+    opened = open_judge(judge) if isinstance(judge, str) else judge
+    return opened if calls is None else LimitedJudge(opened, calls)
 
 
 def _about(plan: Plan) -> dict[str, Any]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from rulewright_runtime.aggregate import Verdict, blindspot_rates
+from msgspec import Struct, field
+
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.scorecard import VERDICTS
+
+if TYPE_CHECKING:
+    from rulewright_runtime.aggregate import Verdict
 
 VERSION: Final = 1
 STATUSES: Final = ("valid", "invalid", "needs_adjudication")
 
 
-@dataclass(slots=True)
-class Means:
+class Means(Struct):
     """Numbers on their way to a mean; absent ones are left out and counted."""
 
     values: list[float] = field(default_factory=list)
@@ -35,8 +37,7 @@ class Means:
         return {"mean": mean, "counted": len(self.values), "absent": self.absent}
 
 
-@dataclass(slots=True)
-class Summary:
+class Summary(Struct):
     """Gathers rows one by one, in any number; `result` is the finished summary as JSON data.
 
     `about` (profile, scorecard, plan hash ...) is repeated at the top of the result.
@@ -121,12 +122,20 @@ class Summary:
             "dimension_scores": {name: means.result() for name, means in self.dimensions.items()},
             "verdicts": total,
             "checks": dict(sorted(self.checks.items())),
-            "blindspots": {"rates": blindspot_rates(self.profiles), "n_runs": self.rows},
+            "blindspots": {"rates": _rates(self.profiles), "n_runs": self.rows},
             "models": {
                 name: {**model, "overall": model["overall"].result()} for name, model in sorted(self.models.items())
             },
             "adjudication": {"count": len(self.adjudication), "items": self.adjudication},
         }
+
+
+def _rates(profiles: list[Mapping[str, bool | None]]) -> dict[str, float | None]:
+    if not any(profiles):  # no scorecard: what computes rates need not be loaded
+        return {}
+    from rulewright_runtime.aggregate import blindspot_rates
+
+    return blindspot_rates(profiles)
 
 
 def _open_gate(gate: Mapping[str, Any]) -> str:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright_runtime.plan import JudgeVerifier, LexiconVerifier, LongitudinalVerifier, ScenarioRule
-from rulewright_runtime.verify import judge, lexicon, longitudinal, scenario_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-VERIFIERS: Final[dict[type, Callable[..., Any]]] = {
-    LexiconVerifier: lexicon.verify,
-    ScenarioRule: scenario_rule.verify,
-    JudgeVerifier: judge.verify,
-    LongitudinalVerifier: longitudinal.verify,
+    from rulewright_runtime.verdicts import Finding
+
+# Named, not imported: a run loads the verifiers that its plan uses.
+VERIFIERS: Final[dict[type, str]] = {
+    LexiconVerifier: "lexicon",
+    ScenarioRule: "scenario_rule",
+    JudgeVerifier: "judge",
+    LongitudinalVerifier: "longitudinal",
 }
+
+
+@cache
+def verifier_of(part: type) -> Callable[..., Finding]:
+    """The function that verifies what a part of a plan describes: `verify(check, part, scene)`."""
+    verify: Any = import_module(f"{__name__}.{VERIFIERS[part]}").verify
+    found: Callable[..., Finding] = verify
+    return found

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rulewright_runtime.plan import LexiconVerifier, WholeWindow
 from rulewright_runtime.verdicts import EvidenceSpan, Finding
-from rulewright_runtime.verify import edge
 
 if TYPE_CHECKING:
     from rulewright_runtime.match import Span
@@ -45,4 +44,6 @@ def _first_hit(check: Check, verifier: LexiconVerifier, scene: Scene, role: str)
 def _ask(check: Check, verifier: LexiconVerifier, scene: Scene, finding: Finding, why: str) -> Finding:
     if verifier.edge is None or why not in verifier.edge.on:
         return finding
+    from rulewright_runtime.verify import edge
+
     return edge.confirm(check, verifier.edge.judging, scene, finding, why)
