@@ -31,12 +31,13 @@ from rulewright.expression.lexer import Dialect
 from rulewright.expression.lower import lower, lower_unchecked
 from rulewright.expression.parser import parse
 from rulewright.expression.types import DYN, Type, parse_type
-from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.errors import EvaluationError, RuntimeFailure
 from rulewright_runtime.evaluate import prepare
 from rulewright_runtime.values import Optional, TypeValue, UInt, from_host, to_host
 
 __all__ = ["EXPECTED_ERRORS", "Optional", "TypeValue", "UInt", "check", "evaluate", "evaluate_policy"]
 
+MAX_VALUES: Final = 2_000_000  # in a result, counted as often as they are read
 EXPECTED_ERRORS: Final = (RulewrightError, RuntimeFailure)
 
 
@@ -73,7 +74,7 @@ def evaluate(
         program = lower(check_types(parsed, expr, environment), expr, environment)
     else:
         program = lower_unchecked(parsed, expr, environment)
-    return to_host(prepare(program)({name: from_host(value) for name, value in given.items()}))
+    return _native(prepare(program)({name: from_host(value) for name, value in given.items()}))
 
 
 def check(
@@ -107,7 +108,24 @@ def evaluate_policy(policy: str, config: str | None = None, input: Mapping[str, 
 
     table = compile_policy(policy, config)
     value = prepare(table.program)({name: from_host(given) for name, given in (input or {}).items()})
-    return to_host(value.value if not table.total and value.present else value)
+    return _native(value.value if not table.total and value.present else value)
+
+
+def _native(value: object) -> Any:
+    """The value as Python knows it; EvaluationError for one whose shared parts would be written out without end."""
+    count, pending = 0, [value]
+    while pending:
+        here = pending.pop()
+        if isinstance(here, (list, tuple)):
+            pending += here
+        elif isinstance(here, Mapping):
+            pending += here.values()
+        elif isinstance(here, Optional):
+            pending.append(here.value)
+        count += 1
+        if count > MAX_VALUES:
+            raise EvaluationError(f"the result holds more than {MAX_VALUES} values", "limit")
+    return to_host(value)
 
 
 def _environment(
@@ -137,5 +155,5 @@ def _overload(name: str, written: Mapping[str, Any]) -> Overload:
     try:
         arguments = tuple(parse_type(p) for p in written.get("params", ()))
         return overload(arguments, parse_type(written["result"]), bool(written.get("receiver", False)))
-    except (KeyError, TypeError, ValueError) as why:
+    except (AttributeError, KeyError, TypeError, ValueError) as why:
         raise UsageError(f"the declaration of the function `{name}` can't be read: {why}") from None
