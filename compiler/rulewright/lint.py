@@ -33,7 +33,7 @@ from rulewright.lower.semantics import policies
 from rulewright.lower.verifiers import Lowering
 from rulewright.manual import pages
 from rulewright.project import Project, load_project, path_fits
-from rulewright.rules import RULES, code_of, subject_of
+from rulewright.rules import RULES, code_of, subjects_of
 from rulewright.suppressions import OURS, suppress, unknown_rule, unused
 
 if TYPE_CHECKING:
@@ -229,7 +229,8 @@ def _rule_findings(subjects: dict[str, Sequence[Any]]) -> list[Diagnostic]:
     return [
         replace(found, code=code_of(rule))
         for rule in RULES
-        for subject in subjects.get(subject_of(rule), ())
+        for kind in subjects_of(rule)
+        for subject in subjects.get(kind, ())
         for found in rule(subject)
     ]
 

@@ -16,6 +16,7 @@ FINDERS = (
     "rulewright.lint",
     "rulewright.load.mistakes",
     "rulewright.lower.agreement",
+    "rulewright.lower.case_scorecard",
     "rulewright.lower.expressions",
     "rulewright.lower.scorecard",
     "rulewright.lower.selection",

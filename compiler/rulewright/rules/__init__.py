@@ -1,8 +1,9 @@
 """The lint rules, in the order they run. A rule is one file: a function whose docstring is its manual page.
 
-A rule says by the annotation of its one parameter what it looks at: a document model (`Check`, `Scenario`, ...) is
-given each document of that kind, `Project` is given the whole. It yields `error(...)`, `warning(...)` or
-`advice(...)` of `rulewright.diagnostics`; the engine writes the rule's name, with dashes, into `code`.
+A rule says by the annotation of its one parameter what it looks at: a document model (`Check`, `Scenario`, ...) or
+several (`Check | Profile`) are given each document of that kind, `Project` is given the whole. It yields `error(...)`,
+`warning(...)` or `advice(...)` of `rulewright.diagnostics`; the engine writes the rule's name, with dashes, into
+`code`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,93 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from rulewright.diagnostics import Diagnostic
+from rulewright.rules.adaptive_with_one_repetition import adaptive_with_one_repetition
+from rulewright.rules.anchor_names_ineligible_check import anchor_names_ineligible_check
+from rulewright.rules.anchor_without_event_window import anchor_without_event_window
+from rulewright.rules.any_mixed_with_tags import any_mixed_with_tags
+from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
+from rulewright.rules.branch_always_taken import branch_always_taken
+from rulewright.rules.branch_changes_nothing import branch_changes_nothing
+from rulewright.rules.branch_never_taken import branch_never_taken
+from rulewright.rules.check_no_scenario_reaches import check_no_scenario_reaches
+from rulewright.rules.count_contradicts_files import count_contradicts_files
+from rulewright.rules.dev_repetitions_nobody_uses import dev_repetitions_nobody_uses
+from rulewright.rules.directive_ignored_by_route import directive_ignored_by_route
+from rulewright.rules.duplicate_branch_id import duplicate_branch_id
+from rulewright.rules.duplicate_pattern import duplicate_pattern
+from rulewright.rules.even_repetitions import even_repetitions
+from rulewright.rules.event_window_without_anchor import event_window_without_anchor
+from rulewright.rules.gate_judged_once import gate_judged_once
+from rulewright.rules.gate_severity_outside_gate_bucket import gate_severity_outside_gate_bucket
+from rulewright.rules.hard_fail_contradicts_severity import hard_fail_contradicts_severity
+from rulewright.rules.invalid_regex import invalid_regex
+from rulewright.rules.list_and_tags_disagree import list_and_tags_disagree
+from rulewright.rules.pattern_shared_by_gates import pattern_shared_by_gates
+from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
+from rulewright.rules.prompt_names_another_check import prompt_names_another_check
+from rulewright.rules.prompt_without_judge import prompt_without_judge
+from rulewright.rules.reference_to_missing_file import reference_to_missing_file
+from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
+from rulewright.rules.rubric_dimension_unknown import rubric_dimension_unknown
+from rulewright.rules.state_machine_without_definition import state_machine_without_definition
+from rulewright.rules.subsumed_pattern import subsumed_pattern
+from rulewright.rules.tag_no_scenario_carries import tag_no_scenario_carries
+from rulewright.rules.tags_on_universal_check import tags_on_universal_check
+from rulewright.rules.turn_numbers_disagree import turn_numbers_disagree
+from rulewright.rules.turn_numbers_out_of_order import turn_numbers_out_of_order
+from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
+from rulewright.rules.unclear_policy_without_its_path import unclear_policy_without_its_path
+from rulewright.rules.unit_of_analysis_missing import unit_of_analysis_missing
+from rulewright.rules.unit_of_analysis_unfit import unit_of_analysis_unfit
+from rulewright.rules.unknown_check import unknown_check
+from rulewright.rules.unused_lexicon import unused_lexicon
+from rulewright.rules.window_ends_before_it_starts import window_ends_before_it_starts
 
 Rule: TypeAlias = Callable[[Any], Iterable[Diagnostic]]
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    unclear_policy_without_its_path,
+    directive_ignored_by_route,
+    prompt_without_judge,
+    even_repetitions,
+    adaptive_with_one_repetition,
+    unit_of_analysis_unfit,
+    unit_of_analysis_missing,
+    hard_fail_contradicts_severity,
+    gate_severity_outside_gate_bucket,
+    gate_judged_once,
+    tags_on_universal_check,
+    any_mixed_with_tags,
+    state_machine_without_definition,
+    prompt_asks_for_unreadable_reply,
+    prompt_names_another_check,
+    tag_no_scenario_carries,
+    check_no_scenario_reaches,
+    anchor_names_ineligible_check,
+    anchor_without_event_window,
+    event_window_without_anchor,
+    list_and_tags_disagree,
+    unknown_check,
+    dev_repetitions_nobody_uses,
+    pattern_shared_by_gates,
+    unused_lexicon,
+    count_contradicts_files,
+    reference_to_missing_file,
+    turn_numbers_out_of_order,
+    turn_numbers_disagree,
+    turn_that_does_not_exist,
+    window_ends_before_it_starts,
+    branch_never_taken,
+    branch_always_taken,
+    branch_changes_nothing,
+    duplicate_branch_id,
+    rubric_dimension_unknown,
+    retired_rubric_dialect,
+    duplicate_pattern,
+    subsumed_pattern,
+    ascii_only_apostrophe,
+    invalid_regex,
+)
 
 
 def code_of(rule: Rule) -> str:
@@ -22,6 +106,6 @@ def code_of(rule: Rule) -> str:
     return rule.__name__.replace("_", "-")
 
 
-def subject_of(rule: Rule) -> str:
-    """The name of the model the rule looks at, read from its parameter's annotation."""
-    return str(next(iter(rule.__annotations__.values())))
+def subjects_of(rule: Rule) -> tuple[str, ...]:
+    """The names of the models the rule looks at, read from its parameter's annotation."""
+    return tuple(str(next(iter(rule.__annotations__.values()))).split(" | "))

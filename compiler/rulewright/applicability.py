@@ -1,0 +1,33 @@
+"""Which checks apply in which scenario, as far as tags and lists tell before anything runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rulewright.documents.check import Check
+    from rulewright.documents.scenario import Scenario
+
+
+def applies(check: Check, scenario: Scenario) -> bool | None:
+    """Whether the check is eligible in the scenario; None where only its expression can tell."""
+    if check.scope == "universal":
+        return True
+    if scenario.eligible_modes:
+        return check.id in scenario.eligible_modes
+    return by_tags(check, scenario)
+
+
+def by_tags(check: Check, scenario: Scenario) -> bool | None:
+    """Whether the check's tags select the scenario; None where an expression decides instead of tags."""
+    if check.scope == "universal":
+        return True
+    if check.when is not None:
+        return None
+    tags = check.tags or ()
+    return tags in ((), ("any",)) or not set(tags).isdisjoint(scenario.tags)
+
+
+def is_silenced(check: Check, scenario: Scenario) -> bool:
+    """Whether the scenario's tags silence the check."""
+    return not set(check.routing.safety_override_suppressed_by or ()).isdisjoint(scenario.tags)

@@ -1,0 +1,35 @@
+"""Rule: an early stop where there is nothing to stop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.check import Check
+from rulewright.documents.profile import Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def adaptive_with_one_repetition(subject: Check | Profile) -> Iterator[Diagnostic]:
+    """`adaptive_repetitions` is on where there is only one repetition.
+
+    Why it matters: an early stop after the first vote saves nothing when there is only one; whoever reads the setting
+    believes that several votes are cast.
+    Instead: turn it off, or ask for at least three repetitions.
+    """
+    steps: tuple[str, ...]
+    if isinstance(subject, Check):
+        adaptive, votes = subject.routing.adaptive_repetitions, subject.routing.repetitions
+        steps, key = ("routing",), "repetitions"
+    else:
+        adaptive, votes, steps, key = subject.adaptive, subject.repetitions, (), "llm_repetitions"
+    if adaptive and votes == 1:
+        yield warning(
+            subject.key_place(*steps, "adaptive_repetitions"),
+            "`adaptive_repetitions` has no effect: there is only one repetition",
+            notes=[(subject.place(*steps, key), "the number is set here")],
+        )

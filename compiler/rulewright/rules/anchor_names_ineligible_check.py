@@ -1,0 +1,35 @@
+"""Rule: an anchor for a check that does not apply in its scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.applicability import applies
+from rulewright.diagnostics import warning
+from rulewright.project import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def anchor_names_ineligible_check(project: Project) -> Iterator[Diagnostic]:
+    """A cue anchor names a check that is not eligible in the scenario.
+
+    Why it matters: somebody marked the cue for the check, and the check is never held against it.
+    Instead: list the check in `eligible_modes` (or give the scenario its tag), or remove it from the anchor.
+    """
+    checks = {check.id: check for check in project.checks}
+    for scenario in project.scenarios.values():
+        for anchor in scenario.cue_anchors:
+            for i, name in enumerate(anchor.modes):
+                if name in checks and applies(checks[name], scenario) is False:
+                    listed = bool(scenario.eligible_modes)
+                    place = scenario.key_place("eligible_modes") if listed else checks[name].key_place("eligibility")
+                    why = "not listed here" if listed else "none of these tags is the scenario's"
+                    yield warning(
+                        anchor.place("modes", i),
+                        f"the anchor is never used for `{name}`: the check is not eligible in this scenario",
+                        notes=[(place, why)],
+                    )

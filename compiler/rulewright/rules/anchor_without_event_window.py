@@ -1,0 +1,38 @@
+"""Rule: an anchor for a check that looks at no event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.applicability import applies
+from rulewright.diagnostics import warning
+from rulewright.lower.semantics import unit_of
+from rulewright.project import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def anchor_without_event_window(project: Project) -> Iterator[Diagnostic]:
+    """A cue anchor names a check whose unit of analysis is not `event_window`.
+
+    Why it matters: only event windows start from an anchor; for this check the anchor changes nothing.
+    Instead: set `unit_of_analysis: event_window` in the check, or remove it from the anchor.
+    """
+    checks = {check.id: check for check in project.checks}
+    units = project.scoring.unit_by_bucket if project.scoring else {}
+    for scenario in project.scenarios.values():
+        for anchor in scenario.cue_anchors:
+            for i, name in enumerate(anchor.modes):
+                check = checks.get(name)
+                if check is None or applies(check, scenario) is False:
+                    continue
+                unit = unit_of(check, units, default_units=project.semantics == "seed")
+                if unit != "event_window":
+                    yield warning(
+                        anchor.place("modes", i),
+                        f"the anchor is never used for `{name}`: its unit is `{unit or 'the whole transcript'}`",
+                        notes=[(check.key_place("routing"), "the check's routing")],
+                    )

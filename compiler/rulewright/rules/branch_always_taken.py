@@ -1,0 +1,31 @@
+"""Rule: a branch whose condition always holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def branch_always_taken(scenario: Scenario) -> Iterator[Diagnostic]:
+    """A branch is taken whatever the assistant says.
+
+    Why it matters: the turn's own message is never sent, nor is any branch after this one tried.
+    Instead: give the condition values, or make the branch's message the turn's own.
+    """
+    for turn in scenario.turns[1:]:
+        for branch in turn.branches:
+            empty = not branch.values and branch.type in ("contains_all", "not_contains")
+            empty_text = branch.type in ("contains_any", "contains_all") and branch.values and not all(branch.values)
+            if (empty or empty_text) and "condition" in branch.node:
+                yield warning(
+                    branch.key_place("condition"),
+                    f"`{branch.branch_id}` is always taken: "
+                    + ("the empty text is in every reply" if empty_text else f"`{branch.type}` has no values"),
+                )

@@ -1,0 +1,56 @@
+"""Rule: a branch whose condition can't hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.scenario import Branch
+
+
+def branch_never_taken(scenario: Scenario) -> Iterator[Diagnostic]:
+    """A branch can never be taken.
+
+    Why it matters: the conversation it describes is never held, and what it would have shown is never seen.
+    Instead: mend its condition, move it before the branch that hides it, or remove it.
+    """
+    for turn in scenario.turns[:1]:
+        for branch in turn.branches:
+            yield warning(branch, f"`{branch.branch_id}` is never taken: no reply comes before the first turn")
+    for turn in scenario.turns[1:]:
+        for i, branch in enumerate(turn.branches):
+            if branch.type == "contains_any" and not branch.values and "condition" in branch.node:
+                yield warning(branch.key_place("condition"), f"`{branch.branch_id}` is never taken: no values to find")
+                continue
+            hiding = next((other for other in turn.branches[:i] if _hides(other, branch)), None)
+            if hiding is not None:
+                yield warning(
+                    branch.key_place("condition"),
+                    f"`{branch.branch_id}` is never taken: `{hiding.branch_id}` comes first and holds whenever it does",
+                    notes=[(hiding.key_place("condition"), "the earlier condition")],
+                )
+
+
+def _hides(first: Branch, later: Branch) -> bool:
+    """Whether the first condition holds whenever the later one does."""
+    ours = [value.lower() for value in first.values]
+    theirs = [value.lower() for value in later.values]
+    if first.type == later.type == "regex":
+        return first.pattern == later.pattern
+    if not theirs:
+        return False
+    if first.type == "contains_any" and later.type == "contains_any":
+        return all(any(short in long for short in ours) for long in theirs)
+    if first.type == "contains_any" and later.type == "contains_all":
+        return any(short in long for long in theirs for short in ours)
+    if first.type == "contains_all" and later.type == "contains_all":
+        return bool(ours) and all(any(short in long for long in theirs) for short in ours)
+    if first.type == "not_contains" and later.type == "not_contains":
+        return bool(ours) and all(any(short in long for short in theirs) for long in ours)
+    return False

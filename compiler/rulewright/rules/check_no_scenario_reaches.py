@@ -1,0 +1,29 @@
+"""Rule: a check that no scenario can make eligible."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.applicability import applies, is_silenced
+from rulewright.diagnostics import warning
+from rulewright.project import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:
+    """A check is eligible in none of the project's scenarios.
+
+    Why it matters: it is counted as coverage, and no transcript is ever held against it.
+    Instead: add a scenario with one of its tags, list it in a scenario's `eligible_modes`, or mend its tags.
+    """
+    scenarios = list(project.scenarios.values())
+    for check in project.checks:
+        if scenarios and all(applies(check, each) is False or is_silenced(check, each) for each in scenarios):
+            yield warning(
+                check.key_place("eligibility") if check.get("eligibility") else check.place("id"),
+                f"none of the {len(scenarios)} scenarios reaches `{check.id}`",
+            )

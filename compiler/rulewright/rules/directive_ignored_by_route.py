@@ -1,0 +1,49 @@
+"""Rule: a key of the routing that the check's route never reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.check import GATE_BUCKETS, Check
+from rulewright.keys import written_keys
+from rulewright.load import Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def directive_ignored_by_route(check: Check) -> Iterator[Diagnostic]:
+    """A key is set that the check's route does not read.
+
+    Why it matters: it looks as if it changed how the check is verified, and it changes nothing.
+    Instead: remove the key, or choose a route that reads it.
+    """
+    route = check.routing.route
+    for written in written_keys("check", check.node):
+        routes = written.key.routes
+        value = check.get(*written.path)
+        is_off = isinstance(value, Scalar) and value.value in (None, False)
+        if not routes or not route or is_off:
+            continue
+        if route not in routes:
+            help = f"read by {', '.join(f'`{name}`' for name in routes)}"
+        elif written.path[-1] == "deterministic_precheck" and _finds_nothing(check):
+            help = "here a lexicon only finds the cues of an `event_window`"
+        else:
+            continue
+        yield warning(
+            written.scalar,
+            f"`{written.path[-1]}` has no effect: the route `{route}` does not read it",
+            notes=[(check.place("routing", "route"), "the route is set here")],
+            help=help,
+        )
+
+
+def _finds_nothing(check: Check) -> bool:
+    """Whether the check's lexicon is neither a precheck nor the finder of cues; a gate bucket may default to cues."""
+    unit = check.routing.unit_of_analysis
+    may_default = unit is None and check.primary_bucket in GATE_BUCKETS
+    return check.routing.route in ("llm_primary", "longitudinal_trace") and unit != "event_window" and not may_default

@@ -1,0 +1,29 @@
+"""Rule: two branches of one name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import error
+from rulewright.documents.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.scenario import Branch
+
+
+def duplicate_branch_id(scenario: Scenario) -> Iterator[Diagnostic]:
+    """Two branches of a turn have the same id.
+
+    Why it matters: a transcript names the branch that was taken, and nobody can tell which of the two it was.
+    Instead: give each branch of a turn its own id.
+    """
+    for turn in scenario.turns:
+        seen: dict[str, Branch] = {}
+        for branch in turn.branches:
+            first = seen.setdefault(branch.branch_id, branch)
+            if branch.branch_id and first is not branch:
+                notes = [(first.place("branch_id"), "first used here")]
+                yield error(branch.place("branch_id"), f"the branch `{branch.branch_id}` is there twice", notes=notes)

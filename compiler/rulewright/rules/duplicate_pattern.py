@@ -1,0 +1,29 @@
+"""Rule: a pattern that a lexicon has already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.lexicon import Lexicon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.lexicon import PatternEntry
+
+
+def duplicate_pattern(lexicon: Lexicon) -> Iterator[Diagnostic]:
+    """A lexicon holds the same pattern twice.
+
+    Why it matters: the second never hits; one of the two is perhaps misspelt.
+    Instead: remove one of them.
+    """
+    first: dict[tuple[str, str], PatternEntry] = {}
+    for pattern in lexicon.patterns:
+        text = pattern.text if pattern.mode == "regex" else pattern.text.lower()
+        other = first.setdefault((pattern.mode, text), pattern)
+        if other is not pattern:
+            notes = [(other.scalar, "the same pattern")]
+            yield warning(pattern.scalar, f"`{pattern.text}` is in this lexicon twice", notes=notes)

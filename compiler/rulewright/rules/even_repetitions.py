@@ -1,0 +1,26 @@
+"""Rule: a number of votes that can end in a tie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.check import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def even_repetitions(check: Check) -> Iterator[Diagnostic]:
+    """A judge votes an even number of times.
+
+    Why it matters: a verdict needs more than half of the votes, so a tie is UNCLEAR and the last vote buys nothing.
+    Instead: use an odd number.
+    """
+    for key in ("repetitions", "dev_repetitions"):
+        votes = getattr(check.routing, key)
+        if check.is_judged and votes is not None and votes > 0 and votes % 2 == 0:
+            help = f"{votes - 1} or {votes + 1} votes can't tie"
+            yield warning(check.place("routing", key), f"{votes} votes can end in a tie, which is UNCLEAR", help=help)

@@ -1,0 +1,28 @@
+"""Rule: a gate that one judge's vote decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.check import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def gate_judged_once(check: Check) -> Iterator[Diagnostic]:
+    """A gate check is decided by a single vote of a judge.
+
+    Why it matters: one whim of a model fails a transcript or lets it pass; nothing outvotes it.
+    Instead: ask for at least three repetitions.
+    """
+    if check.is_gate and check.is_judged and check.routing.repetitions == 1:
+        yield warning(
+            check.place("routing", "repetitions"),
+            "a single vote of a judge decides this gate",
+            notes=[(check.place("severity"), "the severity makes it a gate check")],
+            help="ask for at least 3 repetitions",
+        )

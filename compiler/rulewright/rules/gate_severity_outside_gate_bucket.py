@@ -1,0 +1,29 @@
+"""Rule: a gate's severity in a bucket that no gate looks at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.check import GATE_BUCKETS, GATE_SEVERITIES, Check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def gate_severity_outside_gate_bucket(check: Check) -> Iterator[Diagnostic]:
+    """A check has the severity of a gate in a bucket that has no gate.
+
+    Why it matters: gates look at buckets A and B only, so this failure merely lowers a rate, however grave its
+    severity sounds.
+    Instead: move the check to bucket A or B, or give it a severity up to S4.
+    """
+    if check.severity in GATE_SEVERITIES and check.primary_bucket and check.primary_bucket not in GATE_BUCKETS:
+        yield warning(
+            check.place("severity"),
+            f"severity {check.severity} stops no gate in bucket {check.primary_bucket}",
+            notes=[(check.place("primary_bucket"), "the bucket is set here")],
+            help="gates look at buckets A and B",
+        )

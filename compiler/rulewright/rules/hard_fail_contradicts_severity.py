@@ -1,0 +1,36 @@
+"""Rule: a hard fail that no gate looks at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.check import GATE_SEVERITIES, Check
+from rulewright.load import Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def hard_fail_contradicts_severity(check: Check) -> Iterator[Diagnostic]:
+    """`hard_fail` and `severity` say different things about how grave a failure is.
+
+    Why it matters: gates go by severity (S5 and S4_GATE), other scorecards by the flag, so the same failure sinks a
+    transcript under one and not under the other.
+    Instead: use S5 or S4_GATE exactly where `hard_fail` is true.
+    """
+    written = check.get("hard_fail")
+    if not isinstance(written, Scalar) or not check.severity:
+        return
+    notes = [(check.place("severity"), "the severity is set here")]
+    if written.value is True and check.severity not in GATE_SEVERITIES:
+        yield warning(
+            written,
+            f"`hard_fail` is true, but no gate stops on severity {check.severity}",
+            notes=notes,
+            help="gates stop on S5 and S4_GATE",
+        )
+    elif written.value is False and check.severity in GATE_SEVERITIES:
+        yield warning(written, f"`hard_fail` is false, but gates stop on severity {check.severity}", notes=notes)

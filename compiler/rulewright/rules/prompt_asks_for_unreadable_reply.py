@@ -1,0 +1,37 @@
+"""Rule: a prompt that offers verdicts which the parser of replies refuses."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import error
+from rulewright.documents.check import Check
+from rulewright.load import place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+VERDICTS: Final = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")
+_OFFER: Final = re.compile(r'"verdict"\s*:\s*((?:"[^"\n]*"\s*\|?\s*)+)')
+_WORD: Final = re.compile(r'"([^"\n]*)"')
+
+
+def prompt_asks_for_unreadable_reply(check: Check) -> Iterator[Diagnostic]:
+    """A prompt offers a verdict that is not among the four that count.
+
+    Why it matters: a judge that does as it is told gives a reply that is no vote, and the check is never resolved.
+    Instead: offer PASS, FAIL, UNCLEAR and NOT_APPLICABLE, in capitals.
+    """
+    if check.prompt is None or not isinstance(check.prompt.value, str):
+        return
+    for offer in _OFFER.finditer(check.prompt.value):
+        for word in _WORD.finditer(offer.group(1)):
+            offered = [part.strip() for part in word.group(1).split("|")]
+            wrong = [part for part in offered if part not in VERDICTS and re.fullmatch(r"[\w /-]+", part)]
+            if wrong:
+                span = place(check.prompt, offer.start(1) + word.start(1), offer.start(1) + word.end(1))
+                help = f"the verdicts are {', '.join(VERDICTS)}"
+                yield error(span, f"the reply `{wrong[0]}` is no verdict and counts as no vote", help=help)

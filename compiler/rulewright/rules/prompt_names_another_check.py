@@ -1,0 +1,44 @@
+"""Rule: a prompt that names another check than its own."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import error, warning
+from rulewright.load import place
+from rulewright.project import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+_NAME: Final = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")
+
+
+def prompt_names_another_check(project: Project) -> Iterator[Diagnostic]:
+    """A prompt names another check, or a name that several checks share, and not its own.
+
+    Why it matters: a judge that knows several checks by name may answer for the other one, and a reader of the
+    recorded prompt can't tell which check was asked.
+    Instead: name the check by its full id, or write `{{ check.id }}`.
+    """
+    ids = {check.id for check in project.checks}
+    for check in project.checks:
+        if check.prompt is None or not isinstance(check.prompt.value, str) or check.id in check.prompt.value:
+            continue
+        for found in _NAME.finditer(check.prompt.value):
+            name = found.group()
+            span = place(check.prompt, found.start(), found.end())
+            sharing = sorted(each for each in ids if each.startswith(f"{name}-"))
+            if name in ids:
+                yield error(span, f"this prompt of `{check.id}` names the check `{name}`", help=f"write `{check.id}`")
+                break
+            if len(sharing) > 1:
+                yield warning(
+                    span,
+                    f"`{name}` could be any of {len(sharing)} checks",
+                    help=f"write `{check.id}`",
+                )
+                break

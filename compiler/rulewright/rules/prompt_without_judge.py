@@ -1,0 +1,35 @@
+"""Rule: a prompt that is never sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.check import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def prompt_without_judge(check: Check) -> Iterator[Diagnostic]:
+    """A check has a prompt, and its route never asks a judge.
+
+    Why it matters: whoever tunes the prompt tunes nothing.
+    Instead: remove the prompt, or choose a route that asks a judge.
+    """
+    routing = check.routing
+    if check.prompt is None or not routing.route or check.is_judged:
+        return
+    if routing.route == "regex_with_llm_edge":
+        if routing.llm_on_ambiguous is True and check.scorer.unclear_policy != "lexicon_is_sufficient":
+            return
+        reason = "without `llm_on_ambiguous: true` no judge is asked"
+    else:
+        reason = f"the route `{routing.route}` asks no judge"
+    yield warning(
+        check.key_place("prompt"),
+        f"this prompt is never sent: {reason}",
+        notes=[(check.place("routing", "route"), "the route is set here")],
+    )

@@ -1,0 +1,36 @@
+"""Rule: a file that metadata name and that is not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import warning
+from rulewright.load import Mapping, Scalar, walk
+from rulewright.project import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+ENDINGS: Final = ("_ref", "_file", "_path")
+SUFFIXES: Final = frozenset({".csv", ".json", ".jsonl", ".md", ".txt", ".yaml", ".yml"})
+
+
+def reference_to_missing_file(project: Project) -> Iterator[Diagnostic]:
+    """Metadata or the scoring file name a file that does not exist.
+
+    Why it matters: whoever follows the reference finds nothing, and the text goes on claiming that it is there.
+    Instead: correct the path, or remove the reference.
+    """
+    roots = [project.roots.get("meta"), project.scoring.node if project.scoring else None]
+    for root in roots:
+        for node in walk(root):
+            for entry in node.entries if isinstance(node, Mapping) else ():
+                value = entry.value.value if isinstance(entry.value, Scalar) else None
+                if not isinstance(value, str) or not entry.name.endswith(ENDINGS) or Path(value).suffix not in SUFFIXES:
+                    continue
+                beside = Path(node.source.path).parent
+                if not any((folder / value).exists() for folder in (beside, project.root, project.folder)):
+                    yield warning(entry.value, f"there is no file `{value}`")

@@ -1,0 +1,40 @@
+"""Rule: rubrics written as they once were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.base import items
+from rulewright.documents.scenario import Scenario
+from rulewright.load import Mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.load import Node
+
+
+def retired_rubric_dialect(scenario: Scenario) -> Iterator[Diagnostic]:
+    """A rubric is written in the dialect that unified rubrics replaced.
+
+    Why it matters: an `autofail_rubric` and criteria without `kind` are read by nobody, so what they demand is never
+    asked.
+    Instead: write one `rubric` whose criteria have a `kind`: binary, ordinal or autofail.
+    """
+    for turn in scenario.turns:
+        for node in (turn.node, *(branch.node for branch in turn.branches)):
+            if isinstance(node, Mapping) and "autofail_rubric" in node:
+                yield warning(
+                    node.key_span("autofail_rubric"),
+                    "`autofail_rubric` is a retired dialect",
+                    help="write `rubric` with `kind: autofail`",
+                )
+            for item in items(node, "rubric"):
+                if isinstance(item, Mapping) and "kind" not in item:
+                    yield warning(_head(item), "a criterion without `kind` is a retired dialect")
+
+
+def _head(item: Mapping) -> Node:
+    return item.entries[0].key if item.entries else item

@@ -1,0 +1,51 @@
+"""Rule: a rubric that scores a dimension the scenario does not have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.base import descend, items, scalar
+from rulewright.documents.scenario import Scenario
+from rulewright.documents.structure import suggest
+from rulewright.load import Mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.load import Scalar
+
+
+def rubric_dimension_unknown(scenario: Scenario) -> Iterator[Diagnostic]:
+    """A rubric names a dimension that is not among the scenario's `scoring_dimensions`.
+
+    Why it matters: points for a dimension that has no maximum can't be put in proportion to anything.
+    Instead: correct the dimension, or add it to `scoring_dimensions`.
+    """
+    declared = descend(scenario.node, "scoring_dimensions")
+    if not isinstance(declared, Mapping):
+        return
+    named = [each for each in _dimensions(scenario) if str(each.value) not in declared]
+    times = Counter(str(each.value) for each in named)
+    for name in dict.fromkeys(str(each.value) for each in named):
+        first = next(each for each in named if each.value == name)
+        near = suggest(name, declared.keys)
+        more = f" ({times[name]} times)" if times[name] > 1 else ""
+        yield warning(
+            first,
+            f"`{name}` is none of the scenario's dimensions{more}",
+            notes=[(scenario.key_place("scoring_dimensions"), "they are declared here")],
+            help=f"did you mean `{near}`?" if near else None,
+        )
+
+
+def _dimensions(scenario: Scenario) -> Iterator[Scalar]:
+    for turn in scenario.turns:
+        for node in (turn.node, *(branch.node for branch in turn.branches)):
+            for key in ("rubric", "autofail_rubric"):
+                for item in items(node, key):
+                    found = scalar(item, "dimension")
+                    if found is not None:
+                        yield found

@@ -1,0 +1,35 @@
+"""Rule: a tag by which no scenario can ever be found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.structure import suggest
+from rulewright.project import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:
+    """A check waits for a tag that no scenario bears, or is silenced by one.
+
+    Why it matters: the tag selects nothing; if it is misspelt, the check misses the scenarios it was made for.
+    Instead: correct the tag, give it to a scenario, or remove it.
+    """
+    if not project.scenarios:
+        return
+    known = {tag for scenario in project.scenarios.values() for tag in scenario.tags}
+    for check in project.checks:
+        lists = [(("routing", "safety_override_suppressed_by"), check.routing.safety_override_suppressed_by or ())]
+        if check.scope != "universal":
+            lists.append((("eligibility", "scenario_tags_any"), check.tags or ()))
+        for steps, tags in lists:
+            for i, tag in enumerate(tags):
+                if tag not in known and tag != "any":
+                    near = suggest(tag, known)
+                    help = f"did you mean `{near}`?" if near else None
+                    yield warning(check.place(*steps, i), f"no scenario bears the tag `{tag}`", help=help)

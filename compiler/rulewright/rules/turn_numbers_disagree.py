@@ -1,0 +1,31 @@
+"""Rule: a turn with two different numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import error
+from rulewright.documents.base import number
+from rulewright.documents.scenario import NUMBER_KEYS, Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def turn_numbers_disagree(scenario: Scenario) -> Iterator[Diagnostic]:
+    """A turn is numbered twice, and the numbers differ.
+
+    Why it matters: only one of them is read, and whoever goes by the other means another turn.
+    Instead: write the same number, or only one of the keys.
+    """
+    for turn in scenario.turns:
+        given = [(key, number(turn.node, key)) for key in NUMBER_KEYS if key in turn.node]
+        for key, value in given[1:]:
+            if value != given[0][1]:
+                yield error(
+                    turn.place(key),
+                    f"`{key}` is {value}, but `{given[0][0]}` is {given[0][1]}",
+                    notes=[(turn.place(given[0][0]), "this number is used")],
+                )

@@ -1,0 +1,44 @@
+"""Rule: turns that are not numbered one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import error, warning
+from rulewright.documents.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic, Span
+    from rulewright.documents.scenario import Turn
+
+
+def turn_numbers_out_of_order(scenario: Scenario) -> Iterator[Diagnostic]:
+    """Turns are not numbered 1, 2, 3 and so on, through all sessions.
+
+    Why it matters: anchors, probes and branches find turns by number; a number that is missing, repeated or out of
+    order leads them to another turn or to none.
+    Instead: number the turns from 1, and run on in the next session.
+    """
+    expected = 1
+    seen: dict[int, Turn] = {}
+    for turn in scenario.turns:
+        number = turn.number
+        if number is None:
+            yield error(turn, f"this turn has no number; {expected} comes next")
+        elif number in seen:
+            notes = [(_place(seen[number]), "first used here")]
+            yield error(_place(turn), f"turn {number} is there twice; {expected} comes next", notes=notes)
+        elif number < expected:
+            yield error(_place(turn), f"turn {number} stands after turn {expected - 1}")
+        elif number > expected:
+            yield warning(_place(turn), f"turn {number} follows turn {expected - 1}; {expected} is missing")
+        if number is not None:
+            seen.setdefault(number, turn)
+        expected = max(expected, (number or expected) + 1)
+
+
+def _place(turn: Turn) -> Span:
+    key = next((key for key in ("turn_number", "t", "turn") if key in turn.node), "turn_number")
+    return turn.place(key)

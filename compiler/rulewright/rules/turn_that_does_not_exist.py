@@ -1,0 +1,54 @@
+"""Rule: a turn that is referred to and not there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.base import items, number, place_of
+from rulewright.documents.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic, Span
+    from rulewright.load import Node
+
+
+def turn_that_does_not_exist(scenario: Scenario) -> Iterator[Diagnostic]:
+    """An anchor, a probe or a risk trigger points at a turn that the scenario does not have.
+
+    Why it matters: the cue is never found there, so the window is empty or shorter than its author meant.
+    Instead: correct the turn's number.
+    """
+    numbers = {turn.number for turn in scenario.turns if turn.number is not None}
+    if not numbers:
+        return
+    for value, place, what in _references(scenario):
+        if value not in numbers:
+            last = max(numbers)
+            yield warning(
+                place,
+                f"{what} turn {value}, but the last turn is {last}"
+                if value > last
+                else f"{what} turn {value}, which does not exist",
+            )
+
+
+def _references(scenario: Scenario) -> Iterator[tuple[int, Span, str]]:
+    """Every turn that something points at."""
+    for anchor in scenario.cue_anchors:
+        for steps, value, what in (
+            (("cue_turn",), anchor.cue_turn, "the cue is in"),
+            (("response_window", "from_turn"), anchor.from_turn, "the window starts at"),
+            (("response_window", "to_turn"), anchor.to_turn, "the window ends at"),
+        ):
+            if value is not None:
+                yield value, anchor.place(*steps), what
+    nodes: list[tuple[Node, str]] = [(scenario.node, "risk_triggers"), (scenario.node, "probes")]
+    nodes += [(turn.node, "probes") for turn in scenario.turns]
+    for node, key in nodes:
+        for item in items(node, key):
+            value = number(item, "t")
+            if value is not None:
+                yield value, place_of(item, "t"), "this points at"

@@ -1,0 +1,38 @@
+"""Rule: an unclear policy that leads nowhere on this route."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.check import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def unclear_policy_without_its_path(check: Check) -> Iterator[Diagnostic]:
+    """`unclear_policy: llm_edge` on a check that has no edge.
+
+    Why it matters: only `regex_with_llm_edge` with `llm_on_ambiguous: true` can ask a judge about an unclear case;
+    elsewhere the policy acts as `adjudicate`, so an UNCLEAR waits for a person instead of being settled.
+    Instead: write `adjudicate` or `fail_closed`, or route the check to `regex_with_llm_edge`.
+    """
+    if check.scorer.unclear_policy != "llm_edge" or not check.routing.route:
+        return
+    place = check.place("scorer", "unclear_policy")
+    if check.routing.route != "regex_with_llm_edge":
+        yield warning(
+            place,
+            f"`llm_edge` acts as `adjudicate` here: the route `{check.routing.route}` has no edge",
+            notes=[(check.place("routing", "route"), "the route is set here")],
+            help="write `adjudicate` or `fail_closed`",
+        )
+    elif check.routing.llm_on_ambiguous is not True:
+        yield warning(
+            place,
+            "`llm_edge` acts as `adjudicate` here: without `llm_on_ambiguous: true` no judge is asked",
+            help="set `routing.llm_on_ambiguous: true`, or write `adjudicate`",
+        )

@@ -1,0 +1,37 @@
+"""Rule: a judged check that does not say what the judge sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import advice, warning
+from rulewright.lower.semantics import unit_of
+from rulewright.project import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def unit_of_analysis_missing(project: Project) -> Iterator[Diagnostic]:
+    """A judged check does not say which part of a transcript the judge sees.
+
+    Why it matters: its bucket's default decides, and where there is none the judge gets the whole transcript, which
+    costs more and makes verdicts of long conversations incomparable.
+    Instead: set `routing.unit_of_analysis`.
+    """
+    units = project.scoring.unit_by_bucket if project.scoring else {}
+    for check in project.checks:
+        if not check.is_judged or check.routing.unit_of_analysis is not None:
+            continue
+        place = check.key_place("routing", "route")
+        unit = unit_of(check, units, default_units=project.semantics == "seed")
+        if unit is None:
+            yield warning(place, "no `unit_of_analysis`: the judge gets the whole transcript")
+        else:
+            yield advice(
+                place,
+                f"no `unit_of_analysis`: the default of bucket {check.primary_bucket}, `{unit}`, is used",
+                help=f"write `unit_of_analysis: {unit}` if that is meant",
+            )

@@ -1,0 +1,38 @@
+"""Rule: a unit of analysis that hides from a judge what the route is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import warning
+from rulewright.documents.check import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+WHOLE: Final = frozenset({"session_state", "scenario_level"})
+
+
+def unit_of_analysis_unfit(check: Check) -> Iterator[Diagnostic]:
+    """The unit of analysis does not fit the route.
+
+    Why it matters: a longitudinal check that sees one exchange can't see what changed over the sessions, and claims
+    are extracted on no route but `extract_then_corpus`.
+    Instead: use `session_state` or `scenario_level` on `longitudinal_trace`, and another unit elsewhere.
+    """
+    unit, route = check.routing.unit_of_analysis, check.routing.route
+    notes = [(check.place("routing", "route"), "the route is set here")]
+    place = check.place("routing", "unit_of_analysis")
+    if unit is None or not route:
+        return
+    if route == "longitudinal_trace" and unit not in WHOLE:
+        yield warning(
+            place,
+            f"`{unit}` shows the judge only a part, but `longitudinal_trace` compares whole sessions",
+            notes=notes,
+            help="write `session_state`",
+        )
+    elif unit == "extracted_claim" and check.is_judged:
+        yield warning(place, f"the route `{route}` extracts no claims, so the judge gets everything", notes=notes)

@@ -1,0 +1,26 @@
+"""Rule: a lexicon that no check names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.project import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def unused_lexicon(project: Project) -> Iterator[Diagnostic]:
+    """No check names a lexicon.
+
+    Why it matters: its patterns are looked for in no transcript.
+    Instead: name it as a check's `deterministic_precheck`, or remove it.
+    """
+    used = {check.routing.deterministic_precheck for check in project.checks}
+    for name, lexicon in project.lexicons.items():
+        if project.checks and name not in used:
+            place = lexicon.node.key_span(name) if name in lexicon.node else lexicon.node.entries[0].key.span
+            yield warning(place, f"no check uses the lexicon `{name}`")

@@ -1,0 +1,30 @@
+"""Rule: an anchor's window that holds no turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import error
+from rulewright.documents.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def window_ends_before_it_starts(scenario: Scenario) -> Iterator[Diagnostic]:
+    """An anchor's response window ends before it starts, or before its cue.
+
+    Why it matters: such a window holds no turn, so the anchor is passed over and the judge gets something else.
+    Instead: let the window start at the cue or after it, and end no earlier.
+    """
+    for anchor in scenario.cue_anchors:
+        start, end, cue = anchor.from_turn, anchor.to_turn, anchor.cue_turn
+        place = anchor.place("response_window", "to_turn")
+        if start is not None and end is not None and end < start:
+            notes = [(anchor.place("response_window", "from_turn"), "it starts here")]
+            yield error(place, f"the window ends at turn {end}, before it starts at turn {start}", notes=notes)
+        elif end is not None and cue is not None and end < cue:
+            notes = [(anchor.place("cue_turn"), "the cue")]
+            yield error(place, f"the window ends at turn {end}, before its cue in turn {cue}", notes=notes)
