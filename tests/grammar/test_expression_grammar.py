@@ -49,6 +49,11 @@ def test_the_shipped_tables_are_those_of_the_grammar() -> None:
         assert file.read() == tables.dumps(tables.compute()), "run `python -m rulewright.expression.tables`"
 
 
+def test_a_bytes_literal_is_a_string_literal_with_a_prefix() -> None:
+    patterns = tables.load()["patterns"]
+    assert patterns["BYTES"] == "[bB]" + patterns["STRING"], "the lexer reads both with one pattern"
+
+
 def test_the_grammar_has_no_conflicts() -> None:
     lark.Lark(rulewright_grammar.grammar_text(), parser="lalr", lexer=OurLexer, strict=False, debug=True)
     rules = [(str(rule.origin.name), len(rule.expansion)) for rule in LARK.rules]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rulewright.errors import ExpressionError, ExpressionMistake
 
@@ -53,8 +52,7 @@ _NUMBERS = ("INT", "UINT", "DOUBLE")
 _GLUED = re.compile(r"(andnot|ornot|and|or|in)([A-Za-z_]\w*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(NamedTuple):
     """A token that can't stand where it does: its neighbours, what could stand there, and the open bracket around."""
 
     text: str
@@ -98,8 +96,7 @@ class Trouble:
         return self.token.kind in ("IDENT", "NOT", "AND", "OR") and str(self.token.value).lower() in words
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """One row of the table: the case, what to say (`message` and `help` are format strings), and examples."""
 
     name: str
