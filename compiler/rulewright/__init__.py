@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from rulewright.compiling import compile_project
     from rulewright.diagnostics import Diagnostic
     from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
+    from rulewright.linting import lint
     from rulewright.project import Project, load_project
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "RulewrightError",
     "UsageError",
     "compile_project",
+    "lint",
     "load_project",
 ]
 
@@ -26,6 +28,7 @@ _HOMES = {
     "compiling": ("compile_project",),
     "diagnostics": ("Diagnostic",),
     "errors": ("DocumentError", "ExpressionError", "RulewrightError", "UsageError"),
+    "linting": ("lint",),
     "project": ("Project", "load_project"),
 }
 

@@ -13,7 +13,7 @@ FINDERS = (
     "rulewright.documents.rule_set",
     "rulewright.documents.scorecard",
     "rulewright.documents.structure",
-    "rulewright.lint",
+    "rulewright.linting",
     "rulewright.load.mistakes",
     "rulewright.lower.agreement",
     "rulewright.lower.case_scorecard",

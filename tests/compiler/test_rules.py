@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rulewright.lint import Report, Selection, lint, lint_text
+from rulewright.linting import Report, Selection, lint, lint_text
 from rulewright.render import human
 from rulewright.rules import RULES, code_of
 

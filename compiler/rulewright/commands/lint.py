@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from rulewright.errors import UsageError
 
 if TYPE_CHECKING:
-    from rulewright.lint import Report, Selection
+    from rulewright.linting import Report, Selection
 
 FORMATS = ("human", "json", "sarif", "github", "junit", "checkstyle")  # `render.FORMATS`, without importing it
 LEVELS = ("error", "warning", "advice")
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Lint, then show what was asked for."""
-    from rulewright import lint as linting
+    from rulewright import linting
     from rulewright.diagnostics import Severity
 
     selection = linting.Selection(_codes(args.select), _codes(args.ignore))
@@ -67,7 +67,7 @@ def _paths(args: argparse.Namespace) -> list[Path]:
 
 
 def _report(args: argparse.Namespace, selection: Selection) -> Report:
-    from rulewright import lint as linting
+    from rulewright import linting
 
     if "-" in args.paths:
         if len(args.paths) > 1:
@@ -92,8 +92,7 @@ def _show(report: Report, args: argparse.Namespace) -> None:
 
 
 def _diff(report: Report, unsafe: bool) -> int:
-    from rulewright import fixes
-    from rulewright import lint as linting
+    from rulewright import fixes, linting
 
     changed = linting.fix(report, unsafe=unsafe)
     for path, text in sorted(changed.items()):

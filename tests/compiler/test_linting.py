@@ -11,7 +11,7 @@ from tests import shared_data
 
 from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
-from rulewright.lint import Report, Selection, fix, fix_files, lint, lint_text
+from rulewright.linting import Report, Selection, fix, fix_files, lint, lint_text
 from rulewright.manual import FINDERS, explain, pages
 from rulewright.rules import RULES, code_of, subjects_of
 from rulewright.shipped import shipped_root
