@@ -32,16 +32,18 @@ DEFAULTS: Final[dict[str, Any]] = {"hard_fail": False, "scope": "trigger", "seco
 
 
 def lower_project(
-    project: Project, profile: Profile, scorecard: ScorecardDocument | None
+    project: Project, profile: Profile, scorecard: ScorecardDocument | None, scoring: dict[str, Any]
 ) -> tuple[Plan, list[Diagnostic]]:
-    """The sealed plan and the findings of lowering; a check with a finding that stops it is left out of the plan."""
+    """The sealed plan and the findings of lowering; a check with a finding that stops it is left out of the plan.
+
+    `scoring` is what the scorecard sees under that name.
+    """
     found: list[Diagnostic] = []
     chosen = select(profile, project.checks, found)
     lowering = Lowering(project, profile, policies(project.semantics), found)
     checks = tuple(node for check in chosen if (node := lower_check(check, lowering)) is not None)
     card = None
     if scorecard is not None:
-        scoring = project.scoring.fields if project.scoring else {}
         card, mistakes = lower_scorecard(
             scorecard, scoring, {check.id: {**DEFAULTS, **check.fields} for check in chosen}, project.blindspots
         )
