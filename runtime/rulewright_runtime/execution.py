@@ -14,7 +14,7 @@ from rulewright_runtime.plan import LexiconVerifier, ScenarioRule
 from rulewright_runtime.plan_guard import judgings
 from rulewright_runtime.transcripts import Reader, Transcript
 from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, not_eligible
-from rulewright_runtime.verify import verifier_of
+from rulewright_runtime.verify import lexicon, verifier_of
 from rulewright_runtime.verify.scene import Scene
 
 if TYPE_CHECKING:
@@ -77,6 +77,14 @@ class _Engine:
         self._plan = plan
         self._judge = judge
         self._matcher = Matcher(_looked_for(plan), prefilter=prefilter)
+        self._not_eligible = [conclude(check, not_eligible()) for check in plan.checks]
+        self._silent_lexicon = [_silent_lexicon(check, plan) for check in plan.checks]
+        self._without_hit = [
+            conclude(check, lexicon.without_hit(check.verifier))
+            if isinstance(check.verifier, LexiconVerifier)
+            else None
+            for check in plan.checks
+        ]
         self._decider = Decider(plan)
         self._decided: dict[str, tuple[dict[str, Any], list[Decided]]] = {}
         self._scorecard: Any = None
@@ -105,13 +113,23 @@ class _Engine:
         bindings, decided = self._decide(item.scenario_id)
         scene = Scene(self._plan, item, self._matcher, bindings, self._judge)
         verdicts = tuple(
-            conclude(check, _mark(_verify(check, scene) if how.eligible else not_eligible(), how))
-            for check, how in zip(self._plan.checks, decided, strict=True)
+            self._foregone(place, check, how, scene)
+            or conclude(check, _mark(_verify(check, scene) if how.eligible else not_eligible(), how))
+            for place, (check, how) in enumerate(zip(self._plan.checks, decided, strict=True))
             if not how.suppressed
         )
         return TranscriptResult(
             item.id, item.scenario_id, item.model, verdicts, self._score(item, verdicts, decided), scene.calls
         )
+
+    def _foregone(self, place: int, check: Check, how: Decided, scene: Scene) -> VerdictResult | None:
+        """The record of a check that is settled before its verifier runs; equal records are one object."""
+        if how.undecided:
+            return None
+        if not how.eligible:
+            return self._not_eligible[place]
+        name = self._silent_lexicon[place]
+        return self._without_hit[place] if name is not None and scene.is_silent(name) else None
 
     def _score(
         self, item: Transcript, verdicts: tuple[VerdictResult, ...], decided: list[Decided]
@@ -132,6 +150,14 @@ class _Engine:
         return known
 
 
+def _silent_lexicon(check: Check, plan: Plan) -> str | None:
+    """The lexicon without whose hits the check's verdict is known."""
+    verifier = check.verifier
+    if isinstance(verifier, LexiconVerifier) and verifier.lexicon in plan.lexicons:
+        return verifier.lexicon
+    return None
+
+
 def _looked_for(plan: Plan) -> dict[str, dict[str, Lexicon]]:
     """The lexicons that checks look for in all turns of a role, first of all."""
     wanted: dict[str, dict[str, Lexicon]] = {"user": {}, "assistant": {}}
@@ -143,10 +169,10 @@ def _looked_for(plan: Plan) -> dict[str, dict[str, Lexicon]]:
         names = [verifier.lexicon] if isinstance(verifier, LexiconVerifier) else []
         names += [judging.precheck for judging in judgings(check) if judging.precheck is not None]
         for name in names:
-            lexicon = plan.lexicons.get(name)
+            known = plan.lexicons.get(name)
             for role, found in wanted.items():
-                if lexicon is not None and lexicon.role in (role, "both"):
-                    found[name] = lexicon
+                if known is not None and known.role in (role, "both"):
+                    found[name] = known
     return wanted
 
 

@@ -21,12 +21,17 @@ def verify(check: Check, verifier: LexiconVerifier, scene: Scene) -> Finding:
         return _ask(check, verifier, scene, finding, "unclear")
     found = _first_hit(check, verifier, scene, lexicon.role)
     if found is None:
-        return Finding("PASS", verifier.miss_confidence, verifier.absent)
+        return without_hit(verifier)
     index, span = found
     turn = scene.turns[index]
     quote = EvidenceSpan(turn.role, turn.turn, span.text, f"matched_lexicon_pattern:{span.pattern}")
     finding = Finding("FAIL", verifier.hit_confidence, verifier.detected, (quote,), {"matched_pattern": span.pattern})
     return _ask(check, verifier, scene, finding, "hit")
+
+
+def without_hit(verifier: LexiconVerifier) -> Finding:
+    """What the verifier says of a transcript in which its lexicon hits nothing."""
+    return Finding("PASS", verifier.miss_confidence, verifier.absent)
 
 
 def _first_hit(check: Check, verifier: LexiconVerifier, scene: Scene, role: str) -> tuple[int, Span] | None:

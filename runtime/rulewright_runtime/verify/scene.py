@@ -44,7 +44,7 @@ class Scene:
         self.bindings = bindings
         self.judge = judge
         self.calls: dict[str, int] = {}
-        self._may_hit: dict[str, bool] = {}
+        self._may_hit: dict[tuple[str, int | None], bool] = {}
         self._roles: dict[str, tuple[int, ...]] = {}
         self._found: dict[tuple[str, int], Span | None] = {}
 
@@ -70,16 +70,25 @@ class Scene:
         key = (name, index)
         if key not in self._found:
             turn = self.turns[index]
-            ruled_out = self.matcher.covers(turn.role, name) and not self._may(turn.role)
+            ruled_out = self.matcher.covers(turn.role, name) and not self._may(turn.role, index)
             self._found[key] = None if ruled_out else first(name, self._plan.lexicons[name], turn.content)
         return self._found[key]
 
-    def _may(self, role: str) -> bool:
-        """Whether anything the matcher covers in the turns of `role` can be there at all."""
-        if role not in self._may_hit:
-            texts = [self.turns[index].content for index in self.said_by(role)]
-            self._may_hit[role] = self.matcher.may_hit(role, texts)
-        return self._may_hit[role]
+    def is_silent(self, name: str) -> bool:
+        """True only where the lexicon `name` hits in no turn that it looks at."""
+        role = self._plan.lexicons[name].role
+        return role != "both" and self.matcher.covers(role, name) and not self._may(role, None)
+
+    def _may(self, role: str, index: int | None) -> bool:
+        """Whether anything the matcher covers can be in a turn of `role`, or (None) in any of them."""
+        known = self._may_hit.get((role, index))
+        if known is None:
+            indices = self.said_by(role) if index is None else (index,)
+            known = index is None or self._may(role, None)
+            if known:
+                known = self.matcher.may_hit(role, [self.turns[place].content for place in indices])
+            self._may_hit[role, index] = known
+        return known
 
     def hits(self, name: str, within: Sequence[int] | None = None) -> list[tuple[int, Span]]:
         """The first hit in every turn of the lexicon's role (and of `within`), with the turn's index."""
