@@ -1,0 +1,173 @@
+"""A project compiles to one plan: the same bytes everywhere, a hash for every check, and every mistake at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from tests.compiler.small_project import LEXICON, check, write
+from tests.shared_data import folder
+
+import rulewright
+from rulewright.compiling import compile_project
+from rulewright.errors import DocumentError, UsageError
+from rulewright.lower.plan_schema import rendered
+from rulewright.project import load_project
+from rulewright_grammar import schema
+from rulewright_runtime.plan import decode, encode
+
+ROOT = Path(__file__).resolve().parents[2]
+PRINT_PLAN = (
+    "import sys, rulewright, rulewright_runtime as r; "
+    "sys.stdout.buffer.write(r.encode_plan(rulewright.compile_project(sys.argv[1])))"
+)
+
+
+def test_a_plan_decodes_to_itself(tmp_path: Path) -> None:
+    plan = compile_project(write(tmp_path))
+    assert decode(encode(plan)) == plan
+
+
+@pytest.mark.parametrize("place", [ROOT / "benchmark", ROOT / "benchmark" / "invisiblebench"])
+def test_a_plan_is_valid_against_its_schema(place: Path) -> None:
+    folder("invisiblebench")
+    document = json.loads(encode(compile_project(place)))
+    jsonschema.Draft202012Validator(schema("plan")).validate(document)
+
+
+def test_the_schema_of_plans_is_that_of_the_structures() -> None:
+    path = ROOT / "grammar" / "rulewright_grammar" / "schemas" / "plan.schema.json"
+    assert path.read_text(encoding="utf-8") == rendered()
+
+
+def test_the_same_project_gives_the_same_bytes_in_every_process() -> None:
+    folder("invisiblebench")
+    plans = set()
+    for seed, locale in (("0", "C"), ("1", "C.UTF-8"), ("4242", "POSIX")):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": locale}
+        command = [sys.executable, "-c", PRINT_PLAN, str(ROOT / "benchmark" / "invisiblebench")]
+        plans.add(subprocess.run(command, capture_output=True, check=True, env=environment).stdout)
+    assert len(plans) == 1
+
+
+def test_a_plan_holds_no_path_of_the_machine_it_was_made_on(tmp_path: Path) -> None:
+    write(tmp_path / "a")
+    write(tmp_path / "b")
+    plans = [encode(compile_project(tmp_path / name)) for name in ("a", "b")]
+    assert plans[0] == plans[1]
+    assert str(tmp_path).encode() not in plans[0]
+
+
+def test_an_unchanged_check_keeps_its_hash(tmp_path: Path) -> None:
+    write(tmp_path, {"checks/W-2.yaml": check(severity="S4").replace("W-1", "W-2")})
+    before = compile_project(tmp_path)
+    write(tmp_path, {"checks/W-2.yaml": check(severity="S3").replace("W-1", "W-2")})
+    after = compile_project(tmp_path)
+    assert before.hash != after.hash
+    assert before.checks[0].hash == after.checks[0].hash
+    assert before.checks[1].hash != after.checks[1].hash
+
+
+def test_a_remark_changes_nothing(tmp_path: Path) -> None:
+    write(tmp_path)
+    before = encode(compile_project(tmp_path))
+    write(tmp_path, {"checks/W-1.yaml": "# a remark\n" + check() + "note: for people\n"})
+    assert encode(compile_project(tmp_path)) == before
+
+
+def test_a_changed_lexicon_changes_the_plan(tmp_path: Path) -> None:
+    text = check(route="lexicon_only", routing="deterministic_precheck: words")
+    write(tmp_path, {"checks/W-1.yaml": text})
+    before = compile_project(tmp_path)
+    write(tmp_path, {"checks/W-1.yaml": text, "lexicons/words.yaml": LEXICON + "  - do it\n"})
+    assert compile_project(tmp_path).hash != before.hash
+
+
+def test_every_error_of_every_file_is_raised_at_once(tmp_path: Path) -> None:
+    files = {
+        "checks/W-1.yaml": check() + "extra: 1\n",
+        "checks/W-2.yaml": check(scorer="repetitions: 5").replace("W-1", "W-2"),
+        "scenarios/night.json": '{"scenario_id": "night"}',
+    }
+    with pytest.raises(DocumentError) as failure:
+        compile_project(write(tmp_path, files))
+    codes = [found.code for found in failure.value.diagnostics]
+    assert sorted(codes) == [
+        "missing-key",
+        "missing-key",
+        "missing-key",
+        "scorer-repetitions-contradict-routing",
+        "unknown-key",
+    ]
+    assert codes == [found.code for found in sorted(failure.value.diagnostics, key=lambda found: found.sort_key)]
+
+
+def test_an_accepted_finding_does_not_stop(tmp_path: Path) -> None:
+    files = {"checks/W-1.yaml": check() + "extra: 1\n"}
+    accept = "project: p\naccept: [{rule: unknown-key, path: checks, reason: read by another tool}]\n"
+    assert compile_project(write(tmp_path, {**files, "rulewright.yaml": accept})).checks
+
+
+def test_the_profile_and_the_scorecard_are_chosen_by_name_then_by_the_project(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {"checks/W-2.yaml": check(route="lexicon_only", routing="deterministic_precheck: words").replace("W-1", "W-2")},
+    )
+    assert compile_project(tmp_path).profile == "publish"
+    assert compile_project(tmp_path, profile="smoke").profile == "smoke"
+    card = compile_project(tmp_path, scorecard="reference-compatible").scorecard
+    assert card is not None
+    assert card.name == "reference-compatible"
+    write(tmp_path, {"rulewright.yaml": "project: p\nprofile: smoke\nscorecard: reference-compatible\n"})
+    plan = compile_project(tmp_path)
+    assert plan.scorecard is not None
+    assert (plan.profile, plan.scorecard.name) == ("smoke", "reference-compatible")
+
+
+def test_an_unknown_profile_or_scorecard_is_a_wrong_use(tmp_path: Path) -> None:
+    write(tmp_path)
+    with pytest.raises(UsageError, match=r"there is no profile `publsh`; did you mean `publish`\?"):
+        compile_project(tmp_path, profile="publsh")
+    with pytest.raises(UsageError, match=r"there is no scorecard `x`; the project has `"):
+        compile_project(tmp_path, scorecard="x")
+
+
+def test_a_project_without_profiles_runs_every_check_as_it_says(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "configs" / "profiles.yaml").unlink()
+    plan = compile_project(tmp_path)
+    assert (plan.profile, [node.id for node in plan.checks]) == ("all", ["W-1"])
+
+
+def test_a_profile_that_selects_nothing_stops(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError) as failure:
+        compile_project(write(tmp_path), profile="smoke")
+    assert [found.code for found in failure.value.diagnostics] == ["empty-profile"]
+
+
+def test_the_published_corpus_stops_under_the_seeds_reading_until_its_findings_are_accepted(tmp_path: Path) -> None:
+    data = folder("invisiblebench")
+    with pytest.raises(DocumentError) as failure:
+        compile_project(data, scorecard="two-tier")
+    rules = {found.code for found in failure.value.diagnostics}
+    assert "unknown-key" in rules
+    accept = "".join(f"  - {{rule: {rule}, reason: known}}\n" for rule in sorted({*rules, "unknown-lexicon"}))
+    file = tmp_path / "rulewright.yaml"
+    file.write_text(f"project: seed\nroot: {data}\naccept:\n{accept}", encoding="utf-8")
+    plan = compile_project(file)
+    assert (plan.semantics, len(plan.checks)) == ("seed", 53)
+
+
+def test_the_front_door_compiles() -> None:
+    assert rulewright.compile_project(ROOT / "benchmark").checks
+    assert rulewright.load_project(ROOT / "benchmark").checks
+
+
+def test_a_loaded_project_compiles_as_its_path_does(tmp_path: Path) -> None:
+    write(tmp_path)
+    assert compile_project(load_project(tmp_path)) == compile_project(tmp_path)

@@ -1,0 +1,116 @@
+"""For every key of every document the compiler knows what reads it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from tests.shared_data import folder
+
+from rulewright.documents.kinds import kind_of
+from rulewright.keys import key, keys_of, written_keys
+from rulewright.load import load_text
+from rulewright.project import load_project
+from rulewright_grammar import schema_names
+
+AUTHORED = ("blindspots", "check", "lexicon", "markers", "pricing", "profile", "project", "scenario", "scoring")
+DIRECTIVES = (
+    "llm_required",
+    "corpus_required",
+    "llm_on_ambiguous",
+    "state_machine",
+    "scenario_marker",
+    "dev_repetitions",
+    "system_capability_aware",
+    "repetitions",
+    "unit_of_analysis",
+    "deterministic_precheck",
+    "safety_override_suppressed_by",
+    "route",
+)
+
+
+@pytest.mark.parametrize("name", DIRECTIVES)
+def test_every_directive_of_the_routing_is_consumed(name: str) -> None:
+    found = key("check", ("routing", name))
+    assert (found.use, bool(found.read_by)) == ("consumed", True)
+
+
+@pytest.mark.parametrize("name", ["type", "detectors", "repetitions", "require_evidence_span", "unclear_policy"])
+def test_every_key_of_the_scorer_is_consumed(name: str) -> None:
+    assert key("check", ("scorer", name)).use == "consumed"
+
+
+@pytest.mark.parametrize("name", ["pass_rule", "fail_rule", "good_complement", "caregiver_benefit", "note"])
+def test_prose_is_documentation(name: str) -> None:
+    assert key("check", (name,)).use == "documentation"
+
+
+def test_a_key_says_which_routes_read_it() -> None:
+    assert key("check", ("routing", "scenario_marker")).routes == ("scenario_rule",)
+    assert key("check", ("routing", "route")).routes == ()
+
+
+def test_other_keys_are_unknown() -> None:
+    assert key("check", ("scorer", "unclex_policy")).use == "unknown"
+    assert key("check", ("unclear_policy",)).use == "unknown"
+    assert key("check", ("name", "x")).use == "unknown"
+
+
+def test_whatever_stands_below_free_form_documentation_is_documentation() -> None:
+    assert key("scenario", ("persona", "context", "son's_status")).use == "documentation"
+    assert key("scenario", ("metadata", "a", "b")).use == "documentation"
+    assert key("scenario", ("persona", "nmae")).use == "unknown"
+
+
+@pytest.mark.parametrize("kind", AUTHORED)
+def test_every_key_of_every_schema_is_described(kind: str) -> None:
+    for path, found in keys_of(kind).items():
+        assert found.use in {"consumed", "documentation"}, path
+        assert found.description, path
+        assert found.read_by or found.use == "documentation" or path[-1] == "*", path
+
+
+def test_every_kind_has_a_schema() -> None:
+    assert set(AUTHORED) <= set(schema_names())
+
+
+def test_keys_are_shown_where_they_stand() -> None:
+    root = load_text("routing:\n  route: llm_primary\n  rout: x\n", "c.yaml").root
+    assert root is not None
+    found = [(one.path, one.scalar.span.line, one.key.use) for one in written_keys("check", root)]
+    assert found == [
+        (("routing",), 1, "consumed"),
+        (("routing", "route"), 2, "consumed"),
+        (("routing", "rout"), 3, "unknown"),
+    ]
+
+
+def test_the_published_corpus_holds_one_unknown_key() -> None:
+    project = load_project(folder("invisiblebench"))
+    uses = Counter(one.key.use for found in project.checks for one in written_keys("check", found.node))
+    uses += Counter(one.key.use for found in project.scenarios.values() for one in written_keys("scenario", found.node))
+    assert uses["unknown"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("scenario_id: x", "scenario"),
+        ("routing: {}", "check"),
+        ("patterns: []", "lexicon"),
+        ("identity_question: []", "markers"),
+        ("include_all: true", "profile"),
+        ("smoke: {include_all: true}\ndev: {llm_repetitions: 1}", "profiles"),
+        ("words: [{pattern: a, mode: regex}]", "lexicons"),
+        ("quality_dimensions: {}", "scoring"),
+        ("project: p", "project"),
+        ("scorecard: two-tier", "scorecard"),
+        ("{scorecard: safe, over: cases}", "case_scorecard"),
+        ("a: b", None),
+        ("[1]", None),
+        ("x: [1, 2]", None),
+    ],
+)
+def test_a_lone_file_is_known_by_its_keys(text: str, kind: str | None) -> None:
+    assert kind_of(load_text(text, "x.yaml").root) == kind

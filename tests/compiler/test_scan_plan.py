@@ -1,0 +1,126 @@
+"""What a scan would do and cost is known before anything is called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.compiler.small_project import check, write
+from tests.shared_data import folder
+
+from rulewright.compiling import compile_project
+from rulewright.project import load_project
+from rulewright.scan_plan import cost_report, scan_plan
+from rulewright_runtime.transcripts import Reader, Transcript, Turn
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNS = [("real_publish", 126), ("template_publish", 151), ("template_smoke", 151), ("template_dev", 151)]
+
+
+def transcript(turns: int = 1, scenario: str = "night") -> Transcript:
+    each = [Turn(n, role, "text") for n in range(1, turns + 1) for role in ("user", "assistant")]
+    return Transcript("t", scenario, "m", tuple(each))
+
+
+def planned(
+    folder: Path, transcripts: list[Transcript], files: dict[str, str] | None = None, **options: Any
+) -> dict[str, Any]:
+    project = load_project(write(folder, files), {})
+    return scan_plan(project, compile_project(project), transcripts, **options)
+
+
+@pytest.mark.parametrize(("run", "count"), RUNS)
+def test_scan_plans_equal_the_published_ones(run: str, count: int) -> None:
+    data = folder("invisiblebench")
+    kind, _, profile = run.partition("_")
+    project = load_project(ROOT / "benchmark" / "invisiblebench")
+    plan = compile_project(project, profile=profile)
+    read = list(Reader(plan.scenarios).read([data / "transcripts" / kind]))
+    transcripts = [one for one in read if isinstance(one, Transcript)]
+    assert len(transcripts) == len(read) == count
+    ours = scan_plan(project, plan, transcripts)
+    expected = json.loads((data / "expected" / run / "scan_plan.json").read_text(encoding="utf-8"))
+    assert {name: ours[name] for name in expected} == expected
+    assert ours["llm_calls"]["lower"] <= ours["planned_llm_calls"] <= ours["llm_calls"]["upper"]
+
+
+def test_bounds_count_retries_above_and_early_stops_below(tmp_path: Path) -> None:
+    profiles = "publish: {include_all: true, adaptive_repetitions: true}\n"
+    ours = planned(tmp_path, [transcript(), transcript()], {"configs/profiles.yaml": profiles})
+    assert ours["planned_llm_calls"] == 6
+    assert ours["llm_calls"] == {"lower": 2, "upper": 18}
+    assert ours["llm_calls_by_mode"] == {"W-1": {"lower": 2, "upper": 18}}
+
+
+def test_the_edge_counts_in_the_upper_bound_only(tmp_path: Path) -> None:
+    text = check(
+        route="regex_with_llm_edge",
+        routing="deterministic_precheck: words\nrepetitions: 3\nllm_on_ambiguous: true\n"
+        "unit_of_analysis: session_state",
+    )
+    ours = planned(tmp_path, [transcript()], {"checks/W-1.yaml": text})
+    assert (ours["planned_llm_calls"], ours["llm_calls"]) == (0, {"lower": 0, "upper": 9})
+    assert ours["by_mode"]["W-1"] == {
+        "eligible": 1,
+        "planned_llm_calls": 0,
+        "route": "regex_with_llm_edge",
+        "bucket": "A",
+        "severity": "S5",
+        "repetitions": 3,
+    }
+
+
+def test_every_window_of_a_transcript_is_asked_about(tmp_path: Path) -> None:
+    text = check(routing="repetitions: 3\nunit_of_analysis: turn_level")
+    ours = planned(tmp_path, [transcript(4), transcript(0)], {"checks/W-1.yaml": text})
+    assert (ours["eligible_checks"], ours["planned_llm_calls"]) == (2, 12)
+
+
+def test_costs_are_estimated_from_the_profile_and_the_price(tmp_path: Path) -> None:
+    files = {"configs/pricing.yaml": "judge: [2.0, 10.0]\n"}
+    ours = planned(tmp_path, [transcript()], files, judge_model="judge")
+    assert ours["estimated_cost_usd"] == pytest.approx(3 * (100 * 2.0 + 10 * 10.0) / 1e6)
+    assert ours["pricing_known"] is True
+    assert ours["cost_usd"]["upper"] == pytest.approx(3 * ours["estimated_cost_usd"])
+
+
+def test_an_unknown_price_is_null_and_never_zero(tmp_path: Path) -> None:
+    for options in ({}, {"judge_model": "other"}):
+        ours = planned(tmp_path, [transcript()], {"configs/pricing.yaml": "judge: [2.0, 10.0]\n"}, **options)
+        assert ours["estimated_cost_usd"] is None
+        assert ours["cost_usd"] == {"lower": None, "upper": None}
+        assert ours["pricing_known"] is False
+
+
+def test_unknown_token_counts_make_costs_unknown(tmp_path: Path) -> None:
+    files = {"configs/pricing.yaml": "judge: [2.0, 10.0]\n", "configs/profiles.yaml": "publish: {include_all: true}\n"}
+    ours = planned(tmp_path, [transcript()], files, judge_model="judge")
+    assert (ours["estimated_cost_usd"], ours["pricing_known"]) == (None, False)
+
+
+def test_checks_that_apply_nowhere_are_not_listed(tmp_path: Path) -> None:
+    ours = planned(tmp_path, [transcript()], {"checks/W-1.yaml": check(tags="other")})
+    assert (ours["eligible_checks"], ours["by_mode"]) == (0, {})
+
+
+def test_a_transcript_of_an_unknown_scenario_is_counted_and_plans_nothing(tmp_path: Path) -> None:
+    ours = planned(tmp_path, [transcript(scenario="nowhere")])
+    assert (ours["transcript_count"], ours["eligible_checks"]) == (1, 0)
+
+
+def test_the_cost_report_holds_what_money_depends_on(tmp_path: Path) -> None:
+    ours = planned(tmp_path, [transcript()])
+    report = cost_report(ours)
+    assert list(report) == [
+        "profile",
+        "llm_enabled",
+        "judge_model",
+        "planned_llm_calls",
+        "estimated_cost_usd",
+        "pricing_known",
+        "llm_calls",
+        "cost_usd",
+    ]
+    assert all(report[name] == ours[name] for name in report)
