@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
+from rulewright.errors import ExpressionError
 from rulewright.expression.checker import Checked, check
 from rulewright.expression.environment import TYPE_NAMES, Environment
 from rulewright.expression.lower import lower
+from rulewright.expression.mistakes import mistake
 from rulewright.expression.nodes import Expr, Has, Index, Literal, Name, Select, children
 from rulewright.expression.parser import parse
 from rulewright.expression.types import SCORE, Type
-from rulewright_runtime.ir import Program
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.ir import Program, validate
+
+_SURELY_SMALL: Final = 100  # nodes; no program of that size comes near the limits of the instruction set
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,11 @@ def build(text: str, environment: Environment, *, expect: Type | None = None, fo
     checked = check(parse(text, environment.dialect), text, environment, expect=expect)
     as_score = expect == SCORE and checked.type != SCORE
     program = lower(checked, text, environment, fold=fold, score=as_score)
+    if len(program.nodes) > _SURELY_SMALL:
+        try:
+            validate(program)
+        except PlanError as why:
+            raise ExpressionError(text, [mistake(text, checked.expr, str(why), whole=True)]) from None
     return Built(program, SCORE if as_score else checked.type, checked.expr, frozenset(_reads(checked, environment)))
 
 

@@ -30,6 +30,7 @@ from rulewright.expression.nodes import (
     Select,
     Unary,
 )
+from rulewright.expression.syntax_errors import meant_by
 from rulewright.expression.types import (
     BOOL,
     BYTES,
@@ -180,8 +181,8 @@ class Checker:
         environment = self.environment
         if e.name in environment.hints:
             return self.report(e, f"`{e.name}` is not known here", environment.hints[e.name])
-        bound = [name for name, _ in self.locals]
-        nearest = did_you_mean(e.name, (*environment.variables, *environment.members, *bound))
+        known = (*environment.variables, *environment.members, *(name for name, _ in self.locals))
+        nearest = meant_by(e.name, known, profile=not environment.strict) or did_you_mean(e.name, known)
         if nearest is None and id(e) in self.compared:
             nearest = f'write "{e.name}" in quotes if a text is meant'
         return self.report(e, f"`{e.name}` is not known here", nearest)

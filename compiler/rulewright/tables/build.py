@@ -23,7 +23,8 @@ from rulewright.expression.unify import Substitution, most_general
 from rulewright.load import Scalar
 from rulewright.lower.expressions import mistakes_of
 from rulewright.tables.syntax import RowSyntax, RuleSyntax
-from rulewright_runtime.ir import Program
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.ir import Program, validate
 
 PAGES: Final[dict[str, str]] = {
     "bad-table-output": """Two rows of a decision table give values of different kinds.
@@ -141,8 +142,13 @@ def build_table(rule: RuleSyntax, environment: Environment, *, expect: Type | No
     total = checked.total
     emission = _Emission(environment)
     emission.rule(checked, not total)
+    program = emission.program()
+    try:
+        validate(program)
+    except PlanError as why:
+        raise DocumentError([error(rule.span, f"the table is too large: {why}", code="malformed-table")]) from None
     rows = () if checked.aggregate else tuple(_flat(checked, (), {}))
-    return Table(rows, emission.program(), checked.type if total else OptionalType(checked.type), total)
+    return Table(rows, program, checked.type if total else OptionalType(checked.type), total)
 
 
 class _Building:

@@ -60,7 +60,7 @@ def read_rule(node: Node, found: list[Diagnostic]) -> RuleSyntax | None:
     mapping = _mapping(node, _RULE_KEYS, "a table", found)
     if mapping is None:
         return None
-    kinds = [key for key in ("match", "aggregate") if key in mapping]
+    kinds = [key for key in mapping.keys if key in ("match", "aggregate")]
     if len(kinds) != 1:
         message = (
             "a table needs `match` or `aggregate`" if not kinds else "a table has `match` or `aggregate`, not both"
@@ -119,7 +119,7 @@ def _row(node: Node, found: list[Diagnostic]) -> RowSyntax | None:
     mapping = _mapping(node, _ROW_KEYS, "a row", found)
     if mapping is None:
         return None
-    kinds = [key for key in ("output", "rule") if key in mapping]
+    kinds = [key for key in mapping.keys if key in ("output", "rule")]
     if len(kinds) != 1:
         message = "a row needs `output` or `rule`" if not kinds else "a row has `output` or `rule`, not both"
         found.append(error(mapping.span if not kinds else mapping.key_span(kinds[1]), message, code="malformed-table"))

@@ -167,7 +167,7 @@ def outcome(program: Any, given_: dict[str, Any]) -> object:
         return failure.code
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(text=st.one_of(TRUTH, NUMBER, TEXT), bindings=INPUTS)
 def test_folding_never_changes_what_an_expression_means(text: str, bindings: dict[str, Any]) -> None:
     try:
@@ -185,7 +185,7 @@ def test_folding_never_changes_what_an_expression_means(text: str, bindings: dic
     assert equal(found, plain) or (found != found and plain != plain)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(text=st.text(alphabet="ab1.0()[]{}+-*/%<>=!&|?:,'\" in", max_size=30), strict=st.booleans())
 def test_any_text_builds_or_is_refused(text: str, strict: bool) -> None:
     environment = Environment(open=True, dialect=Dialect.STRICT if strict else Dialect.PROFILE)
