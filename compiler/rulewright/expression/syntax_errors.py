@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rulewright.errors import ExpressionError, ExpressionMistake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from rulewright.expression.lexer import Token
 
@@ -487,6 +487,18 @@ def split_word_operator(word: str, *, profile: bool = True) -> str | None:
         return f"{operator.replace('not', ' not').strip()} {name}"
     cel = {"and": "&& ", "or": "|| ", "not": "!", "in": "in ", "andnot": "&& !", "ornot": "|| !"}
     return cel[operator] + name
+
+
+_LITERALS = {"true": "true", "false": "false", "none": "null", "null": "null", "nil": "null"}
+
+
+def meant_by(word: str, known: Collection[str], *, profile: bool) -> str | None:
+    """The help for a name that doesn't exist: a literal in another language's spelling, or a word operator and a known
+    name without the blank between them. None when it is neither."""
+    split = split_word_operator(word, profile=profile)
+    name = re.split(r"[ !]", split)[-1] if split else ""
+    guess = _LITERALS.get(word.lower()) or (split if name in known else None)
+    return f"did you mean `{guess}`?" if guess else None
 
 
 _MEANT = (

@@ -7,8 +7,11 @@ from tests.compiler.expression.published import cel_cases
 
 from rulewright.errors import ExpressionError, ExpressionMistake
 from rulewright.expression import parser
+from rulewright.expression.build import build
+from rulewright.expression.environment import Environment
 from rulewright.expression.parser import Dialect, parse
-from rulewright.expression.syntax_errors import EXPLANATIONS, Explanation, Trouble, split_word_operator
+from rulewright.expression.syntax_errors import EXPLANATIONS, Explanation, Trouble, meant_by, split_word_operator
+from rulewright.expression.types import BOOL
 
 
 def mistakes(text: str, dialect: Dialect = Dialect.PROFILE) -> tuple[ExpressionMistake, ...]:
@@ -83,6 +86,28 @@ def test_glued_words_can_be_taken_apart() -> None:
     assert split_word_operator("notx", profile=False) == "!x"
     assert split_word_operator("andnotx", profile=False) == "&& !x"
     assert split_word_operator("score") is None
+
+
+@pytest.mark.parametrize(
+    ("word", "help"),
+    [
+        ("notx", "did you mean `not x`?"),
+        ("andnotx", "did you mean `and not x`?"),
+        ("noty", None),
+        ("True", "did you mean `true`?"),
+        ("None", "did you mean `null`?"),
+        ("score", None),
+    ],
+)
+def test_an_unknown_name_may_have_been_meant_as_something_else(word: str, help: str | None) -> None:
+    assert meant_by(word, ["x"], profile=True) == help
+
+
+def test_the_checker_asks_what_was_meant() -> None:
+    environment = Environment(variables={"x": BOOL})
+    with pytest.raises(ExpressionError) as caught:
+        build("x and notx", environment)
+    assert caught.value.errors[0].help == "did you mean `not x`?"
 
 
 @pytest.mark.parametrize(
