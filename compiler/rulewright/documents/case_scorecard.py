@@ -42,6 +42,7 @@ class MetricDocument:
     empty: Scalar
     score: Scalar
     passes: Scalar
+    fails: Scalar | None
     flagged: Scalar | None
     details: tuple[tuple[str, str], ...]
 
@@ -151,6 +152,7 @@ def _metrics(root: Mapping) -> Iterator[MetricDocument]:
                 empty=empty,
                 score=score,
                 passes=passes,
+                fails=scalar(node, "fails"),
                 flagged=scalar(node, "flagged"),
                 details=tuple((key, str(which.value)) for key, which in _expressions(node, "details")),
             )

@@ -143,6 +143,7 @@ class _Lowering:
             share=share,
             score=self.build(metric.score, base.having({"share": SCORE}), SCORE),
             passes=self.build(metric.passes, labelling, BOOL),
+            fails=None if metric.fails is None else self.build(metric.fails, labelling, BOOL),
             flagged=None if metric.flagged is None else self.build(metric.flagged, labelling, BOOL),
             details=tuple((key, _which(which)) for key, which in metric.details),
             common=Common(

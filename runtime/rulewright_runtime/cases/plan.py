@@ -72,12 +72,14 @@ class Common(Part, frozen=True):
 
 
 class Metric(Part, frozen=True):
-    """One metric: its share, its score (over `share` and parameters) and what is reported about it."""
+    """One metric: its share, its score (over `share` and parameters) and what is reported about it. `passes`, `fails`
+    and `flagged` are conditions over the metrics; `fails` only grades the mean of a batch."""
 
     name: str
     share: Share
     score: Program
     passes: Program
+    fails: Program | None
     flagged: Program | None
     details: tuple[tuple[str, Which], ...]
     common: Common

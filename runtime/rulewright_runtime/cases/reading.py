@@ -1,0 +1,416 @@
+"""Reading test cases and the engine's outputs, and joining them: each case arrives whole or with what is wrong.
+
+A case is an object with `test_id` and the author's expectations; the output stands inside it (`engine_output` or
+`output`, or its fields beside `test_id`), or in other files under the same `test_id`. The wrapper
+`{id, test_case, engine_output}` is read as well.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, Final
+
+import msgspec
+
+from rulewright_runtime.cases.plan import CaseScorecardPlan, Input
+from rulewright_runtime.cases.records import Record, malformed, records_of
+from rulewright_runtime.errors import InputError
+
+OUTPUT_KEYS: Final = ("engine_output", "output")
+_NAMES: Final = {"str": "a text", "array": "a list", "object": "an object", "int": "a number", "float": "a number"}
+_COMPLAINT: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `([^`]*)`)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case of a batch. `problem` says why it can't be scored; `inputs` are then empty."""
+
+    batch: str
+    test_id: str
+    archetype: str | None
+    metric_id: str | None
+    inputs: dict[str, Any]
+    problem: str | None
+    file: str
+    line: int
+    path: str
+
+    @property
+    def place(self) -> str:
+        """The file with its line or JSON path, for messages."""
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return where if self.path == "$" else f"{where}: {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A file of cases; its name is the file's without the suffix."""
+
+    name: str
+    file: str
+
+
+@dataclass(slots=True)
+class _Reference:
+    """Where an output stands: in a file from `start` on, or as bytes."""
+
+    file: str
+    start: int
+    length: int
+    data: bytes | None
+    path: str
+    line: int
+    tag: str
+
+
+class CaseReader:
+    """Reads batches for one scorecard; keep it for all batches of a run, so that a repeated test id is noticed."""
+
+    def __init__(self, plan: CaseScorecardPlan, concern: str | None = None, outputs: Outputs | None = None) -> None:
+        """`concern` leaves out the cases of other concerns; `outputs` are the engine's where cases don't hold them."""
+        self._concern = concern
+        self._outputs = outputs
+        self._model = _Models(plan)
+        self._seen = _Seen()
+        self.others = 0  # cases of another concern, left out
+
+    def cases(self, batch: Batch) -> Iterator[Case | InputError]:
+        """The cases of a batch in their order, and what could not be read as a case."""
+        holder, records = records_of(batch.file)
+        if holder.concern_id is not None and self._concern is not None and holder.concern_id != self._concern:
+            self.others += sum(1 for record in records if isinstance(record, Record))
+            return
+        for record in records:
+            if isinstance(record, InputError):
+                yield record
+                continue
+            case = self._case(batch, record, holder.concern_id)
+            if case is not None:
+                yield case
+
+    def _case(self, batch: Batch, record: Record, concern_id: str | None) -> Case | InputError | None:
+        model = self._model
+        try:
+            envelope = model.envelope.decode(record.data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            return self._unreadable(batch, record, error)
+        inner = envelope.test_case
+        written = envelope
+        if inner is not None:
+            try:
+                written = model.envelope.decode(inner)
+            except msgspec.MsgspecError as error:
+                return self._errored(batch, record, _worded(error, ("test_case",)), _id(envelope.id))
+        test_id = _id(written.test_id) or _id(envelope.test_id) or _id(envelope.id) or _id(written.id)
+        concern = written.concern_id or envelope.concern_id or concern_id
+        if self._concern is not None and concern is not None and concern != self._concern:
+            self.others += 1
+            return None
+        if test_id is None:
+            return InputError(_at(record.path, "the case has no `test_id`"), batch.file, record.line)
+        if self._is_another(batch.name, test_id, record.data):
+            message = f"the test id `{test_id}` exists already, with another content"
+            return InputError(_at(record.path, message), batch.file, record.line)
+        output, problem = self._output(batch, envelope, written, record.data, test_id)
+        inputs = {} if problem is not None else model.inputs(written, output)
+        return Case(
+            batch=batch.name,
+            test_id=test_id,
+            archetype=written.archetype,
+            metric_id=written.metric_id,
+            inputs=inputs,
+            problem=problem,
+            file=batch.file,
+            line=record.line,
+            path=record.path,
+        )
+
+    def _is_another(self, batch: str, test_id: str, data: bytes) -> bool:
+        """Whether the test id stood in this batch before, with another payload."""
+        return self._seen.differs(hash((batch, test_id)), hash(data.strip()))
+
+    def _output(self, batch: Batch, envelope: Any, written: Any, data: bytes, test_id: str) -> tuple[Any, str | None]:
+        """The output of a case, or why there is none."""
+        for holder in (envelope, written):
+            failure = _failure(holder.error) or _failure(holder.engine_error)
+            if failure:
+                return None, f"the engine failed: {failure}"
+            for output in (holder.engine_output, holder.output):
+                if output is not None:
+                    return self._checked(output)
+        if self._outputs is not None:
+            return self._joined(batch.name, test_id)
+        flat = self._model.output.decode(data)
+        if self._model.has_output(flat):
+            return self._checked(flat)
+        return None, "there is no output of the engine for the case"
+
+    def _checked(self, output: Any) -> tuple[Any, str | None]:
+        failure = _failure(output.error)
+        return (output, None) if failure is None else (None, f"the engine failed: {failure}")
+
+    def _joined(self, batch: str, test_id: str) -> tuple[Any, str | None]:
+        assert self._outputs is not None
+        found = self._outputs.find(batch, test_id)
+        if found is None:
+            return None, "there is no output of the engine for the case"
+        if isinstance(found, str):
+            return None, found
+        data, place = found
+        model = self._model
+        try:
+            envelope = model.envelope.decode(data)
+            failure = _failure(envelope.error) or _failure(envelope.engine_error)
+            if failure:
+                return None, f"the engine failed: {failure}"
+            inner = envelope.engine_output or envelope.output
+            return self._checked(model.output.decode(data) if inner is None else inner)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            return None, f"{place}: {_worded(error)}"
+
+    def _unreadable(self, batch: Batch, record: Record, error: Exception) -> Case | InputError:
+        """A record that is no case at all, or one whose test id can still be told."""
+        if isinstance(error, msgspec.ValidationError):
+            try:
+                known = self._model.names.decode(record.data)
+            except msgspec.MsgspecError:
+                known = None
+            test_id = None if known is None else _id(known.test_id) or _id(known.id)
+            if known is not None and test_id is not None:
+                return self._errored(batch, record, _worded(error), test_id, known.archetype)
+            if known is None and not record.data.lstrip().startswith(b"{"):
+                return InputError(_at(record.path, "a case must be an object with `test_id`"), batch.file, record.line)
+        return InputError(_at(record.path, _worded(error)), batch.file, record.line)
+
+    def _errored(
+        self, batch: Batch, record: Record, problem: str, test_id: str | None, archetype: Any = None
+    ) -> Case | InputError:
+        if test_id is None:
+            return InputError(_at(record.path, problem), batch.file, record.line)
+        group = archetype if isinstance(archetype, str) else None
+        return Case(batch.name, test_id, group, None, {}, problem, batch.file, record.line, record.path)
+
+
+class _Seen:
+    """Which test ids stood before and with what payload: two hashes each, in 16 bytes however long the id is."""
+
+    def __init__(self) -> None:
+        self._resize(1 << 12)
+
+    def _resize(self, size: int) -> None:
+        self._mask = size - 1
+        self._count = 0
+        self._keys = array("q", bytes(8 * size))
+        self._payloads = array("q", bytes(8 * size))
+
+    def differs(self, key: int, payload: int) -> bool:
+        """Whether `key` is known with another payload; it is known afterwards."""
+        key = key or 1  # 0 marks a free place
+        at = key & self._mask
+        while (known := self._keys[at]) != 0:
+            if known == key:
+                return self._payloads[at] != payload
+            at = (at + 1) & self._mask
+        self._keys[at] = key
+        self._payloads[at] = payload
+        self._count += 1
+        if self._count * 3 > self._mask * 2:
+            self._grow()
+        return False
+
+    def _grow(self) -> None:
+        keys, payloads = self._keys, self._payloads
+        self._resize(2 * len(keys))
+        for key, payload in zip(keys, payloads, strict=True):
+            if key:
+                self.differs(key, payload)
+
+
+class Outputs:
+    """The engine's outputs of a file, or of every JSON file below a folder, found by test id."""
+
+    def __init__(self, place: str) -> None:
+        """Index the outputs of `place`; what could not be read is in `errors`. InputError when nothing is there."""
+        self.errors: list[InputError] = []
+        self._found: dict[str, list[_Reference]] = {}
+        self._names = msgspec.json.Decoder(_Names)
+        files = [place] if os.path.isfile(place) else sorted(_json_files(place))
+        if not files:
+            raise InputError("there is no file of outputs", place)
+        for file in files:
+            self._index(file, place)
+
+    def _index(self, file: str, place: str) -> None:
+        stem = os.path.splitext(os.path.basename(file))[0]
+        above = os.path.basename(os.path.dirname(file)) if file != place else stem
+        _, records = records_of(file)
+        for record in records:
+            if isinstance(record, InputError):
+                self.errors.append(record)
+                continue
+            try:
+                names = self._names.decode(record.data)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                self.errors.append(InputError(_at(record.path, _worded(error)), file, record.line))
+                continue
+            test_id = _id(names.test_id) or _id(names.id)
+            if test_id is None and record.path == "$" and record.line == 0:
+                if self._index_by_key(file, record.data, stem):
+                    continue
+                test_id = stem
+            if test_id is None:
+                self.errors.append(InputError(_at(record.path, "the output has no `test_id`"), file, record.line))
+                continue
+            kept = record.data if record.start < 0 else None
+            where = _Reference(file, record.start, len(record.data), kept, record.path, record.line, stem)
+            self._found.setdefault(test_id, []).append(where)
+            if stem == test_id:
+                where.tag = above
+
+    def _index_by_key(self, file: str, data: bytes, tag: str) -> bool:
+        """An object whose keys are test ids and whose values are outputs."""
+        try:
+            parts = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return False
+        if not parts or any(bytes(part).lstrip()[:1] != b"{" for part in parts.values()) or set(parts) & _KNOWN:
+            return False
+        for key, part in parts.items():
+            where = _Reference(file, -1, 0, bytes(part), f"$.{key}", 0, tag)
+            self._found.setdefault(key, []).append(where)
+        return True
+
+    def find(self, batch: str, test_id: str) -> tuple[bytes, str] | str | None:
+        """The output's bytes and place, why it is ambiguous, or None; those named like the batch come first."""
+        references = self._found.get(test_id)
+        if references is None:
+            return None
+        own = [each for each in references if each.tag == batch] or references
+        payloads = {_bytes(each) for each in own}
+        if len(payloads) > 1:
+            files = ", ".join(sorted({each.file for each in own}))
+            return f"there are {len(payloads)} different outputs for the test id, in {files}"
+        place = own[0].file if own[0].path == "$" else f"{own[0].file}: {own[0].path}"
+        return payloads.pop(), place
+
+
+class _Names(msgspec.Struct):
+    id: Any = None
+    test_id: Any = None
+    archetype: Any = None
+
+
+_KNOWN: Final = frozenset({"test_id", "id", "expectations", "test_case", *OUTPUT_KEYS})
+
+
+@dataclass(slots=True)
+class _Tree:
+    """The fields below an object that a scorecard reads."""
+
+    leaves: dict[str, Any] = field(default_factory=dict)
+    below: dict[str, _Tree] = field(default_factory=dict)
+
+    def add(self, path: tuple[str, ...], kind: Any) -> None:
+        if len(path) == 1:
+            self.leaves[path[0]] = kind
+        else:
+            self.below.setdefault(path[0], _Tree()).add(path[1:], kind)
+
+    def struct(self, name: str, extra: Iterable[tuple[str, Any]] = ()) -> Any:
+        fields = dict(extra)
+        fields |= self.leaves
+        fields |= {key: tree.struct(f"{name}_{key}") | None for key, tree in self.below.items()}
+        return msgspec.defstruct(name, [(key, kind, None) for key, kind in fields.items()], gc=False)
+
+
+class _Models:
+    """Decoders made for the fields a scorecard reads: a wrong type is noticed with its JSON path."""
+
+    def __init__(self, plan: CaseScorecardPlan) -> None:
+        case, output = _Tree(), _Tree()
+        for each in plan.inputs:
+            (output if each.source == "output" else case).add(each.path, _TYPES[each.type])
+        output_struct = output.struct("Output", [("error", Any)])
+        known: list[tuple[str, Any]] = [("id", Any), ("test_id", Any), ("concern_id", str | None)]
+        known += [("archetype", str | None)]
+        known += [("metric_id", str | None), ("error", Any), ("engine_error", Any), ("test_case", msgspec.Raw | None)]
+        known += [(key, output_struct | None) for key in OUTPUT_KEYS]
+        self.envelope = msgspec.json.Decoder(case.struct("Envelope", known))
+        self.output = msgspec.json.Decoder(output_struct)
+        self.names = msgspec.json.Decoder(_Names)
+        self._readers = [(each.name, each.source == "output", _reader(each)) for each in plan.inputs]
+        self._leaves = list(output.leaves) + list(output.below)
+
+    def has_output(self, output: Any) -> bool:
+        """Whether any field of an output is there."""
+        return any(getattr(output, name) is not None for name in self._leaves)
+
+    def inputs(self, case: Any, output: Any) -> dict[str, Any]:
+        """The inputs of a case by name; what is missing or null is empty."""
+        return {name: read(output if of_output else case) for name, of_output, read in self._readers}
+
+
+_TYPES: Final[Mapping[str, Any]] = {"string": str | None, "strings": list[str] | None}
+
+
+def _reader(part: Input) -> Callable[[Any], Any]:
+    get = attrgetter(".".join(part.path))
+    empty: Any = "" if part.type == "string" else ()
+
+    def read(record: Any) -> Any:
+        try:
+            return get(record) or (empty if empty == "" else [])
+        except AttributeError:  # an object on the way is missing or null
+            return "" if empty == "" else []
+
+    return read
+
+
+def _bytes(reference: _Reference) -> bytes:
+    if reference.data is not None:
+        return reference.data.strip()
+    with open(reference.file, "rb") as stream:
+        stream.seek(reference.start)
+        return stream.read(reference.length).strip()
+
+
+def _json_files(folder: str) -> Iterator[str]:
+    for above, _, names in os.walk(folder):
+        for name in names:
+            if os.path.splitext(name)[1].lower() in (".json", ".jsonl", ".ndjson"):
+                yield os.path.join(above, name)
+
+
+def _id(value: Any) -> str | None:
+    if isinstance(value, str) and value:
+        return value
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _failure(error: Any) -> str | None:
+    """What an engine said went wrong; null, false and empty values mean that nothing did."""
+    if error is None or error is False or error in ("", [], {}):
+        return None
+    if isinstance(error, Mapping):
+        error = error.get("message") or error.get("type") or "error"
+    return " ".join(str(error).split())[:200]
+
+
+def _at(path: str, message: str) -> str:
+    return message if path == "$" else f"{path}: {message}"
+
+
+def _worded(error: Exception, above: tuple[str, ...] = ()) -> str:
+    """A decoder's complaint in our words, with the path from the record down."""
+    found = _COMPLAINT.search(str(error))
+    if not isinstance(error, msgspec.ValidationError) or found is None:
+        return malformed(error)
+    wanted = [_NAMES.get(word.strip(), word.strip()) for word in found[1].split("|") if word.strip() != "null"]
+    path = ".".join((*above, (found[3] or "$").removeprefix("$").removeprefix(".")))
+    where = f"`{path.removesuffix('.')}` " if path.strip(".") else ""
+    return f"{where}must be {' or '.join(wanted)}, not {_NAMES.get(found[2], found[2])}"

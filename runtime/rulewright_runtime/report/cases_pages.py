@@ -1,0 +1,153 @@
+"""The report of a batch of cases as Markdown, HTML and JUnit XML, each written line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape as html
+from typing import Any, Final
+from xml.sax.saxutils import quoteattr
+
+from rulewright_runtime.report.text import clean, escape, percent, table
+
+Report = Mapping[str, Any]
+Cases = Iterable[Mapping[str, Any]]
+_STYLE: Final = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c}"
+    "table{border-collapse:collapse;margin:1rem 0}th,td{border:1px solid #ccc;padding:.25rem .6rem;text-align:left}"
+    "td.n{text-align:right;font-variant-numeric:tabular-nums}.Pass{color:#1a7f37}.Fail,.Error{color:#b42318}"
+    ".Review{color:#9a6700}"
+)
+
+
+def markdown(report: Report, title: str, cases: Cases, metrics: list[str]) -> Iterator[str]:
+    """The lines of the Markdown page."""
+    yield f"# {escape(title)}"
+    yield ""
+    yield f"Batch {escape(report['batch_id'])}, {escape(report['generated_at'])}."
+    yield ""
+    for heading, head, rows in _tables(report, metrics):
+        if rows:
+            yield f"## {heading}"
+            yield ""
+            yield from table(head, rows)
+            yield ""
+    yield "## Cases"
+    yield ""
+    head = ["Test ID", "Archetype", *metrics, "composite", "Label"]
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + " --- |" * 2 + " ---: |" * (len(metrics) + 1) + " --- |"
+    for case in cases:
+        yield "| " + " | ".join(escape(cell) for cell in _cells(case, metrics)) + " |"
+
+
+def html_page(report: Report, title: str, cases: Cases, metrics: list[str]) -> Iterator[str]:
+    """The lines of a page that needs nothing else: no script, no other file."""
+    yield "<!DOCTYPE html>"
+    yield f'<html lang="en"><head><meta charset="utf-8"><title>{_text(title)}</title><style>{_STYLE}</style></head>'
+    yield f"<body><h1>{_text(title)}</h1>"
+    yield f"<p>Batch {_text(report['batch_id'])}, {_text(report['generated_at'])}.</p>"
+    for heading, head, rows in _tables(report, metrics):
+        if rows:
+            yield f"<h2>{_text(heading)}</h2><table><tr>{''.join(f'<th>{_text(h)}</th>' for h in head)}</tr>"
+            yield from (f"<tr>{''.join(_cell(cell) for cell in row)}</tr>" for row in rows)
+            yield "</table>"
+    heads = ["Test ID", "Archetype", *metrics, "composite", "Label"]
+    yield f"<h2>Cases</h2><table><tr>{''.join(f'<th>{_text(h)}</th>' for h in heads)}</tr>"
+    for case in cases:
+        *cells, label = _cells(case, metrics)
+        yield f'<tr>{"".join(_cell(cell) for cell in cells)}<td class="{_text(label)}">{_text(label)}</td></tr>'
+    yield "</table></body></html>"
+
+
+def junit(report: Report, title: str, cases: Cases, metrics: list[str]) -> Iterator[str]:
+    """The lines of a JUnit report: a failing case is a failure, one to review is skipped, an errored one an error."""
+    summary = report["summary"]
+    numbers = f'tests="{summary["total_cases"]}" errors="{summary["errors"]}"'
+    counts = f'failures="{summary.get("fail", 0)}" skipped="{summary.get("review", 0)}"'
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield f"<testsuites name={_attribute(title)} {numbers} {counts}>"
+    yield f'<testsuite name={_attribute(report["batch_id"])} timestamp="{report["generated_at"]}" {numbers} {counts}>'
+    for case in cases:
+        name, group = _attribute(case["test_id"]), _attribute(f"{case['batch_id']}.{case['archetype']}")
+        label = case.get("label", "Error")
+        if label == "Pass":
+            yield f"<testcase name={name} classname={group}/>"
+            continue
+        kind = {"Fail": "failure", "Review": "skipped"}.get(label, "error")
+        said = _attribute(case["message"] if "message" in case else _why(case, metrics))
+        yield f"<testcase name={name} classname={group}><{kind} message={said}/></testcase>"
+    yield "</testsuite></testsuites>"
+
+
+def _why(case: Mapping[str, Any], metrics: list[str]) -> str:
+    words = [f"{metric} {case['scores'][metric]:.2f}" for metric in metrics]
+    for metric in metrics:
+        for kind, phrases in case["details"][metric].items():
+            if phrases and kind != "found":
+                words.append(f"{metric} {kind}: {', '.join(phrases)}")
+    return "; ".join(words)
+
+
+def _tables(report: Report, metrics: list[str]) -> Iterator[tuple[str, list[str], list[list[Any]]]]:
+    summary, intervals = report["summary"], report["confidence_intervals"]
+    labels = [[label, count] for label, count in report["label_distribution"].items()]
+    yield "Labels", ["label", "cases"], [*labels, ["Error", summary["errors"]]]
+    rows = []
+    for metric in (*metrics, "composite"):
+        rate = report["pass_rates"].get("overall" if metric == "composite" else metric)
+        mean = f"{report['mean_scores'][metric]:.2f}"
+        rows.append([metric, mean, _range(intervals["mean_scores"][metric], ".2f"), percent(rate)])
+    yield "Scores", ["metric", "mean", "interval", "pass rate"], rows
+    groups = [
+        [name, group["count"], *(f"{group[f'mean_{metric}']:.2f}" for metric in metrics), percent(group["pass_rate"])]
+        for name, group in report["by_archetype"].items()
+    ]
+    yield "Archetypes", ["archetype", "cases", *metrics, "pass rate"], groups
+    if len(report["batches"]) > 1:
+        batches = [
+            [b["batch_id"], b["total_cases"], f"{b['mean_scores']['composite']:.2f}", percent(b["overall_pass_rate"])]
+            for b in report["batches"]
+        ]
+        yield "Batches", ["batch", "cases", "composite", "pass rate"], batches
+    for name, entries in report["failure_analysis"].items():
+        if name != "worst_performers":
+            yield name.replace("_", " "), ["phrase", "count"], [list(entry.values()) for entry in entries]
+    if "comparison" in report:
+        flips = report["comparison"]["flips"]
+        yield (
+            "Changes since the baseline",
+            ["test", "before", "now"],
+            [[flip["test_id"], flip["before"], flip["after"]] for flip in flips],
+        )
+    yield "Errors", ["place", "message"], [[_place(error), error["message"]] for error in report["errors"]]
+
+
+def _place(error: Mapping[str, Any]) -> str:
+    where = f"{error['file']}:{error['line']}" if error["line"] else str(error["file"])
+    return where if error["path"] == "$" else f"{where}: {error['path']}"
+
+
+def _range(interval: Mapping[str, Any], form: str) -> str:
+    if interval["low"] is None:
+        return "–"
+    return f"{interval['low']:{form}}–{interval['high']:{form}}"
+
+
+def _cells(case: Mapping[str, Any], metrics: list[str]) -> list[str]:
+    scores = case.get("scores")
+    numbers = ["–" if scores is None else f"{scores[name]:.2f}" for name in (*metrics, "composite")]
+    return [str(case["test_id"]), str(case["archetype"]), *numbers, str(case.get("label", "Error"))]
+
+
+def _text(value: object) -> str:
+    return html(clean(str(value)))
+
+
+def _cell(value: object) -> str:
+    text = str(value)
+    numeric = text.replace(".", "", 1).rstrip("%").isdigit()
+    return f'<td class="n">{_text(text)}</td>' if numeric else f"<td>{_text(text)}</td>"
+
+
+def _attribute(value: object) -> str:
+    return quoteattr(clean(str(value)))
