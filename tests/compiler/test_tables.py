@@ -93,9 +93,9 @@ def test_the_first_row_that_holds_decides() -> None:
 def test_rows_stand_alone_with_their_variables_written_out() -> None:
     made = table(LADDER)
     assert [(shown(r.condition), shown(r.output)) for r in made.rows] == [
-        ("n * 2 + m > 10", '"high"'),
-        ("n * 2 + m > 5", '"middle"'),
-        (None, '"low"'),
+        ("n * 2 + m > 10", "'high'"),
+        ("n * 2 + m > 5", "'middle'"),
+        (None, "'low'"),
     ]
 
 
@@ -146,11 +146,11 @@ def test_a_nested_table_under_a_condition_decides_alone() -> None:
 def test_rows_of_nested_tables_carry_the_conditions_around_them() -> None:
     rows = table(NESTED).rows
     assert [(shown(r.condition), shown(r.output)) for r in rows] == [
-        ("n > 0 && n > 10", '"much"'),
-        ("n > 0 && n > 5", '"some"'),
+        ("n > 0 && n > 10", "'much'"),
+        ("n > 0 && n > 5", "'some'"),
         ("n > 0", None),
-        ("-n > 10", '"little"'),
-        ("ok", '"fine"'),
+        ("-n > 10", "'little'"),
+        ("ok", "'fine'"),
     ]
 
 
@@ -225,7 +225,7 @@ def test_labels_are_a_table_of_texts() -> None:
     assert decide(made, verdict="FAIL", score=1.0) == "Fail"
     assert decide(made, verdict="PASS", score=0.8) == "yes"
     assert decide(made, verdict="PASS", score=0.7) == "Weak"
-    assert shown(made.rows[1].explanation) == '"the score is high"'
+    assert shown(made.rows[1].explanation) == "'the score is high'"
 
 
 def test_a_variable_is_computed_only_where_it_is_needed() -> None:
@@ -248,15 +248,23 @@ def test_an_error_in_a_condition_ends_the_table() -> None:
 def test_an_expected_type_holds_for_every_output() -> None:
     assert table("match: [{output: 0.5}]", expect=SCORE).type == SCORE
     assert refused("match: [{condition: ok, output: 0.5}, {output: \"'a'\"}]", expect=SCORE) == [
-        ("bad-expression", 1, 48)
+        ("bad-expression", 1, 49)
     ]
 
 
-def test_many_rows_need_no_depth() -> None:
-    rows = "\n".join(f"  - {{condition: n == {i}, output: {i * 2}}}" for i in range(1500))
-    made = table(f"match:\n{rows}\n  - {{output: -1}}")
-    assert prepare(made.program)({"n": 1400}) == 2800
+def ladder(rows: int) -> str:
+    written = "\n".join(f"  - {{condition: n == {i}, output: {i * 2}}}" for i in range(rows))
+    return f"match:\n{written}\n  - {{output: -1}}"
+
+
+def test_a_table_may_have_many_rows() -> None:
+    made = table(ladder(250))
+    assert prepare(made.program)({"n": 240}) == 480
     assert prepare(made.program)({"n": 5000}) == -1
+
+
+def test_a_table_that_no_run_would_take_is_refused() -> None:
+    assert refused(ladder(1500)) == [("malformed-table", 1, 1)]
 
 
 def test_a_row_after_one_that_always_decides_is_refused_where_it_stands() -> None:
@@ -289,14 +297,14 @@ def test_outputs_of_different_types_are_refused_where_the_second_stands() -> Non
               match:
                 - output: "'text'"
           - output: 2
-    """) == [("bad-table-output", 4, 5)]
+    """) == [("bad-table-output", 3, 5)]
 
 
 MISTAKES = [
     ("match: [{condition: n + 1, output: 1}]", ("bad-expression", 1, 21)),
     ("match: [{condition: data.x, output: 1}]", ("bad-expression", 1, 21)),
     ("match: [{condition: ok, output: nn}]", ("bad-expression", 1, 33)),
-    ("match: [{condition: 'verdict == PAS', output: 1}]", ("bad-expression", 1, 32)),
+    ("match: [{condition: 'verdict == PAS', output: 1}]", ("bad-expression", 1, 33)),
     ("match: [{condition: \"ok and\\tn > 'a'\", output: 1}]", ("bad-expression", 1, 32)),
     ("match:\n  - condition: >\n      ok and\n      n > 'a'\n    output: 1", ("bad-expression", 4, 9)),
     ("match: [{condition: ok, output: 1, explanation: 1}]", ("bad-expression", 1, 49)),
