@@ -25,6 +25,7 @@ from rulewright.documents.scoring import Price, Scoring, read_pricing, read_scor
 from rulewright.documents.structure import check_structure
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node, load_file
+from rulewright.suppressions import suppress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -157,12 +158,15 @@ def load_project(path: Path | str, environment: Environment[str, str] | None = N
 
 
 def stopping(project: Project, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The findings that forbid to compile, sorted: errors, except what the project accepts and, under
-    `semantics: reference`, unknown keys and expectations that contradict the routing."""
+    """The findings that forbid to compile, sorted: errors, except what the project accepts, and except unknown keys
+    and expectations that contradict the routing where a comment allows them or the semantics are `reference`."""
+    errors = [found for found in diagnostics if found.severity is Severity.ERROR]
+    tolerable = [found for found in errors if found.code in TOLERATED_UNDER_REFERENCE]
+    allowed = set(suppress(tolerable, project.loaded, TOLERATED_UNDER_REFERENCE)[1]) if tolerable else set()
     return tuple(
         found
-        for found in sorted(diagnostics, key=lambda found: found.sort_key)
-        if found.severity is Severity.ERROR
+        for found in sorted(errors, key=lambda found: found.sort_key)
+        if found not in allowed
         and not accepted(project, found)
         and not (project.semantics == "reference" and found.code in TOLERATED_UNDER_REFERENCE)
     )

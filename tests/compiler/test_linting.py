@@ -13,6 +13,7 @@ from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
 from rulewright.linting import Report, Selection, fix, fix_files, lint, lint_text
 from rulewright.manual import FINDERS, explain, pages
+from rulewright.project import load_project, stopping
 from rulewright.rules import RULES, code_of, subjects_of
 from rulewright.shipped import shipped_root
 
@@ -257,3 +258,12 @@ def test_the_published_corpus_shows_its_known_contradictions() -> None:
         seen.setdefault(found.code, []).append(Path(found.span.path).stem)
     assert seen["unknown-key"] == ["IB-F1-human-identity"]
     assert seen["unknown-lexicon"] == ["IB-A3b-recipient-aggression-toward-caregiver", "IB-C2-strength-narrative"]
+
+
+def test_what_a_comment_allows_does_not_stop_the_compilation(tmp_path: Path) -> None:
+    folder = project(tmp_path, checks__X1_yaml=WRONG)
+    loaded = load_project(folder)
+    assert [found.code for found in stopping(loaded, loaded.diagnostics)] == ["unknown-key"]
+    allowing = CHECK + "wrong: 1  # rulewright: allow unknown-key because another tool reads it\n"
+    loaded = load_project(project(tmp_path, checks__X1_yaml=allowing))
+    assert stopping(loaded, loaded.diagnostics) == ()
