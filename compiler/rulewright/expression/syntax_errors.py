@@ -167,9 +167,9 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         ("a AND b", "a Or b"),
     ),
     Explanation(
-        "upper-case-not",
-        lambda t: t.operator_due and t.before is not None and str(t.before.value) in ("NOT", "Not"),
-        "`{before}` isn't an operator",
+        "not-as-a-name",
+        lambda t: t.operator_due and t.value_here and t.before is not None and str(t.before.value).lower() == "not",
+        "`{before}` isn't an operator here",
         "did you mean `!`?",
         ("NOT a", "Not x == 1"),
     ),

@@ -79,6 +79,7 @@ def test_a_word_of_the_profile_is_explained_in_strict_cel() -> None:
     first = mistakes("a and b", Dialect.STRICT)[0]
     assert first.message == "`and` is an operator of the profile, not of strict CEL"
     assert first.help == "write `&&`"
+    assert mistakes("not b", Dialect.STRICT)[0].help == "did you mean `!`?"
 
 
 def test_glued_words_can_be_taken_apart() -> None:
