@@ -1,0 +1,167 @@
+"""Plans: one canonical form, and nothing that an honest compiler never writes gets in."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import msgspec
+import pytest
+from tests.runtime.plans import asked, check, lexicon, plan
+from tests.runtime.programs import call, name, program
+
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.plan import (
+    AnchoredWindow,
+    LexiconVerifier,
+    Limits,
+    Plan,
+    Scenario,
+    ScenarioRule,
+    check_hash,
+    decode,
+    encode,
+    plan_hash,
+    seal,
+)
+
+CANARY = plan(check(), asked(name="X2"))
+
+
+def changed(data: bytes, change: Any) -> bytes:
+    """A plan whose JSON was edited, then sealed again by somebody who knows how."""
+    tree = json.loads(data)
+    change(tree)
+    loose = msgspec.convert(tree, Plan)
+    return encode(msgspec.structs.replace(loose, hash=plan_hash(loose)))
+
+
+def test_a_plan_survives_its_file() -> None:
+    assert decode(encode(CANARY)) == CANARY
+
+
+def test_the_same_plan_has_the_same_bytes_however_its_maps_were_filled() -> None:
+    one = plan(check(), scenarios={"b": Scenario(), "a": Scenario()})
+    other = plan(check(), scenarios={"a": Scenario(), "b": Scenario()})
+    assert encode(one) == encode(other)
+
+
+def test_every_check_has_a_hash_of_its_own() -> None:
+    other = plan(check(severity="S5"), asked(name="X2"))
+    assert CANARY.checks[0].hash == check_hash(CANARY.checks[0]) != other.checks[0].hash
+    assert CANARY.checks[1].hash == other.checks[1].hash
+    assert CANARY.hash != other.hash
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "can't be decoded"),
+        (b"\xff\xfe", "can't be decoded"),
+        (b"[]", "can't be decoded"),
+        (b"[" * 100_000, "can't be decoded"),
+        (encode(CANARY)[:-9], "can't be decoded"),
+        (encode(CANARY).replace(b'"severity":"S3"', b'"severity":"S9"'), "severity"),
+        (encode(CANARY).replace(b'"type":"lexicon"', b'"type":"shell"'), "Invalid value 'shell'"),
+        (encode(CANARY).replace(b'"language"', b'"judge":"x","language"'), "unknown field `judge`"),
+        (encode(CANARY).replace(b'"version":1', b'"version":2,"new":0'), "version 2; this runtime reads"),
+        (encode(CANARY).replace(b'"version":1', b'"version":2'), "version 2; this runtime reads"),
+        (encode(CANARY).replace(b"i promise", b"i swear"), "hash does not match"),
+    ],
+)
+def test_a_damaged_plan_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(PlanError, match=re.escape(message)):
+        decode(data)
+
+
+def test_a_plan_with_a_right_hash_and_a_wrong_check_is_refused() -> None:
+    def swap(tree: dict[str, Any]) -> None:
+        tree["checks"][0]["hard_fail"] = True
+
+    with pytest.raises(PlanError, match="hash of check `X1`"):
+        decode(changed(encode(CANARY), swap))
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        (),
+        (Node("call", (1,), "f"), Node("const", (), ["bool", True])),
+        (Node("eval", (), "1"),),
+        (Node("local", (), 0),),
+        (Node("not", ()),),
+        (Node("const", (), ["int", "99999999999999999999"]),),
+        (Node("const", (), ["pickle", "x"]),),
+    ],
+)
+def test_an_expression_that_no_compiler_writes_is_refused(nodes: tuple[Node, ...]) -> None:
+    bad = Program(nodes, "x")
+    for hostile in (check(eligible=bad, decided="e"), check(suppressed=bad, decided="e")):
+        forged = msgspec.structs.replace(hostile, hash=check_hash(hostile))
+        loose = msgspec.structs.replace(plan(), checks=(forged,), hash="")
+        data = encode(msgspec.structs.replace(loose, hash=plan_hash(loose)))
+        with pytest.raises(PlanError):
+            decode(data)
+
+
+@pytest.mark.parametrize("pattern", ["a(b", "(?=look)", r"(a)\1", "((a{100}){100}){100}"])
+def test_a_regular_expression_that_re2_refuses_stops_the_plan(pattern: str) -> None:
+    with pytest.raises(PlanError, match="regular expression"):
+        decode(encode(plan(check(), lexicons={"words": lexicon(pattern, mode="regex")})))
+
+
+def test_a_regular_expression_may_not_take_more_memory_than_allowed() -> None:
+    hungry = plan(check(), lexicons={"words": lexicon(r"(\pL{1,500})x" * 5, mode="regex")})
+    with pytest.raises(PlanError, match="regular expression"):
+        decode(encode(hungry), Limits(regex_memory=2**14))
+
+
+def test_an_empty_pattern_is_refused_because_it_would_hit_everywhere() -> None:
+    with pytest.raises(PlanError, match="empty pattern"):
+        decode(encode(plan(check(), lexicons={"words": lexicon("")})))
+
+
+@pytest.mark.parametrize(
+    ("hostile", "message"),
+    [
+        (plan(check(), check()), "two checks `X1`"),
+        (plan(check(ScenarioRule("words", "words", "none"))), "needs the lexicon `none`"),
+        (plan(asked(precheck="none")), "needs the lexicon `none`"),
+        (plan(asked(window=AnchoredWindow(cue="none"))), "needs the lexicon `none`"),
+        (plan(check(LexiconVerifier("words", window=AnchoredWindow(cue="none")))), "needs the lexicon `none`"),
+    ],
+)
+def test_what_leads_nowhere_is_refused(hostile: Plan, message: str) -> None:
+    with pytest.raises(PlanError, match=re.escape(message)):
+        decode(encode(hostile))
+
+
+@pytest.mark.parametrize(
+    "limits", [Limits(size=10), Limits(checks=1), Limits(scenarios=0), Limits(patterns=1), Limits(pattern_length=3)]
+)
+def test_a_plan_larger_than_its_limits_is_refused(limits: Limits) -> None:
+    with pytest.raises(PlanError):
+        decode(encode(CANARY), limits)
+
+
+def test_repetitions_have_a_sane_bound() -> None:
+    with pytest.raises(PlanError, match="repetitions"):
+        decode(encode(CANARY).replace(b'"repetitions":1', b'"repetitions":1000000'))
+
+
+def test_sealing_decides_what_scenarios_decide() -> None:
+    wanted = program(call("_==_", name("scenario.category"), "safety"))
+    scenarios = {"b": Scenario(category="safety"), "a": Scenario(category="context")}
+    sealed = plan(check(eligible=wanted), check(name="X2", suppressed=wanted), check(name="X3"), scenarios=scenarios)
+    assert [one.decided for one in sealed.checks] == ["ne", "es", "ee"]
+
+
+def test_what_can_not_be_decided_is_left_to_the_run() -> None:
+    absent = program(call("_==_", name("scenario.nowhere"), "x"))
+    assert [one.decided for one in plan(check(eligible=absent)).checks] == ["?"]
+
+
+def test_sealing_twice_changes_nothing() -> None:
+    assert seal(CANARY) == CANARY
