@@ -49,7 +49,9 @@ _VALUES = frozenset(
     ("IDENT", "INT", "UINT", "DOUBLE", "STRING", "BYTES", "TRUE", "FALSE", "NULL", "LPAR", "LSQB", "LBRACE", "DOT")
 )
 _NUMBERS = ("INT", "UINT", "DOUBLE")
-_GLUED = re.compile(r"(andnot|ornot|and|or|in)([A-Za-z_]\w*)")
+_GLUED = re.compile(
+    r"(?!index|info|init|inner|input|inside|instance|int|order|organ|origin|android)(andnot|ornot|and|or|not|in)([A-Za-z_]\w*)"
+)
 
 
 class Trouble(NamedTuple):
@@ -479,7 +481,7 @@ def _in_words(t: Trouble) -> str:
 
 def split_word_operator(word: str, *, profile: bool = True) -> str | None:
     """The operator and the name that `word` may have been meant as: `notx` gives `not x`, in strict CEL `!x`."""
-    match = re.fullmatch(r"(andnot|ornot|and|or|not|in)([A-Za-z_]\w*)", word)
+    match = _GLUED.fullmatch(word)
     if match is None:
         return None
     operator, name = match.groups()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.compiler.expression.published import cel_cases
 
 from rulewright.errors import ExpressionError
@@ -226,6 +228,36 @@ def test_every_published_expression_with_a_value_or_a_type_parses() -> None:
     for case in cel_cases("static_open.json"):
         if case["kind"] != "syntax":
             parse(case["expr"], Dialect.STRICT)
+
+
+PIECES = [
+    *"()[]{}.,?:!-+*<=&|'\"`\\ 0u\n#é😀\u00a0\x00",
+    *["&&", "||", " in ", "true", "'''", '"""', "\\x4", "0x", "1.", "e5", "has(a.b)", "[?", "{?", "x.y", "-1", "`a b`"],
+    *[" and ", " not ", " or ", "//", "a", " for ", ".all(x, x)", "cel.bind(", "T{a: 1}"],
+]
+
+
+def outcome(text: str, dialect: Dialect, *, macros: bool) -> nodes.Expr | ExpressionError:
+    """The tree, or the refusal."""
+    try:
+        return parse(text, dialect, macros=macros)
+    except ExpressionError as refusal:
+        return refusal
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join), st.sampled_from(list(Dialect)), st.booleans())
+def test_any_text_gives_a_tree_or_mistakes_within_it(text: str, dialect: Dialect, macros: bool) -> None:
+    found = outcome(text, dialect, macros=macros)
+    if not isinstance(found, ExpressionError):
+        assert parse(unparse(found, dialect), dialect, macros=macros) == found
+        return
+    assert found.errors
+    assert list(found.errors) == sorted(found.errors, key=lambda mistake: mistake.start)
+    for mistake in found.errors:
+        assert 0 <= mistake.start <= mistake.end <= len(text)
+        lines = text.split("\n")[: mistake.line - 1]
+        assert mistake.start == sum(len(line) + 1 for line in lines) + mistake.column - 1
 
 
 def test_children_are_in_the_order_written() -> None:

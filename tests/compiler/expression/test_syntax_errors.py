@@ -87,6 +87,7 @@ def test_glued_words_can_be_taken_apart() -> None:
     assert split_word_operator("notx", profile=False) == "!x"
     assert split_word_operator("andnotx", profile=False) == "&& !x"
     assert split_word_operator("score") is None
+    assert split_word_operator("index") is None
 
 
 @pytest.mark.parametrize(
