@@ -34,7 +34,7 @@ from rulewright.lower.verifiers import Lowering
 from rulewright.manual import pages
 from rulewright.project import Project, load_project, path_fits
 from rulewright.rules import RULES, code_of, subjects_of
-from rulewright.suppressions import OURS, suppress, unknown_rule, unused
+from rulewright.suppressions import suppress, unknown_rule, unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -266,7 +266,7 @@ def _report(
     sources = {loaded.source.path: loaded.source for loaded in files}
     kept, gone, useless = suppress(found, files, pages())
     kept += [unused(each, sources[each.path]) for each in useless if selection.wants(each.code)]
-    wanted = [each for each in kept if selection.wants(each.code) or (each.code in OURS and not selection.ignore)]
+    wanted = [each for each in kept if selection.wants(each.code)]
     return Report(_sorted(wanted), _sorted([*allowed, *gone]), dict(sorted(sources.items())))
 
 

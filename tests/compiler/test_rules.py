@@ -2,7 +2,7 @@
 
 A folder of `tests/compiler/rules` bears a rule's name. A `.yaml` or `.json` file is a document that stands alone, a
 `.txtar` file a whole project: its files follow each other, each under a line `-- path --`. What is expected of
-`bad.yaml` stands in `bad.out`.
+`bad.yaml` stands in `bad.out`. Setting RULEWRIGHT_WRITE_EXPECTED writes what is expected, and the pages of the docs.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 
 from rulewright.linting import Report, Selection, lint, lint_text
+from rulewright.manual import explain, pages
 from rulewright.render import human
-from rulewright.rules import RULES, code_of
+from rulewright.rules import RULES
 
 FOLDER = Path(__file__).parent / "rules"
+DOCS = Path(__file__).parents[2] / "docs" / "rules"
 BAD = sorted(path for path in FOLDER.glob("*/bad*") if path.suffix != ".out")
 GOOD = sorted(FOLDER.glob("*/good*"))
 
@@ -60,8 +62,69 @@ def test_a_good_file_is_left_alone(path: Path, tmp_path: Path, monkeypatch: pyte
     assert human.render(report.diagnostics, report.sources) == ""
 
 
-def test_every_rule_has_a_bad_and_a_good_file() -> None:
-    names = {rule.__name__ for rule in RULES}
+# Codes that no small file can show: too large a file, no file at all, or a part of a scorecard with tests of its own.
+ELSEWHERE = {
+    "bad-parameter",
+    "bad-table-output",
+    "bad-weight",
+    "corpus-required-contradicts-routing",
+    "exempt-check-is-not-capability-aware",
+    "extends-cycle",
+    "extends-nothing",
+    "file-too-large",
+    "malformed-table",
+    "name-taken",
+    "unknown-input",
+    "unknown-label",
+    "unreachable-row",
+    "unreadable-file",
+    "verdict-without-meaning",
+    "wrong-output",
+}
+
+
+def test_every_code_has_a_bad_and_a_good_file() -> None:
+    names = {code.replace("-", "_") for code in set(pages()) - ELSEWHERE}
     assert {path.parent.name for path in BAD} == names
     assert {path.parent.name for path in GOOD} == names
-    assert {code_of(rule).replace("-", "_") for rule in RULES} == names
+    assert {rule.__name__ for rule in RULES} <= names
+
+
+def example(path: Path) -> str:
+    """A file of a rule's folder as a block of Markdown."""
+    text = path.read_bytes().decode(errors="backslashreplace")
+    shown = "".join(char if char in "\n\t" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+    return f"```{path.suffix.removeprefix('.').replace('txtar', 'text')}\n{shown}```\n"
+
+
+def manual_page(code: str) -> str:
+    """The page of a code for `docs/rules`: the manual, a bad example with its findings, a good example."""
+    folder = FOLDER / code.replace("-", "_")
+    page = f"# {code}\n\n{explain(code)}\n"
+    bad = next((path for path in BAD if path.parent == folder), None)
+    if bad is None:
+        return page
+    good = next(path for path in GOOD if path.parent == folder)
+    found = bad.with_suffix(".out").read_text(encoding="utf-8")
+    return f"{page}\n## Bad\n\n{example(bad)}\n```text\n{found}```\n\n## Good\n\n{example(good)}"
+
+
+@pytest.mark.parametrize("code", sorted(pages()))
+def test_the_manual_in_the_docs_is_what_the_tests_show(code: str) -> None:
+    path = DOCS / f"{code}.md"
+    page = manual_page(code)
+    if os.environ.get("RULEWRIGHT_WRITE_EXPECTED"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == page
+
+
+def test_the_docs_list_every_code() -> None:
+    path = DOCS / "index.md"
+    rows = "".join(f"| [{code}]({code}.md) | {page.splitlines()[0]} |\n" for code, page in pages().items())
+    head = "# Findings\n\nEvery code a finding can have; `rulewright explain CODE` prints its page.\n\n"
+    index = f"{head}| code | what it means |\n|---|---|\n{rows}"
+    if os.environ.get("RULEWRIGHT_WRITE_EXPECTED"):
+        path.write_text(index, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == index
+    assert {each.stem for each in DOCS.glob("*.md")} == {*pages(), "index"}
