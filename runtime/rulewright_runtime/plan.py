@@ -341,8 +341,9 @@ def seal(plan: Plan) -> Plan:
 
 
 def check_hash(check: Check) -> str:
-    """The sha256 (hex) of the check's canonical JSON without its own hash."""
-    return _digest(replace(check, hash=""))
+    """The sha256 (hex) of the check's canonical JSON without its own hash and without `decided`: a new scenario leaves
+    the checks as they were."""
+    return _digest(replace(check, hash="", decided=""))
 
 
 def plan_hash(plan: Plan) -> str:

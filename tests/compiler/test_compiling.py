@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from tests.compiler.small_project import LEXICON, check, write
+from tests.compiler.small_project import LEXICON, SCENARIO, check, write
 from tests.shared_data import folder
 
 import rulewright
@@ -71,6 +71,13 @@ def test_an_unchanged_check_keeps_its_hash(tmp_path: Path) -> None:
     assert before.hash != after.hash
     assert before.checks[0].hash == after.checks[0].hash
     assert before.checks[1].hash != after.checks[1].hash
+
+
+def test_a_new_scenario_leaves_the_hashes_of_checks_alone(tmp_path: Path) -> None:
+    before = compile_project(write(tmp_path))
+    after = compile_project(write(tmp_path, {"scenarios/day.json": SCENARIO.replace("night", "day")}))
+    assert before.hash != after.hash
+    assert before.checks[0].hash == after.checks[0].hash
 
 
 def test_a_remark_changes_nothing(tmp_path: Path) -> None:
