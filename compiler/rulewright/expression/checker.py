@@ -219,7 +219,7 @@ class Checker:
         elif isinstance(holder, TypeParam):
             self.known.fits(holder, DYN)
         elif holder not in (DYN, ERROR):
-            found = self.report(e, f"`{holder}` has no fields, so no `{e.field}`; expected a map or a record")
+            self.report(e, f"`{holder}` has no fields, so no `{e.field}`; expected a map or a record")
         return OptionalType(found) if optional else found
 
     def record_field(self, e: Expr, record: RecordType, name: str) -> Type:

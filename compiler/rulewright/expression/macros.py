@@ -102,8 +102,8 @@ def _elements(c: Checker, e: Macro, target: Type) -> tuple[Type, ...]:
 def _optional(c: Checker, e: Macro, target: Type) -> Type:
     value = c.known.fresh()
     if not c.known.fits(target, OptionalType(value)):
-        resolved = c.known.resolve(target, final=True)
-        return c.report(e, f"`{e.kind}` needs an optional value, found `{resolved}`")
+        c.report(e, f"`{e.kind}` needs an optional value, found `{c.known.resolve(target, final=True)}`")
+        c.known.fits(ERROR, value)
     found = _inside(c, e, (c.known.resolve(value),), e.bodies[0])
     if e.kind == "optMap":
         return OptionalType(found)
