@@ -1,0 +1,109 @@
+"""Broken and moved documents: linting never crashes, and findings move with the text they are about."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rulewright.diagnostics import Diagnostic, Span
+from rulewright.linting import Report, fix, lint, lint_text
+
+FOLDER = Path(__file__).parent / "rules"
+LONE = sorted(path for path in FOLDER.glob("*/*") if path.suffix in (".yaml", ".json"))
+PROJECTS = sorted(FOLDER.glob("*/*.txtar"))
+ROUNDS = 60 if os.environ.get("RULEWRIGHT_TORTURE") else 4
+VALUES = ["null", "[]", "{}", "[[]]", "3", "-1", "1e9", "true", '"x"', '""', "[null]", '{"a": [1]}', "[3, {}]", ".nan"]
+NAME = "document"
+
+
+def name_of(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+def broken(text: str, chance: random.Random) -> str:
+    """The text with one line removed, repeated, moved or given another value, or one character changed."""
+    lines = text.split("\n")
+    at = chance.randrange(len(lines))
+    match chance.randrange(6):
+        case 0:
+            del lines[at]
+        case 1:
+            lines.insert(at, lines[at])
+        case 2:
+            lines.insert(chance.randrange(len(lines)), lines.pop(at))
+        case 3 | 4:
+            lines[at] = re.sub(r"(:\s+).*?(,?)$", lambda found: found[1] + chance.choice(VALUES) + found[2], lines[at])
+        case _:
+            place = chance.randrange(len(text) + 1)
+            return text[:place] + chance.choice("\x00\t\"'[]{}:#&*!|>%@`,\u2028é\n ") + text[place + 1 :]
+    return "\n".join(lines)
+
+
+def check_places(report: Report) -> None:
+    """Every place lies in its file, and every message fits one line."""
+    for found in report.diagnostics:
+        for span in (found.span, *(note.span for note in found.notes)):
+            source = report.sources[span.path]
+            assert 1 <= span.line <= len(source.starts)
+            assert (span.line, span.column) <= (span.end_line, span.end_column)
+            assert span.column <= len(source.line_text(span.line)) + 1
+        assert "\n" not in found.message
+        assert found.code
+
+
+@pytest.mark.parametrize("path", LONE, ids=name_of)
+def test_no_broken_document_crashes_the_linter(path: Path) -> None:
+    text = path.read_bytes().decode(errors="replace")
+    chance = random.Random(name_of(path))
+    for _ in range(ROUNDS):
+        report = lint_text(broken(broken(text, chance), chance), f"{NAME}{path.suffix}")
+        check_places(report)
+        fix(report, unsafe=True)
+
+
+@pytest.mark.parametrize("path", PROJECTS, ids=name_of)
+def test_no_broken_project_crashes_the_linter(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parts = re.split(r"^-- (.+) --\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    files = dict(zip(parts[1::2], parts[2::2], strict=True))
+    chance = random.Random(name_of(path))
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    for _ in range(ROUNDS):
+        unlucky = chance.choice([name for name in files if not name.startswith("rulewright")] or list(files))
+        for name, text in files.items():
+            content = broken(broken(text, chance), chance) if name == unlucky else text
+            (tmp_path / name).write_text(content, encoding="utf-8")
+        if "rulewright.yaml" not in files or unlucky != "rulewright.yaml":
+            check_places(lint([os.curdir]))
+
+
+def moved(span: Span, lines: int) -> Span:
+    return replace(span, line=span.line + lines, end_line=span.end_line + lines)
+
+
+def moved_finding(found: Diagnostic, lines: int) -> Diagnostic:
+    """The finding as it must be when its file begins `lines` later."""
+    notes = tuple(replace(note, span=moved(note.span, lines)) for note in found.notes)
+    edits = found.fix and replace(
+        found.fix, edits=tuple(replace(edit, span=moved(edit.span, lines)) for edit in found.fix.edits)
+    )
+    return replace(found, span=moved(found.span, lines), notes=notes, fix=edits)
+
+
+@pytest.mark.parametrize("path", LONE, ids=name_of)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["unix", "windows", "old"])
+def test_findings_move_with_the_text(path: Path, end: str) -> None:
+    if path.parent.name in ("control_character", "empty_document", "not_utf_8", "unknown_document"):
+        pytest.skip("these are about the whole file or about bytes")
+    text = path.read_text(encoding="utf-8")
+    name = f"{NAME}{path.suffix}"
+    head = "# one, é and \u2028\n\n" if path.suffix == ".yaml" else "\n \n"
+    expected = [moved_finding(found, 2) for found in lint_text(text, name).diagnostics]
+    found = lint_text("\ufeff" + (head + text).replace("\n", end), name).diagnostics
+    assert list(found) == expected
