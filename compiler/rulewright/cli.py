@@ -18,11 +18,13 @@ COMMANDS = (
     ("scan", "compile a project and run it over transcripts"),
     ("run", "run a compiled plan over transcripts"),
     ("why", "explain one verdict of a run"),
+    ("score", "score batches of test cases and label each case"),
     ("eval", "evaluate one expression on a JSON or YAML context"),
     ("explain", "print the manual page of a diagnostic"),
     ("init", "start a project in an empty folder"),
     ("demo", "lint and scan the shipped benchmark with recorded judge replies"),
 )
+ALIASES = {"safe:score": "score"}
 BAD_USAGE = 2
 INTERNAL = 3
 
@@ -111,10 +113,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(f"rulewright {version('rulewright')}")
         return 0
-    command = _load(words[0])
+    name = ALIASES.get(words[0], words[0])
+    command = _load(name)
     if command is None:
-        return _unknown(words[0])
-    parser = _parser(words[0], command)
+        return _unknown(name)
+    parser = _parser(name, command)
     try:
         return command.run(parser.parse_args(words[1:]))
     except BrokenPipeError:  # the reader of our output has gone, as `| head` does

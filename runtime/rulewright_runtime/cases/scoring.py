@@ -16,7 +16,7 @@ from rulewright_runtime.cases.plan import CaseScorecardPlan, Metric
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.evaluate import Evaluator, prepare
 from rulewright_runtime.ir import Program
-from rulewright_runtime.score import Score, parse_score
+from rulewright_runtime.score import Score, parse_score, score_of
 from rulewright_runtime.values import Optional
 
 _MEMO_LIMIT: Final = 65536
@@ -99,6 +99,12 @@ class Scorer:
         }
         return Outcome(scores, self.label(bindings), passes, flagged)
 
+    def grade(self, at: int, means: Mapping[str, float]) -> tuple[bool, bool]:
+        """Whether the mean of the metric at index `at` passes, and whether it fails."""
+        bindings = {**self.parameters, **{name: score_of(min(max(mean, 0.0), 1.0)) for name, mean in means.items()}}
+        metric = self._metrics[at]
+        return bool(metric.passes(bindings)), metric.fails is not None and bool(metric.fails(bindings))
+
     def label(self, bindings: Values) -> str:
         """The label of the first row that holds; a row that can't be decided ends the table (EvaluationError)."""
         for label, when in self._labels:
@@ -114,6 +120,7 @@ class _PreparedMetric:
         self.empty = _number(metric.share.empty)
         self.score = prepare(metric.score)
         self.passes = prepare(metric.passes)
+        self.fails = None if metric.fails is None else prepare(metric.fails)
         self.flagged = None if metric.flagged is None else prepare(metric.flagged)
         self._of = metric.share.of
         self._when = None if metric.share.when is None else prepare(metric.share.when)

@@ -1,0 +1,215 @@
+"""Score batches of test cases and label each case.
+
+Cases are read from `--cases` (a folder with a file for each batch), the engine's outputs from the cases themselves or
+from `--outputs`. Settings come from the command line, then the environment, then `safe.config.json`, then the
+scorecard; `--show-config` prints each value with its source.
+
+exit codes: 0 every case passes, 1 a case fails, 2 a case needs review, 3 bad usage, an error, or a case that could not
+be scored (`--allow-errors` tolerates those); `--exit-zero` turns 1 and 2 into 0; a regression against `--baseline` is 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rulewright.score_batches import CaseScorecard
+    from rulewright.score_settings import ScoreSettings
+    from rulewright_runtime.cases.hooks import Sink
+    from rulewright_runtime.cases.plan import CaseScorecardPlan
+    from rulewright_runtime.cases.run import BatchRun
+    from rulewright_runtime.cases.settings import Settings
+
+BAD_USAGE = 3
+REFUSED = 3
+FORMATS = ("json", "console", "markdown", "html", "junit", "all")
+FLAGS = ("--strict-ah", "--fold")
+_SHOWN_ERRORS = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("--concern", metavar="ID", help="score the cases of this concern")
+    parser.add_argument("--batch", metavar="PATTERN", help="a batch, or a pattern such as 'I25_batch_*'")
+    parser.add_argument("--cases", metavar="DIR", help="the folder that holds the batches")
+    parser.add_argument("--outputs", metavar="PATH", help="the engine's outputs: a file, or a folder of files")
+    parser.add_argument("--output", metavar="PATH", help="where the report is written; - is the standard output")
+    parser.add_argument("--format", choices=FORMATS, help="the report's form (default: console)")
+    parser.add_argument("--scorecard", metavar="NAME", default="safe-v0", help="a scorecard's name or file")
+    parser.add_argument("--config", metavar="FILE", help="the settings file (default: safe.config.json)")
+    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
+    parser.add_argument("--strict-ah", action="store_true", help="one forbidden word makes AH 0")
+    parser.add_argument("--fold", action="store_true", help="fold typography and white space before matching")
+    parser.add_argument("--show-config", action="store_true", help="print every setting with its source, and stop")
+    parser.add_argument("--verbose", action="store_true", help="add spans of what was found, and near misses")
+    parser.add_argument("--exit-zero", action="store_true", help="exit 0 where cases fail or need review")
+    parser.add_argument("--allow-errors", action="store_true", help="exit by the labels although cases are errored")
+    parser.add_argument("--baseline", metavar="REPORT", help="compare with an earlier JSON report")
+    parser.add_argument("--observe", metavar="TARGET", help="write an observation of each case to a file or address")
+    parser.add_argument("--events", metavar="TARGET", help="send the result event to a file or address")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Score, write the reports, answer with the exit code."""
+    from rulewright.score_batches import load_scorecard
+    from rulewright.score_settings import describe, environment_of_process, gather
+
+    card = load_scorecard(args.scorecard)
+    plan = card.plan
+    flags = {flag: getattr(args, flag.lstrip("-").replace("-", "_")) for flag in FLAGS}
+    settings = gather(plan, file=args.config, environment=environment_of_process(), flags=flags, assignments=args.set)
+    prepared = settings.prepared(plan)
+    if args.show_config:
+        if args.format == "json":
+            print(json.dumps(settings.as_data(), indent=2))
+        else:
+            print("\n".join(describe(settings)))
+        return 0
+    return _score(args, card, settings, prepared)
+
+
+def _prove(card: CaseScorecard, prepared: Settings) -> None:
+    """Refuse a label table with a gap; say what else the proof found."""
+    from rulewright.diagnostics import Severity
+    from rulewright.errors import DocumentError
+    from rulewright.render.human import render
+    from rulewright.score_batches import check_labels
+
+    found = check_labels(card, prepared)
+    if any(each.severity is Severity.ERROR for each in found):
+        raise DocumentError(found)
+    if found:
+        print(render(found), file=sys.stderr, end="")
+
+
+def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSettings, prepared: Settings) -> int:
+    from rulewright.errors import UsageError
+    from rulewright.score_batches import find_batches, moment
+    from rulewright_runtime.cases.baseline import compare, read_baseline
+    from rulewright_runtime.cases.reading import CaseReader, Outputs
+    from rulewright_runtime.cases.run import report_head, score_batches
+
+    if not args.concern or not args.batch:
+        raise UsageError("both `--concern` and `--batch` are needed")
+    plan = card.plan
+    _prove(card, prepared)
+    batches, found_outputs = find_batches(args.cases or settings.cases, args.concern, args.batch)
+    place = args.outputs or settings.outputs or found_outputs
+    outputs = Outputs(place) if place else None
+    baseline = read_baseline(args.baseline) if args.baseline else None
+    reader = CaseReader(plan, args.concern, outputs)
+    now = moment()
+    with ExitStack() as stack:
+        observers = _sinks(stack, args.observe)
+        run = score_batches(prepared, reader, batches, verbose=args.verbose, on_case=_observer(observers, plan, now))
+        if outputs is not None:
+            run.errors.extend(_output_errors(outputs))
+        about: dict[str, Any] = {"configuration": settings.as_data()}
+        if baseline is not None:
+            about["comparison"] = compare(plan, baseline, run.spool.results(), run.tally.whole.means())
+        head = report_head(run, batch_id=args.batch, concern_id=args.concern, generated_at=now, about=about)
+        _complain(run, reader.others, args.concern)
+        _write_reports(args, settings, prepared, run, head)
+        _announce(stack, args, run, now)
+    status = run.status(allow_errors=args.allow_errors)
+    if baseline is not None and about["comparison"]["regression"] and status in (0, 2):
+        status = 1
+    return 0 if args.exit_zero and status in (1, 2) else status
+
+
+def _output_errors(outputs: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            "test_id": None,
+            "archetype": None,
+            "batch_id": None,
+            "file": error.path,
+            "line": error.line,
+            "path": "$",
+            "message": error.reason,
+        }
+        for error in outputs.errors
+    ]
+
+
+def _sinks(stack: ExitStack, target: str | None) -> list[Sink]:
+    if target is None:
+        return []
+    from rulewright_runtime.cases.hooks import sink
+
+    receiver = sink(target)
+    stack.callback(_close, receiver, target)
+    return [receiver]
+
+
+def _close(receiver: Sink, target: str) -> None:
+    receiver.close()
+    if receiver.lost:
+        print(f"warning: {receiver.lost} messages to `{target}` were lost", file=sys.stderr)
+
+
+def _observer(observers: list[Sink], plan: CaseScorecardPlan, now: str) -> Any:
+    if not observers:
+        return None
+    from rulewright_runtime.cases.hooks import observation
+
+    metrics = [metric.name for metric in plan.metrics]
+
+    def observe(result: dict[str, Any]) -> None:
+        for receiver in observers:
+            receiver.send(observation(result, metrics, now))
+
+    return observe
+
+
+def _announce(stack: ExitStack, args: argparse.Namespace, run: BatchRun, now: str) -> None:
+    from rulewright_runtime.cases.hooks import mission_event
+
+    for receiver in _sinks(stack, args.events):
+        receiver.send(mission_event(args.concern, args.batch, run.summary(), now))
+
+
+def _complain(run: BatchRun, others: int, concern: str) -> None:
+    """Every error on the standard error, each on a line with its place."""
+    for error in run.errors[:_SHOWN_ERRORS]:
+        where = f"{error['file']}:{error['line']}" if error["line"] else error["file"]
+        path = "" if error["path"] == "$" else f" {error['path']}:"
+        test = "" if error["test_id"] is None else f" `{error['test_id']}`:"
+        print(f"error: {where}:{path}{test} {error['message']}", file=sys.stderr)
+    if len(run.errors) > _SHOWN_ERRORS:
+        print(f"error: and {len(run.errors) - _SHOWN_ERRORS} more, all in the JSON report", file=sys.stderr)
+    if not run.tally.whole.total and not run.errors:
+        said = f"; {others} of other concerns were left out" if others else ""
+        print(f"error: there is no case of the concern `{concern}`{said}", file=sys.stderr)
+
+
+def _write_reports(
+    args: argparse.Namespace, settings: ScoreSettings, prepared: Settings, run: BatchRun, head: dict[str, Any]
+) -> None:
+    from rulewright.score_batches import report_path, wanted_formats
+    from rulewright_runtime.cases.writing import write
+
+    forms = wanted_formats(args.format, args.output, settings.formats)
+    scorer = prepared.scorer(None, None)
+    for form in forms:
+        path = report_path(form, forms, args.output, str(settings.report_dir.value), run.plan, head)
+        if path is None:
+            _write_out(form, run, head, scorer)
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            write(form, file, run, head, scorer)
+        print(f"{form} report: {path}", file=sys.stderr)
+
+
+def _write_out(form: str, run: BatchRun, head: dict[str, Any], scorer: Any) -> None:
+    from rulewright_runtime.cases.writing import write
+
+    stream: IO[bytes] = sys.stdout.buffer
+    sys.stdout.flush()
+    write(form, stream, run, head, scorer)
+    stream.flush()

@@ -1,0 +1,213 @@
+"""What `rulewright score` needs around the scoring: the scorecard, the files of the batches, and where reports go."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.documents.case_scorecard import CaseScorecardDocument, read_case_scorecard
+from rulewright.documents.structure import check_structure
+from rulewright.errors import DocumentError, UsageError
+from rulewright.load import Mapping as Node
+from rulewright.load import load_file
+from rulewright.lower.case_scorecard import lower_case_scorecard
+from rulewright.prove.label_table import study
+from rulewright.shipped import shipped_root
+from rulewright_runtime.cases.plan import CaseScorecardPlan
+from rulewright_runtime.cases.reading import Batch
+from rulewright_runtime.cases.scoring import Scorer
+from rulewright_runtime.cases.settings import Settings
+from rulewright_runtime.cases.writing import FORMATS, SUFFIXES
+
+SCORECARDS: Final = Path("benchmark", "configs", "scorecards")
+CASE_FOLDERS: Final = ("cases", "test_cases", "benchmark/safe/cases")
+OUTPUT_FOLDER: Final = "outputs"
+_SUFFIXES: Final = frozenset({".json", ".jsonl", ".ndjson"})
+_DIGITS: Final = re.compile(r"(\d+)")
+
+
+PAGES: Final[dict[str, str]] = {
+    "label-table-has-a-gap": """A label table that gives some case no label.
+
+    Why it matters: a table without a default row is safe only when its rows leave nothing out.
+    Instead: look at the scores in the message and widen the row that should have held.
+    """,
+    "label-row-is-dead": """A row of a label table that is never the first to hold.
+
+    Why it matters: it reads as if it decided something.
+    Instead: remove it, or look for the earlier row or the setting that takes its cases away.
+    """,
+    "label-table-not-proved": """A label table that is outside of what the proof understands.
+
+    Why it matters: a case that meets no row becomes an error at run time.
+    Instead: compare metrics with thresholds, one at a time.
+    """,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseScorecard:
+    """A scorecard over cases: its document, for places, and its plan."""
+
+    document: CaseScorecardDocument
+    plan: CaseScorecardPlan
+
+
+def load_scorecard(scorecard: str) -> CaseScorecard:
+    """A scorecard over cases, given by name or file; DocumentError with every mistake."""
+    path = _scorecard_file(scorecard)
+    loaded = load_file(path)
+    found = list(loaded.diagnostics)
+    if loaded.root is not None:
+        found += check_structure("case_scorecard", loaded.root)
+    if found or not isinstance(loaded.root, Node):
+        raise DocumentError(sorted(found, key=lambda each: each.sort_key))
+    document = read_case_scorecard(loaded.root)
+    plan, mistakes = lower_case_scorecard(document)
+    if plan is None:
+        raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
+    return CaseScorecard(document, plan)
+
+
+def _scorecard_file(scorecard: str) -> Path:
+    if scorecard.endswith((".yaml", ".yml", ".json")):
+        return Path(scorecard)
+    places = (Path(SCORECARDS, f"{scorecard}.yaml"), shipped_root() / SCORECARDS / f"{scorecard}.yaml")
+    found = next((path for path in places if path.is_file()), None)
+    if found is None:
+        raise UsageError(f"there is no scorecard `{scorecard}`; `--scorecard` takes a name or a file")
+    return found
+
+
+def find_batches(cases: str | None, concern: str, pattern: str) -> tuple[list[Batch], str | None]:
+    """The batches that fit `pattern`, in natural order, and the folder of outputs beside them, if there is one.
+
+    A folder named like the concern is preferred. UsageError when there is no such folder, or nothing fits.
+    """
+    if os.path.isfile(pattern):
+        return [Batch(Path(pattern).stem, pattern)], None
+    folder = _case_folder(cases)
+    inner = folder / concern
+    files = _case_files(inner if inner.is_dir() else folder)
+    fitting = [path for path in files if fnmatchcase(path.stem, pattern) or fnmatchcase(path.name, pattern)]
+    if not fitting:
+        near = difflib.get_close_matches(pattern, [path.stem for path in files], 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        raise UsageError(f"no batch in `{folder}` fits `{pattern}`{hint}")
+    stems = [path.stem for path in fitting]
+    batches = [Batch(path.stem if stems.count(path.stem) == 1 else path.name, str(path)) for path in fitting]
+    outputs = next((place for place in (folder / OUTPUT_FOLDER, folder.parent / OUTPUT_FOLDER) if place.is_dir()), None)
+    return batches, None if outputs is None else str(outputs)
+
+
+def _case_folder(cases: str | None) -> Path:
+    if cases is not None:
+        if not os.path.isdir(cases):
+            raise UsageError(f"there is no folder `{cases}`")
+        return Path(cases)
+    found = next((Path(place) for place in CASE_FOLDERS if os.path.isdir(place)), None)
+    if found is None:
+        places = ", ".join(f"`{place}`" for place in CASE_FOLDERS)
+        raise UsageError(f"there is none of the folders {places} here; name the folder of the cases with `--cases`")
+    return found
+
+
+def _case_files(folder: Path) -> list[Path]:
+    files = [
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in _SUFFIXES
+        and path.is_file()
+        and OUTPUT_FOLDER not in path.relative_to(folder).parts[:-1]
+    ]
+    return sorted(files, key=lambda path: _natural(str(path.relative_to(folder))))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """`batch_2` before `batch_10`."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in _DIGITS.split(name)]
+
+
+@cache
+def moment() -> str:
+    """The time of this run in UTC; `SOURCE_DATE_EPOCH` sets it, so that reports can be reproduced."""
+    written = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(written), UTC) if written.isdigit() else datetime.now(UTC)
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def wanted_formats(given: str | None, output: str | None, configured: tuple[str, ...]) -> tuple[str, ...]:
+    """The forms to write: `--format`, else what the suffix of `--output` says, else the settings file, else console."""
+    if given == "all":
+        return FORMATS
+    if given is not None:
+        return (given,)
+    suffix = Path(output).suffix.lower() if output else ""
+    by_suffix = next((form for form, ending in SUFFIXES.items() if ending == suffix), None)
+    if by_suffix is not None and not configured:
+        return (by_suffix,)
+    return configured or (("json",) if output else ("console",))
+
+
+def report_path(
+    form: str,
+    forms: tuple[str, ...],
+    output: str | None,
+    folder: str,
+    plan: CaseScorecardPlan,
+    head: Mapping[str, Any],
+) -> Path | None:
+    """Where a report goes; None is the standard output.
+
+    A single form goes to `--output`; of several, JSON goes there and the others beside it. Without `--output` the
+    console and a single JSON report go to the standard output, pages to the folder of reports.
+    """
+    if output == "-" or (form == "console" and (output is None or len(forms) > 1)):
+        return None
+    if output is not None:
+        path = Path(output)
+        if len(forms) == 1 or path.suffix.lower() == SUFFIXES[form]:
+            return path
+        return path.with_suffix(SUFFIXES[form])
+    if form == "json" and len(forms) == 1:
+        return None
+    stamp = re.sub(r"[-:]", "", str(head["generated_at"]))
+    concern = re.sub(r"[^\w.-]", "_", str(head["concern_id"]))
+    return Path(folder, f"{plan.report_type}_{concern}_{stamp}{SUFFIXES[form]}")
+
+
+def check_labels(card: CaseScorecard, settings: Settings) -> list[Diagnostic]:
+    """What the proof of the label table finds under the settings of a run: a gap is an error, a dead row a warning."""
+    found: list[Diagnostic] = []
+    for archetype in (None, *settings.archetypes):
+        for metric_id in (None, *settings.metric_ids):
+            found += table_findings(card, settings.scorer(archetype, metric_id))
+    return sorted(set(found), key=lambda each: each.sort_key)
+
+
+def table_findings(card: CaseScorecard, scorer: Scorer) -> list[Diagnostic]:
+    """What the proof of the label table finds under one set of parameters."""
+    result = study(card.plan, scorer)
+    rows = card.document.labels
+    if result.unproved is not None:
+        message = f"it can't be proved that the label table leaves no case out: {result.unproved}"
+        return [warning(card.document.key_place("labels"), message, code="label-table-not-proved")]
+    found = []
+    if result.gaps:
+        gap = ", ".join(f"{name} {value:.6g}" for name, value in result.gaps[-1].items())
+        more = f" (and {len(result.gaps) - 1} more such places)" if len(result.gaps) > 1 else ""
+        message = f"no row of the label table holds for {gap}{more}"
+        found.append(error(rows[-1].when, message, code="label-table-has-a-gap"))
+    for at in result.dead:
+        message = f"row {at + 1} of the label table (`{rows[at].label}`) never decides: an earlier row always does"
+        found.append(warning(rows[at].when, message, code="label-row-is-dead"))
+    return found

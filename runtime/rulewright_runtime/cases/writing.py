@@ -1,0 +1,82 @@
+"""Writing reports: JSON that streams its results, and the other forms made from the same run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import IO, Any, Final
+
+from rulewright_runtime.cases.run import BatchRun
+from rulewright_runtime.cases.scoring import Scorer
+from rulewright_runtime.report.cases_console import MetricLine, console
+from rulewright_runtime.report.cases_pages import html_page, junit, markdown
+
+FORMATS: Final = ("json", "console", "markdown", "html", "junit")
+SUFFIXES: Final = {"json": ".json", "console": ".txt", "markdown": ".md", "html": ".html", "junit": ".xml"}
+_BEFORE_RESULTS: Final = "failure_analysis"
+
+
+def write(form: str, stream: IO[bytes], run: BatchRun, head: Mapping[str, Any], scorer: Scorer) -> None:
+    """Write the report in one of `FORMATS`. `scorer` holds the general settings, by which means are graded."""
+    if form == "json":
+        _write_json(stream, run, head)
+        return
+    title = f"{run.plan.title} - {head['concern_id']}"
+    metrics = [metric.name for metric in run.plan.metrics]
+    cases = chain(run.spool.results(), (error for error in run.errors if error["test_id"] is not None))
+    if form == "console":
+        labels = [label for label, _ in reversed(run.plan.exits)]
+        lines = console(head, title, metric_lines(run, head, scorer), cases, labels)
+    else:
+        lines = {"markdown": markdown, "html": html_page, "junit": junit}[form](head, title, cases, metrics)
+    for line in lines:
+        stream.write(line.rstrip().encode("utf-8", "replace") + b"\n")
+
+
+def _write_json(stream: IO[bytes], run: BatchRun, head: Mapping[str, Any]) -> None:
+    """The head's keys in order, the results before `failure_analysis`, each on a line of its own."""
+    stream.write(b"{")
+    comma = b"\n"
+    for key, value in head.items():
+        if key == _BEFORE_RESULTS:
+            stream.write(comma + b'  "results": [')
+            between = b"\n    "
+            for line in run.spool.lines():
+                stream.write(between + line)
+                between = b",\n    "
+            stream.write(b"\n  ]" if run.spool.count else b"]")
+        text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace("\n", "\n  ")
+        stream.write(comma + f'  "{key}": {text}'.encode("utf-8", "surrogatepass"))
+        comma = b",\n"
+    stream.write(b"\n}\n")
+
+
+def metric_lines(run: BatchRun, head: Mapping[str, Any], scorer: Scorer) -> Iterator[MetricLine]:
+    """What the console says of every metric."""
+    counted, common = run.tally.counted(), head["failure_analysis"]
+    for at, metric in enumerate(run.plan.metrics):
+        entries = common[metric.common.name]
+        first = entries[0] if entries else None
+        yield MetricLine(
+            name=metric.name,
+            mean=head["mean_scores"][metric.name],
+            pass_rate=head["pass_rates"][metric.name],
+            status=_status(run, scorer, at, counted[metric.name]),
+            title=metric.common.title,
+            top=None if first is None else (first[metric.common.item], first[metric.common.count]),
+        )
+
+
+def _status(run: BatchRun, scorer: Scorer, at: int, counted: int) -> str:
+    """FAIL where the mean fails; a warning for violations, or for a mean that does not reach the threshold; else OK."""
+    metric = run.plan.metrics[at]
+    if not run.tally.whole.scored:
+        return "NO CASE SCORED"
+    passes, fails = scorer.grade(at, run.tally.whole.means())
+    if fails:
+        return "FAIL"
+    if metric.common.of == "found" and counted:
+        what = metric.common.plural.removesuffix("s") if counted == 1 else metric.common.plural
+        return f"WARN ({counted} {what} across batch)"
+    return "OK" if passes else "WARN (review threshold)"
