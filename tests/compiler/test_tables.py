@@ -171,6 +171,16 @@ def test_a_nested_variable_hides_the_outer_one_only_inside() -> None:
     assert decide(made, n=5) == 5
 
 
+def test_a_variable_may_be_written_short() -> None:
+    made = table("""
+        variables:
+          - twice: n * 2
+          - more: twice + 1
+        match: [{output: more}]
+    """)
+    assert decide(made, n=3) == 7
+
+
 def test_a_total_nested_table_may_be_the_last_row() -> None:
     made = table("""
         match:
@@ -324,6 +334,8 @@ MISTAKES = [
         "variables: [{name: x, expression: 1}, {name: x, expression: 2}]\nmatch: [{output: 1}]",
         ("malformed-table", 1, 46),
     ),
+    ("variables: [{a-b: 1}]\nmatch: [{output: 1}]", ("malformed-table", 1, 14)),
+    ("variables: [{x: [1]}]\nmatch: [{output: 1}]", ("malformed-table", 1, 17)),
     ("variables: 1\nmatch: [{output: 1}]", ("malformed-table", 1, 12)),
     ("variables: [{name: x, expression: y}]\nmatch: [{output: 1}]", ("bad-expression", 1, 35)),
     ("match: [{rule: {match: [{output: 1}]}, explanation: \"'a'\"}]", ("malformed-table", 1, 40)),

@@ -138,6 +138,8 @@ def expect(c: Checker, e: Expr, found: Type, wanted: Type) -> None:
     if wanted == SCORE and scores.as_score(c, e):
         scores.within(c, e)
         return
+    if wanted == DOUBLE and given in (INT, UINT) and not c.strict and scores.as_double(c, e):
+        return
     if isinstance(wanted, EnumType):
         c.conform(e, wanted)
     if given == DYN and wanted != DYN and not c.strict:

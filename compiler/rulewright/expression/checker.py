@@ -70,6 +70,7 @@ class Checked:
     constants: frozenset[int]  # Names that are members of an enum
     functions: Mapping[int, str]  # a Call of a namespaced function: its full name
     scores: frozenset[int]  # number literals that are exact scores
+    doubles: frozenset[int]  # whole-number literals that are doubles because of what stands beside them
     types: Mapping[int, Type] = field(repr=False)
     substitution: Substitution = field(repr=False)
 
@@ -98,6 +99,7 @@ def check(expr: Expr, text: str, environment: Environment, *, expect: Type | Non
         frozenset(checker.constants),
         checker.functions,
         frozenset(checker.scores),
+        frozenset(checker.doubles),
         checker.types,
         checker.known,
     )
@@ -117,6 +119,7 @@ class Checker:
         self.constants: set[int] = set()
         self.functions: dict[int, str] = {}
         self.scores: set[int] = set()
+        self.doubles: set[int] = set()
         self.types: dict[int, Type] = {}
         self.compared: dict[int, EnumType | None] = {}  # bare words right of a comparison, with the enum they meet
 

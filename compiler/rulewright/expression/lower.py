@@ -156,6 +156,8 @@ class Lowering:
             value = exact(e)
             assert value is not None
             return self.emit("const", (), ["score", f"{value.numerator}/{value.denominator}"], e)
+        if self.checked is not None and id(e) in self.checked.doubles and isinstance(e.value, int):
+            return self.emit("const", (), literal(float(e.value)), e)
         return self.emit("const", (), literal(e.value), e)
 
     def name(self, e: Name) -> int:

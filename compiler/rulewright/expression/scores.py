@@ -1,4 +1,4 @@
-"""Where number literals stand beside scores they are exact scores themselves, in the author's own digits."""
+"""Number literals take the kind of what stands beside them: exact scores in the author's own digits, or doubles."""
 
 from __future__ import annotations
 
@@ -36,6 +36,15 @@ def as_score(c: Checker, e: Expr) -> bool:
     for literal in literals or ():
         c.scores.add(id(literal))
         c.types[id(literal)] = SCORE
+    return bool(literals)
+
+
+def as_double(c: Checker, e: Expr) -> bool:
+    """Read `e` as a double when it is made of number literals only; whether it is."""
+    literals = _literals(e)
+    for literal in literals or ():
+        c.doubles.add(id(literal))
+        c.types[id(literal)] = DOUBLE
     return bool(literals)
 
 
@@ -101,26 +110,32 @@ def within(c: Checker, e: Expr) -> None:
 
 
 def agree(c: Checker, nodes: tuple[Expr, Expr], given: tuple[Type, Type]) -> tuple[Type, Type]:
-    """The types of two branches after a literal in one became a score because the other is one."""
+    """The types of two branches after a literal in one became a score, or a double, because the other is one."""
     a, b = (c.known.resolve(t) for t in given)
-    if a == SCORE and b in _NUMBERS and as_score(c, nodes[1]):
-        return a, SCORE
-    if b == SCORE and a in _NUMBERS and as_score(c, nodes[0]):
-        return SCORE, b
+    if a in _NUMBERS and b in (SCORE, DOUBLE) and a != b and _becomes(c, nodes[0], b):
+        return b, b
+    if b in _NUMBERS and a in (SCORE, DOUBLE) and a != b and _becomes(c, nodes[1], a):
+        return a, a
     return given
+
+
+def _becomes(c: Checker, e: Expr, t: Type) -> bool:
+    return as_score(c, e) if t == SCORE else as_double(c, e)
 
 
 def element(c: Checker, e: ListLiteral, joined: Type) -> Type:
     """The element type of a list: beside scores literals are scores, and mixed numbers are doubles or scores."""
-    types = {c.known.resolve(c.types[id(item)]) for i, item in enumerate(e.items)}
-    plain = {t.value if isinstance(t, OptionalType) else t for t in types}
-    if len(plain) < 2 or not plain <= {*_NUMBERS, SCORE}:
+    kinds: set[Type] = set()
+    for i, item in enumerate(e.items):
+        t = c.known.resolve(c.types[id(item)])
+        kinds.add(t.value if i in e.optional and isinstance(t, OptionalType) else t)
+    if len(kinds) < 2 or not kinds <= {*_NUMBERS, SCORE}:
         return joined
-    if SCORE in plain:
+    wanted = SCORE if SCORE in kinds else DOUBLE if DOUBLE in kinds else INT
+    if wanted != INT:
         for item in e.items:
-            as_score(c, item)
-        return SCORE
-    return DOUBLE if DOUBLE in plain else INT
+            _becomes(c, item, wanted)
+    return wanted
 
 
 def reread(c: Checker, nodes: Sequence[Expr], given: Sequence[Type]) -> list[Type] | None:

@@ -1,6 +1,6 @@
 """The written form of a decision table: a rule with variables and rows, as nodes of a file.
 
-    variables: [{name, expression}]
+    variables: [{name, expression}]       # or, for short, `- name: EXPR`
     match:                        # the first row whose condition holds decides
       - condition: EXPR           # absent: always
         output: EXPR              # or `rule:`, a table in the table
@@ -12,6 +12,7 @@ The short form of labels is `[{label: Fail, when: EXPR}, {label: Pass}]`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
@@ -27,6 +28,7 @@ PAGES: Final[dict[str, str]] = {
     Instead: give `match` or `aggregate` a list of rows, and each row a `condition` with an `output` or a `rule`.
     """,
 }
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RULE_KEYS: Final = ("id", "name", "description", "variables", "match", "aggregate")
 _ROW_KEYS: Final = ("id", "name", "description", "condition", "output", "rule", "explanation")
 _VARIABLE_KEYS: Final = ("name", "description", "display_name", "expression")
@@ -98,21 +100,27 @@ def _label(node: Node, found: list[Diagnostic]) -> RowSyntax | None:
 
 
 def _variable(node: Node, found: list[Diagnostic]) -> tuple[Scalar, Scalar] | None:
+    if isinstance(node, Mapping) and len(node.entries) == 1 and node.keys[0] not in _VARIABLE_KEYS:
+        (entry,) = node.entries
+        short = _scalar(node, entry.name, found)
+        return None if short is None else _named(entry.key, short, found)
     mapping = _mapping(node, _VARIABLE_KEYS, "a variable", found)
     if mapping is None:
         return None
-    if "name" not in mapping and "expression" not in mapping and len(mapping.keys) == 1:
-        return None  # every key is reported already
     name, expression = _scalar(mapping, "name", found), _scalar(mapping, "expression", found)
     if name is None or expression is None:
         missing = [key for key in ("name", "expression") if key not in mapping]
         if missing:
             found.append(error(mapping.span, f"a variable needs `{missing[0]}`", code="malformed-table"))
         return None
-    if not str(name.value).isidentifier():
-        found.append(error(name, f"`{name.value}` can't be the name of a variable", code="malformed-table"))
-        return None
-    return name, expression
+    return _named(name, expression, found)
+
+
+def _named(name: Scalar, expression: Scalar, found: list[Diagnostic]) -> tuple[Scalar, Scalar] | None:
+    if _NAME.fullmatch(str(name.value)):
+        return name, expression
+    found.append(error(name, f"`{name.value}` can't be the name of a variable", code="malformed-table"))
+    return None
 
 
 def _row(node: Node, found: list[Diagnostic]) -> RowSyntax | None:

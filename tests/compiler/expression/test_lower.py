@@ -12,7 +12,7 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.lower import lower, lower_unchecked
 from rulewright.expression.parser import Dialect, parse
 from rulewright.expression.raising import raise_program
-from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, ListType, MapType, RecordType
+from rulewright.expression.types import BOOL, DOUBLE, INT, SCORE, STRING, EnumType, ListType, MapType, RecordType
 from rulewright.expression.unparse import unparse
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.evaluate import prepare
@@ -91,6 +91,13 @@ def test_what_a_schema_calls_a_score_is_read_as_one() -> None:
 )
 def test_scores_stay_exact_wherever_they_come_from(text: str, value: bool) -> None:
     assert prepare(build(text, PLACE).program)(INPUT) is value
+
+
+def test_a_whole_literal_beside_a_double_is_a_double() -> None:
+    assert prepare(build("type([1, 2.5][0]) == double", PLACE).program)({}) is True
+    assert prepare(build("type(n > 5 ? 2.5 : 1) == double", PLACE).program)({"n": 1}) is True
+    assert prepare(build("n in [2.5, 3]", PLACE).program)({"n": 3}) is True
+    assert build("1", PLACE, expect=DOUBLE).program.nodes[0].value == ["double", "1.0"]
 
 
 def test_any_number_becomes_a_score_where_one_is_due() -> None:

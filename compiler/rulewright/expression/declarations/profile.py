@@ -44,6 +44,7 @@ OPERATORS: Final[Functions] = table(
         "_*_": _ARITHMETIC,
         "_/_": _ARITHMETIC,
         "_%_": "(int, uint) -> int | (uint, int) -> int",
+        "@in": " | ".join(f"({a}, list({b})) -> bool" for a in _NUMBERS for b in _NUMBERS if a != b),
     }
 )
 
