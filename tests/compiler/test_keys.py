@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from tests.shared_data import folder
 
 from rulewright.documents.kinds import kind_of
 from rulewright.keys import key, keys_of, written_keys
+from rulewright.keys_manual import manual
 from rulewright.load import load_text
 from rulewright.project import load_project
 from rulewright_grammar import schema_names
@@ -91,6 +93,11 @@ def test_the_published_corpus_holds_one_unknown_key() -> None:
     uses = Counter(one.key.use for found in project.checks for one in written_keys("check", found.node))
     uses += Counter(one.key.use for found in project.scenarios.values() for one in written_keys("scenario", found.node))
     assert uses["unknown"] == 1
+
+
+def test_the_reference_of_keys_is_that_of_the_schemas() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "reference" / "keys.md"
+    assert page.read_text(encoding="utf-8") == manual()
 
 
 @pytest.mark.parametrize(
