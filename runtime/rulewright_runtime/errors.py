@@ -1,10 +1,11 @@
 """The exceptions of the runtime.
 
-    RuntimeFailure
-    |-- EvaluationError   an expression has no value: absent key, overflow, no such overload ...; carries a stable `code`
-    |-- PlanError         a plan that is refused: malformed, wrong version, wrong hash, too large
-    |-- InputError        an input row that is refused, with its file and line
-    `-- JudgeError        a judge that can't be reached or has no answer
+RuntimeFailure
+|-- EvaluationError   an expression has no value: absent key, overflow, no such overload ...; carries a stable `code`
+|-- PlanError         a plan that is refused: malformed, wrong version, wrong hash, too large
+|-- InputError        an input row that is refused, with its file and line
+|-- JudgeError        a judge that can't be reached or has no answer
+`-- StateError        a task that is asked to do what its state does not allow
 """
 
 from __future__ import annotations
@@ -38,3 +39,7 @@ class InputError(RuntimeFailure):
 
 class JudgeError(RuntimeFailure):
     """A judge that can't be reached or has no answer."""
+
+
+class StateError(RuntimeFailure):
+    """A task that is asked to do what its state does not allow; nothing leads on from COMPLETED and FAILED."""
