@@ -84,4 +84,17 @@ def _verdict_object(text: str) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
     verdict = value.get("verdict")
-    return value if isinstance(verdict, str) and verdict in VERDICTS else None
+    return _storable(value) if isinstance(verdict, str) and verdict in VERDICTS else None
+
+
+def _storable(value: Any) -> Any:
+    """The value with what no file of ours can hold replaced: half surrogate pairs, integers of more than 64 bits."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**64 else str(value)[:40]
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    return value

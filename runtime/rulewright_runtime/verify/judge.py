@@ -218,8 +218,9 @@ class _Question:
             spans, malformed = evidence.tolerant(reply)
         unverified = malformed
         if policy.verify:
-            unverified = [*malformed, *(span for span in spans if not evidence.occurs(span.quote, self.turns))]
-            spans = [span for span in spans if evidence.occurs(span.quote, self.turns)]
+            verified = [span for span in spans if evidence.occurs(span.quote, self.turns)]
+            unverified = [*malformed, *(span for span in spans if span not in verified)]
+            spans = verified
         extra = {**finding.extra, "unverified_evidence": unverified} if unverified else finding.extra
         given = self.given if finding.verdict == "FAIL" else ()
         finding = replace(finding, evidence=(*given, *spans), extra=extra)
