@@ -97,9 +97,12 @@ def finding(
     help: str | None = None,
     fix: Fix | None = None,
 ) -> Diagnostic:
-    """A diagnostic at a span, or at anything that has one; a rule leaves `code` empty, the engine writes its name."""
-    pairs = tuple(Note(_span(where), text) for where, text in notes)
-    return Diagnostic(code, severity, message, _span(place), pairs, help, fix)
+    """A diagnostic at a span, or at anything that has one; a rule leaves `code` empty, the engine writes its name.
+
+    An author's words in a message may hold line breaks; they become blanks, so that a message stays on its line.
+    """
+    pairs = tuple(Note(_span(where), _on_one_line(text)) for where, text in notes)
+    return Diagnostic(code, severity, _on_one_line(message), _span(place), pairs, help and _on_one_line(help), fix)
 
 
 error = partial(finding, Severity.ERROR)
@@ -110,6 +113,12 @@ advice = partial(finding, Severity.ADVICE)
 def replace(place: Span | Placed, text: str, message: str, *, safe: bool) -> Fix:
     """The fix that writes `text` in place of what stands at `place`."""
     return Fix(message, (Edit(_span(place), text),), safe)
+
+
+def _on_one_line(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
 
 
 def _span(place: Span | Placed) -> Span:

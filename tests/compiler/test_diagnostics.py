@@ -38,3 +38,8 @@ def test_a_finding_stands_at_a_span_or_at_what_has_one() -> None:
 
 def test_a_replacement_is_a_fix_of_one_edit() -> None:
     assert replace(PLACE, "x", "write x", safe=True) == Fix("write x", (Edit(PLACE, "x"),), True)
+
+
+def test_a_message_stays_on_its_line_whatever_its_author_wrote() -> None:
+    found = error(PLACE, "`a\n  b\x07` is wrong", code="c", help="x\ty")
+    assert (found.message, found.help) == ("`a b\ufffd` is wrong", "x y")

@@ -22,6 +22,7 @@ from rulewright.rules.branch_changes_nothing import branch_changes_nothing
 from rulewright.rules.branch_never_taken import branch_never_taken
 from rulewright.rules.check_no_scenario_reaches import check_no_scenario_reaches
 from rulewright.rules.count_contradicts_files import count_contradicts_files
+from rulewright.rules.cue_lexicon_ignores_the_user import cue_lexicon_ignores_the_user
 from rulewright.rules.dev_repetitions_nobody_uses import dev_repetitions_nobody_uses
 from rulewright.rules.directive_ignored_by_route import directive_ignored_by_route
 from rulewright.rules.duplicate_branch_id import duplicate_branch_id
@@ -40,6 +41,8 @@ from rulewright.rules.prompt_without_judge import prompt_without_judge
 from rulewright.rules.reference_to_missing_file import reference_to_missing_file
 from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
 from rulewright.rules.rubric_dimension_unknown import rubric_dimension_unknown
+from rulewright.rules.several_anchors_for_check import several_anchors_for_check
+from rulewright.rules.short_word_hits_inside_others import short_word_hits_inside_others
 from rulewright.rules.state_machine_without_definition import state_machine_without_definition
 from rulewright.rules.subsumed_pattern import subsumed_pattern
 from rulewright.rules.tag_no_scenario_carries import tag_no_scenario_carries
@@ -51,6 +54,8 @@ from rulewright.rules.unclear_policy_without_its_path import unclear_policy_with
 from rulewright.rules.unit_of_analysis_missing import unit_of_analysis_missing
 from rulewright.rules.unit_of_analysis_unfit import unit_of_analysis_unfit
 from rulewright.rules.unknown_check import unknown_check
+from rulewright.rules.unknown_jurisdiction import unknown_jurisdiction
+from rulewright.rules.unknown_scenario import unknown_scenario
 from rulewright.rules.unused_lexicon import unused_lexicon
 from rulewright.rules.window_ends_before_it_starts import window_ends_before_it_starts
 
@@ -98,6 +103,11 @@ RULES: tuple[Rule, ...] = (
     subsumed_pattern,
     ascii_only_apostrophe,
     invalid_regex,
+    several_anchors_for_check,
+    cue_lexicon_ignores_the_user,
+    short_word_hits_inside_others,
+    unknown_scenario,
+    unknown_jurisdiction,
 )
 
 

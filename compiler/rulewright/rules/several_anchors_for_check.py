@@ -1,0 +1,45 @@
+"""Rule: several anchors for one check in one scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.applicability import applies
+from rulewright.diagnostics import advice, warning
+from rulewright.lower.semantics import unit_of
+from rulewright.project import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic, Span
+
+
+def several_anchors_for_check(project: Project) -> Iterator[Diagnostic]:
+    """Several cue anchors of a scenario name the same check.
+
+    Why it matters: under `semantics: reference` only the first one whose window holds a turn is used, and what
+    happens after the others is never judged; under `seed` all their windows are judged together.
+    Instead: keep one anchor for each check, or use `semantics: seed` and mean all of them.
+    """
+    checks = {check.id: check for check in project.checks}
+    units = project.scoring.unit_by_bucket if project.scoring else {}
+    is_reference = project.semantics == "reference"
+    for scenario in project.scenarios.values():
+        first: dict[str, Span] = {}
+        for anchor in scenario.cue_anchors:
+            for i, name in enumerate(anchor.modes):
+                check = checks.get(name)
+                if check is None or applies(check, scenario) is False:
+                    continue
+                if unit_of(check, units, default_units=not is_reference) != "event_window":
+                    continue
+                place = anchor.place("modes", i)
+                earlier = first.setdefault(name, place)
+                if earlier != place:
+                    yield (warning if is_reference else advice)(
+                        place,
+                        f"a second anchor for `{name}`: "
+                        + ("it is never used" if is_reference else "the reference reading uses only the first"),
+                        notes=[(earlier, "the first anchor")],
+                    )

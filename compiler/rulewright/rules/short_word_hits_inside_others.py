@@ -1,0 +1,48 @@
+"""Rule: an abbreviation that is found inside ordinary words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.base import items
+from rulewright.documents.lexicon import Lexicon
+from rulewright.documents.markers import MarkerSet
+from rulewright.documents.scenario import Scenario
+from rulewright.load import Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def short_word_hits_inside_others(subject: Lexicon | MarkerSet | Scenario) -> Iterator[Diagnostic]:
+    """A text of up to three letters is looked for without regard to case and word boundaries.
+
+    Why it matters: `APS` is found in "perhaps" and `AI` in "said", so the branch or pattern fires on almost every text.
+    Instead: write a longer text, or a regular expression with word boundaries: `(?i)\\\\bAPS\\\\b`.
+    """
+    for found in _texts(subject):
+        text = str(found.value)
+        if 0 < len(text) <= 3 and text.isalpha():
+            yield warning(
+                found,
+                f"`{text}` is found inside other words",
+                help=f"use a regular expression with word boundaries: `(?i)\\b{text}\\b`",
+            )
+
+
+def _texts(subject: Lexicon | MarkerSet | Scenario) -> Iterator[Scalar]:
+    """Every text that is looked for as a part of other texts."""
+    if isinstance(subject, Lexicon):
+        yield from (pattern.scalar for pattern in subject.patterns if pattern.mode == "substring_ci")
+        return
+    lists = []
+    if isinstance(subject, MarkerSet):
+        lists = [items(subject.node, key) for key in ("identity_question", "ai_disclosure", "false_human")]
+    else:
+        for turn in subject.turns:
+            lists += [items(branch.node, "condition", "values") for branch in turn.branches]
+    for each in lists:
+        yield from (item for item in each if isinstance(item, Scalar) and isinstance(item.value, str))

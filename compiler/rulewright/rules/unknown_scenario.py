@@ -1,0 +1,29 @@
+"""Rule: a scenario that is named and does not exist."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import error
+from rulewright.documents.base import scalar
+from rulewright.documents.structure import suggest
+from rulewright.project import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+
+def unknown_scenario(project: Project) -> Iterator[Diagnostic]:
+    """A scenario says that it is a variant of one that does not exist.
+
+    Why it matters: the pair can't be compared, and the comparison silently leaves it out.
+    Instead: correct the id, or remove the key.
+    """
+    for scenario in project.scenarios.values():
+        named = scalar(scenario.node, "sms_variant_of")
+        if named is not None and named.value not in project.scenarios:
+            near = suggest(str(named.value), project.scenarios)
+            help = f"did you mean `{near}`?" if near else None
+            yield error(named, f"there is no scenario `{named.value}`", help=help)
