@@ -77,6 +77,18 @@ def test_paths_that_start_with_dots_start_at_the_project_file(tmp_path: Path) ->
     assert sorted(load_project(file, {}).lexicons) == ["more", "words"]
 
 
+def test_a_relative_path_in_a_variable_starts_where_the_command_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "data")
+    file = tmp_path / "home" / "rulewright.yaml"
+    file.parent.mkdir()
+    file.write_text("project: here\nroot: ${DATA:-../data}\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert load_project(file, {"DATA": "data"}).checks
+    assert load_project(file, {}).checks
+
+
 def test_a_variable_may_have_a_default() -> None:
     assert expand("${A:-b}/${C}", {"C": "c"}) == ("b/c", ())
     assert expand("${A:-b}", {"A": "a"}) == ("a", ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
@@ -62,6 +63,10 @@ def read_project_file(node: Mapping, environment: Environment[str, str]) -> Proj
     unset: list[tuple[str, Scalar]] = []
 
     def path(*steps: str) -> str | None:
+        found = words(*steps)
+        return None if found is None else _from_here(text(node, *steps), found, environment)
+
+    def words(*steps: str) -> str | None:
         found = descend(node, *steps)
         if not isinstance(found, Scalar) or not isinstance(found.value, str):
             return None
@@ -82,8 +87,8 @@ def read_project_file(node: Mapping, environment: Environment[str, str]) -> Proj
         scorecard=optional_text(node, "scorecard"),
         profile=optional_text(node, "profile"),
         models=_texts_by_key(node, "models"),
-        judge_model=path("judge", "model"),
-        judge_source=path("judge", "source"),
+        judge_model=words("judge", "model"),
+        judge_source=words("judge", "source"),
         exempt=texts(node, "system", "exempt"),
         accept=tuple(_accept(item) for item in items(node, "accept") if isinstance(item, Mapping)),
         unset=tuple(unset),
@@ -104,6 +109,13 @@ def expand(written: str, environment: Environment[str, str]) -> tuple[str, tuple
         return default or ""
 
     return _VARIABLE.sub(replace, written), tuple(missing)
+
+
+def _from_here(written: str, expanded: str, environment: Environment[str, str]) -> str:
+    """A relative path that a variable begins with starts at the working folder, where the variable was set."""
+    first = _VARIABLE.match(written)
+    from_variable = first is not None and bool(environment.get(first.group(1)))
+    return os.path.abspath(expanded) if from_variable else expanded
 
 
 def _texts_by_key(node: Mapping, key: str) -> dict[str, str]:
