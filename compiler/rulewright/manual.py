@@ -23,6 +23,8 @@ FINDERS = (
     "rulewright.lower.verifiers",
     "rulewright.project",
     "rulewright.prompts",
+    "rulewright.score_batches",
+    "rulewright.score_settings",
     "rulewright.suppressions",
     "rulewright.tables.build",
     "rulewright.tables.syntax",

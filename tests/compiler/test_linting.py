@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def project(folder: Path, **files: str) -> Path:
     """A small project; each name is a path with `__` for `/` and `_yaml` for its suffix."""
-    written = {"checks__X1_yaml": CHECK, "lexicons__x_lexicon_yaml": "patterns:\n- xyz\n"} | files
+    written = {"checks__X1_yaml": CHECK, "lexicons__x_lexicon_yaml": "patterns:\n- xyzzy\n"} | files
     for name, text in written.items():
         path = folder / re.sub(r"_yaml$", ".yaml", name.replace("__", "/"))
         path.parent.mkdir(parents=True, exist_ok=True)
