@@ -24,7 +24,7 @@ def mistake(text: str, e: Expr, message: str, help: str | None = None, *, whole:
     end = start + len(e.operator) if isinstance(e, Binary) and not whole else max(e.place.end, start)
     line = text.count("\n", 0, start) + 1
     column = start - (text.rfind("\n", 0, start) + 1) + 1
-    return ExpressionMistake(message, start, end, line, column, help)
+    return ExpressionMistake(" ".join(message.splitlines()), start, end, line, column, help)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

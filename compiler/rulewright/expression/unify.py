@@ -188,6 +188,10 @@ def _as_general(left: Type, right: Type) -> bool:
         return True
     if right == DYN or isinstance(right, TypeParam):
         return False
+    if NULL in (left, right):  # whatever may be null says more than null itself
+        return right == NULL
+    if isinstance(left, WrapperType):
+        return right in (left, left.of)
     if isinstance(left, ListType | MapType | OptionalType | OpaqueType):
         return (
             type(left) is type(right)

@@ -67,6 +67,10 @@ TYPES = [
     ("[]", "list(dyn)"),
     ("[[], [1]]", "list(list(int))"),
     ("[1, null]", "list(dyn)"),
+    ("[duration('1s'), null][0]", "duration"),
+    ("[null, duration('1s')][0]", "duration"),
+    ("true ? null : optional.of(1)", "optional_type(int)"),
+    ("[null, null]", "list(null_type)"),
     ("[dyn(1), 1]", "list(dyn)"),
     ("{'a': [1]}.a[0]", "int"),
     ("{'a': 1}.?a", "optional_type(int)"),
@@ -104,6 +108,13 @@ TYPES = [
 def test_the_type_of_an_expression(text: str, expected: str | None) -> None:
     found = strictly(text)
     assert expected is None or found == expected
+
+
+def test_a_nullable_number_says_more_than_a_number() -> None:
+    declared = {"w": "wrapper(int)"}
+    for text in ("[w, 1][0]", "[1, w][0]", "[w, null][0]", "true ? 1 : w", "true ? w : 1"):
+        assert strictly(text, declared) == "wrapper(int)"
+    assert strictly("w + 1", declared) == "int"
 
 
 def test_declared_functions_infer_their_parameters() -> None:
