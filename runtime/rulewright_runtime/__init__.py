@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from rulewright_runtime.plan import encode as encode_plan
     from rulewright_runtime.transcripts import Reader, Transcript, Turn
     from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
+    from rulewright_runtime.workflow.scoring import EvalMetric, compute_confidence, compute_raw
 
 __all__ = [
+    "EvalMetric",
     "EvaluationError",
     "EvidenceSpan",
     "InputError",
@@ -26,6 +28,8 @@ __all__ = [
     "TranscriptResult",
     "Turn",
     "VerdictResult",
+    "compute_confidence",
+    "compute_raw",
     "decode_plan",
     "encode_plan",
     "execute",
@@ -37,6 +41,7 @@ _HOMES = {
     "plan": ("Plan",),
     "transcripts": ("Reader", "Transcript", "Turn"),
     "verdicts": ("EvidenceSpan", "VerdictResult"),
+    "workflow.scoring": ("EvalMetric", "compute_confidence", "compute_raw"),
 }
 
 

@@ -1,0 +1,82 @@
+"""Confidence: the weighted mean of metrics, exact, and advice only; a policy gate always has the last word."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.score import Score, add, divide, leave, multiply, score_of
+
+LOG: Final = logging.getLogger("rulewright.workflow")
+ZERO: Final = Score(0)
+
+
+class MetricError(RuntimeFailure, ValueError):
+    """A metric whose value lies outside [0, 1], or whose weight is negative or no number."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvalMetric:
+    """What was measured: `type` as in a workflow (`test_coverage`, ...), a value in [0, 1] and its weight in the mean.
+
+    Raises MetricError for a value outside [0, 1], for NaN and booleans, and for a weight that is negative or infinite.
+    """
+
+    type: str
+    value: float
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no metric."""
+        if not _is_number(self.value) or not 0 <= self.value <= 1:
+            raise MetricError(f"metric `{self.type}`: a value must lie between 0 and 1, found `{self.value}`")
+        if not _is_number(self.weight) or self.weight < 0 or math.isinf(self.weight):
+            raise MetricError(f"metric `{self.type}`: a weight must be a number of at least 0, found `{self.weight}`")
+
+
+def compute_confidence(metrics: list[EvalMetric]) -> float:
+    """The weighted mean of all metrics, in [0.0, 1.0], rounded once: 0.9, 0.8 and 0.7 of equal weight give 0.8.
+
+    No metrics, or weights that add up to nothing, give 0.0 and a warning in the log.
+    """
+    return leave(exact_confidence(metrics))
+
+
+def exact_confidence(metrics: Sequence[EvalMetric]) -> Score:
+    """As `compute_confidence`, before it is rounded: what a threshold is compared with."""
+    top, bottom = ZERO, ZERO
+    for metric in metrics:
+        top = add(top, multiply(metric.weight, score_of(metric.value)))
+        bottom = add(bottom, metric.weight)
+    if bottom == 0:
+        LOG.warning("confidence is 0.0: %s", "the weights add up to zero" if metrics else "there are no metrics")
+        return ZERO
+    return divide(top, bottom)
+
+
+def compute_raw(metrics: list[EvalMetric]) -> list[float]:
+    """The value of each metric, in order, without aggregation. No metrics give an empty list and a warning."""
+    if not metrics:
+        LOG.warning("there are no metrics to score")
+    return [float(metric.value) for metric in metrics]
+
+
+def measured(kind: str, weight: float, measure: Callable[[], float]) -> tuple[EvalMetric, str]:
+    """The metric that `measure` gives, and an empty text; where it fails, a metric of value 0.0 and the reason.
+
+    0.0 is the least a metric can be, so nothing that was not measured can lift the score.
+    """
+    try:
+        return EvalMetric(kind, measure(), weight), ""
+    except Exception as error:  # a collector may be anybody's code: whatever it raises must not end the run
+        reason = str(error) or type(error).__name__
+        LOG.warning("metric `%s` counts as 0.0: %s", kind, reason)
+        return EvalMetric(kind, 0.0, weight), reason
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
