@@ -21,16 +21,10 @@ from rulewright.documents.lexicon import read_lexicon, read_lexicons
 from rulewright.documents.markers import read_markers
 from rulewright.documents.profile import every_check, read_profile, read_profiles
 from rulewright.documents.scenario import read_scenario
-from rulewright.documents.scorecard import read_scorecard
 from rulewright.documents.structure import check_structure, suggest
 from rulewright.errors import UsageError
 from rulewright.load import Loaded, Mapping, load_file, load_text
 from rulewright.lower.agreement import disagreements, disagreements_of
-from rulewright.lower.plan import DEFAULTS, lower_check
-from rulewright.lower.scorecard import lower_scorecard
-from rulewright.lower.selection import select
-from rulewright.lower.semantics import policies
-from rulewright.lower.verifiers import Lowering
 from rulewright.manual import pages
 from rulewright.project import Project, load_project, path_fits
 from rulewright.rules import RULES, code_of, subjects_of
@@ -125,6 +119,13 @@ def lint_project(project: Project, selection: Selection = EVERYTHING) -> Report:
 
 def lowering_findings(project: Project) -> list[Diagnostic]:
     """What stands in the way of a plan of any check, scorecard or profile of the project."""
+    # Imported here: a document that stands alone is not lowered, and expressions are slow to import.
+    from rulewright.lower.plan import DEFAULTS, lower_check
+    from rulewright.lower.scorecard import lower_scorecard
+    from rulewright.lower.selection import select
+    from rulewright.lower.semantics import policies
+    from rulewright.lower.verifiers import Lowering
+
     found = disagreements(project)
     lowering = Lowering(project, every_check(), policies(project.semantics), found)
     for check in project.checks:
@@ -219,6 +220,8 @@ def _lone_subjects(kind: str, root: Mapping, name: str) -> dict[str, Sequence[An
         case "scenario":
             return {"Scenario": (read_scenario(root),)}
         case "scorecard":
+            from rulewright.documents.scorecard import read_scorecard
+
             card, _ = read_scorecard(root)
             return {"ScorecardDocument": (card,) if card else ()}
     return {}
@@ -264,7 +267,9 @@ def _report(
     found: Iterable[Diagnostic], allowed: list[Diagnostic], files: Sequence[Loaded], selection: Selection
 ) -> Report:
     sources = {loaded.source.path: loaded.source for loaded in files}
-    kept, gone, useless = suppress(found, files, pages())
+    # The manual gathers every page there is, so it is only opened where a comment names a code.
+    codes = pages() if any("rulewright:" in loaded.source.text for loaded in files) else {}
+    kept, gone, useless = suppress(found, files, codes)
     kept += [unused(each, sources[each.path]) for each in useless if selection.wants(each.code)]
     wanted = [each for each in kept if selection.wants(each.code)]
     return Report(_sorted(wanted), _sorted([*allowed, *gone]), dict(sorted(sources.items())))

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from rulewright.applicability import applies
 from rulewright.diagnostics import warning
-from rulewright.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.project import Project
 
 
 def anchor_names_ineligible_check(project: Project) -> Iterator[Diagnostic]:

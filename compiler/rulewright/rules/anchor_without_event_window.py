@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from rulewright.applicability import applies
 from rulewright.diagnostics import warning
 from rulewright.lower.semantics import unit_of
-from rulewright.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.project import Project
 
 
 def anchor_without_event_window(project: Project) -> Iterator[Diagnostic]:

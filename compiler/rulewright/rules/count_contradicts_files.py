@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
 from rulewright.load import Mapping, Scalar, walk
-from rulewright.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.project import Project
 
 
 def count_contradicts_files(project: Project) -> Iterator[Diagnostic]:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
 from rulewright.lower.semantics import unit_of
-from rulewright.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.project import Project
 
 
 def cue_lexicon_ignores_the_user(project: Project) -> Iterator[Diagnostic]:

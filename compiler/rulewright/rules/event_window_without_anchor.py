@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from rulewright.applicability import applies
 from rulewright.diagnostics import warning
 from rulewright.lower.semantics import unit_of
-from rulewright.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
     from rulewright.documents.scenario import Scenario
+    from rulewright.project import Project
 
 
 def event_window_without_anchor(project: Project) -> Iterator[Diagnostic]:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from rulewright.applicability import by_tags
 from rulewright.diagnostics import advice
-from rulewright.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.project import Project
 
 
 def list_and_tags_disagree(project: Project) -> Iterator[Diagnostic]:

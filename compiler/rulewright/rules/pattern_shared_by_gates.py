@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
 from rulewright.documents.check import LEXICON_ROUTES
-from rulewright.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
     from rulewright.documents.lexicon import PatternEntry
+    from rulewright.project import Project
 
 
 def pattern_shared_by_gates(project: Project) -> Iterator[Diagnostic]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import error, warning
 from rulewright.load import place
-from rulewright.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.project import Project
 
 _NAME: Final = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")
 

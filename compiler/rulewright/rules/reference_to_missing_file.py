@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import warning
 from rulewright.load import Mapping, Scalar, walk
-from rulewright.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.project import Project
 
 ENDINGS: Final = ("_ref", "_file", "_path")
 SUFFIXES: Final = frozenset({".csv", ".json", ".jsonl", ".md", ".txt", ".yaml", ".yml"})

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from rulewright.applicability import applies
 from rulewright.diagnostics import advice, warning
 from rulewright.lower.semantics import unit_of
-from rulewright.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic, Span
+    from rulewright.project import Project
 
 
 def several_anchors_for_check(project: Project) -> Iterator[Diagnostic]:

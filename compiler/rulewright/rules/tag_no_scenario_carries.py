@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
 from rulewright.documents.structure import suggest
-from rulewright.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.project import Project
 
 
 def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import advice, warning
 from rulewright.lower.semantics import unit_of
-from rulewright.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.project import Project
 
 
 def unit_of_analysis_missing(project: Project) -> Iterator[Diagnostic]:

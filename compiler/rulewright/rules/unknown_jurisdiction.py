@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import error
 from rulewright.documents.structure import suggest
-from rulewright.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.project import Project
 
 
 def unknown_jurisdiction(project: Project) -> Iterator[Diagnostic]:
