@@ -35,7 +35,7 @@ class _Absent:
 
 
 ABSENT: Final = _Absent()
-Columns = Mapping[str, Sequence[Any]]
+Columns = Mapping[str, Any]  # sequences of one length
 
 
 @dataclass(frozen=True, slots=True)
