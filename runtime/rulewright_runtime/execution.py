@@ -78,13 +78,7 @@ class _Engine:
         self._judge = judge
         self._matcher = Matcher(_looked_for(plan), prefilter=prefilter)
         self._not_eligible = [conclude(check, not_eligible()) for check in plan.checks]
-        self._silent_lexicon = [_silent_lexicon(check, plan) for check in plan.checks]
-        self._without_hit = [
-            conclude(check, lexicon.without_hit(check.verifier))
-            if isinstance(check.verifier, LexiconVerifier)
-            else None
-            for check in plan.checks
-        ]
+        self._without_hit = [_without_hit(check, plan) for check in plan.checks]
         self._decider = Decider(plan)
         self._decided: dict[str, tuple[dict[str, Any], list[Decided]]] = {}
         self._scorecard: Any = None
@@ -128,8 +122,8 @@ class _Engine:
             return None
         if not how.eligible:
             return self._not_eligible[place]
-        name = self._silent_lexicon[place]
-        return self._without_hit[place] if name is not None and scene.is_silent(name) else None
+        silent = self._without_hit[place]
+        return silent[2] if silent is not None and scene.is_silent(silent[0], silent[1]) else None
 
     def _score(
         self, item: Transcript, verdicts: tuple[VerdictResult, ...], decided: list[Decided]
@@ -150,11 +144,14 @@ class _Engine:
         return known
 
 
-def _silent_lexicon(check: Check, plan: Plan) -> str | None:
-    """The lexicon without whose hits the check's verdict is known."""
+def _without_hit(check: Check, plan: Plan) -> tuple[str, str, VerdictResult] | None:
+    """For a check whose verdict is known where its lexicon hits nothing: that lexicon, its role, and the record."""
     verifier = check.verifier
     if isinstance(verifier, LexiconVerifier) and verifier.lexicon in plan.lexicons:
-        return verifier.lexicon
+        role = plan.lexicons[verifier.lexicon].role
+        return verifier.lexicon, role, conclude(check, lexicon.without_hit(verifier))
+    if isinstance(verifier, ScenarioRule):
+        return verifier.question, "user", conclude(check, not_eligible(verifier.no_question))
     return None
 
 

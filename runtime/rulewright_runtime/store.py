@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts import Transcript
 
 PROGRESS: Final = "progress.jsonl"
+KEPT: Final = 4096  # encoded records that may come again
+FLUSH_EVERY: Final = 50  # inputs that cost no judge's answer may be lost together
 ROWS: Final = ("verdicts.jsonl", "scores.jsonl")
 
 
@@ -108,6 +110,8 @@ class _Folder:
 
         self._path = path
         self._digest = ""
+        self._unwritten: list[bytes] = []
+        self._encoded: dict[int, tuple[VerdictResult, bytes]] = {}
         self._files: dict[str, BinaryIO] = {}
         self._header = header
         self.steps: list[_Step] = []
@@ -156,6 +160,7 @@ class _Folder:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._flush()
         for stream in self._files.values():
             stream.close()
 
@@ -196,17 +201,40 @@ class _Folder:
             self.summary.refuse(refused)
         else:
             row = result.scores or _bare_row(result)
-            self._files[ROWS[0]].write(_verdict_lines(result))
+            self._files[ROWS[0]].write(self._verdict_lines(result))
             self._files[ROWS[1]].write(msgspec.json.encode(row) + b"\n")
             self.summary.add(row, result.verdicts)
-        for name in ROWS:
-            self._files[name].flush()
         verdicts, scores = (self._files[name].tell() for name in ROWS)
         place = None if refused is None else (refused.path, refused.reason, refused.line)
         step = _Step(self._digest, verdicts, scores, sum(result.judge_calls.values()), place)
-        self._files[PROGRESS].write(msgspec.json.encode(step) + b"\n")
-        self._files[PROGRESS].flush()
+        self._unwritten.append(msgspec.json.encode(step) + b"\n")
         self.steps.append(step)
+        if step.calls or len(self._unwritten) >= FLUSH_EVERY:
+            self._flush()
+
+    def _flush(self) -> None:
+        """First the rows, then the lines that say how far they are good."""
+        for name in ROWS:
+            self._files[name].flush()
+        self._files[PROGRESS].write(b"".join(self._unwritten))
+        self._files[PROGRESS].flush()
+        self._unwritten.clear()
+
+    def _verdict_lines(self, result: TranscriptResult) -> bytes:
+        """A line for each verdict: the transcript's id, then the fields of the record."""
+        key = b'{"transcript_id":' + msgspec.json.encode(result.transcript_id) + b","
+        return b"".join([key + self._record(verdict) for verdict in result.verdicts])
+
+    def _record(self, verdict: VerdictResult) -> bytes:
+        """The record's fields as the rest of a line; records without evidence are often one object, written once."""
+        if verdict.evidence or verdict.extra:
+            return msgspec.json.encode(verdict)[1:] + b"\n"
+        known = self._encoded.get(id(verdict))
+        if known is None or known[0] is not verdict:
+            if len(self._encoded) > KEPT:
+                self._encoded.clear()
+            known = self._encoded[id(verdict)] = (verdict, msgspec.json.encode(verdict)[1:] + b"\n")
+        return known[1]
 
     def finish(self, about: dict[str, Any]) -> dict[str, Any]:
         """Give the files their final names and write the summary."""
@@ -227,12 +255,6 @@ class _Key(msgspec.Struct):
     transcript_id: str
 
 
-def _verdict_lines(result: TranscriptResult) -> bytes:
-    """A line for each verdict: the transcript's id, then the fields of the record."""
-    key = b'{"transcript_id":' + msgspec.json.encode(result.transcript_id) + b","
-    return b"".join(key + msgspec.json.encode(verdict)[1:] + b"\n" for verdict in result.verdicts)
-
-
 def _bare_row(result: TranscriptResult) -> dict[str, Any]:
     return {"transcript_id": result.transcript_id, "scenario_id": result.scenario_id, "model": result.model}
 
@@ -243,7 +265,7 @@ def _error(path: str, reason: str, line: int) -> InputError:
 
 def _digest(item: Transcript | InputError) -> str:
     data = str(item).encode() if isinstance(item, InputError) else msgspec.json.encode(item)
-    return hashlib.sha256(data).hexdigest()[:32]
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def _continued(path: str, size: int) -> BinaryIO:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 MAX_LINE: Final = 2**20  # bytes; a single turn or conversation of more than a mebibyte is a mistake
-WHOLE_FILE: Final = 2**23  # bytes; files up to here are read at once
 ROLES: Final = ("user", "assistant")
 
 
@@ -84,22 +83,19 @@ class Reader:
 
     def _file(self, path: str) -> Iterator[Transcript | InputError]:
         try:
-            with open(path, "rb") as stream:
-                data = stream.read(WHOLE_FILE)
-                if len(data) < WHOLE_FILE:
-                    quick = self._quick(path, data)
+            with open(path, "rb", buffering=0) as stream:
+                if os.fstat(stream.fileno()).st_size <= self._max_line:
+                    quick = self._quick(path, stream.read())
                     if quick is not None:
                         yield quick
                         return
-                stream.seek(0)
-                yield from self._careful(path, _numbered_lines(stream, path, self._max_line))
+            with open(path, "rb") as lines:
+                yield from self._careful(path, _numbered_lines(lines, path, self._max_line))
         except OSError as error:
             yield InputError(f"the file can't be read: {error.strerror}", path)
 
     def _quick(self, path: str, data: bytes) -> Transcript | InputError | None:
-        """The one conversation of a well-formed file; None sends the file to the careful way."""
-        if len(data) > self._max_line or b"\0" in data:
-            return None
+        """The one conversation of a well-formed, small file; None sends the file to the careful way."""
         try:
             turns = _TURNS.decode_lines(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -74,10 +74,9 @@ class Scene:
             self._found[key] = None if ruled_out else first(name, self._plan.lexicons[name], turn.content)
         return self._found[key]
 
-    def is_silent(self, name: str) -> bool:
-        """True only where the lexicon `name` hits in no turn that it looks at."""
-        role = self._plan.lexicons[name].role
-        return role != "both" and self.matcher.covers(role, name) and not self._may(role, None)
+    def is_silent(self, name: str, role: str) -> bool:
+        """True only where the lexicon `name` hits in no turn of `role` (not asked about `both`)."""
+        return self.matcher.covers(role, name) and not self._may(role, None)
 
     def _may(self, role: str, index: int | None) -> bool:
         """Whether anything the matcher covers can be in a turn of `role`, or (None) in any of them."""

@@ -1,0 +1,136 @@
+"""How fast a scan is beside a plain `lower()`-and-`in` loop: both as whole processes, from JSONL to verdict JSONL.
+
+Both judge the 126 published transcripts by the smoke profile and write the same verdict lines, which is checked. They
+run in turns, and the medians of the wall times are compared. Printed too: the same loop lowering every turn only once
+for all checks, and a bare interpreter, so that the share of starting up is seen.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from rulewright import compile_project
+from rulewright_runtime.plan import LexiconVerifier, ScenarioRule, encode, seal
+
+if TYPE_CHECKING:
+    from rulewright_runtime.plan import Check, Plan
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = 3.0
+ROUNDS = 15
+
+
+def rules_of(plan: Plan) -> dict[str, Any]:
+    """What somebody who writes the loop by hand would hold in a file: patterns lower-cased, tags, names."""
+    return {
+        "scenarios": {key: list(scenario.tags) for key, scenario in plan.scenarios.items()},
+        "checks": [rule_of(plan, check) for check in plan.checks],
+    }
+
+
+def rule_of(plan: Plan, check: Check) -> dict[str, Any]:
+    """One check for the plain loop."""
+    rule: dict[str, Any] = {
+        "id": check.id,
+        "severity": check.severity,
+        "primary_bucket": check.primary_bucket,
+        "secondary_tags": check.secondary_tags,
+        "scorer_type": check.scorer_type,
+        "scorer_version": f"{check.scorer_type}/1",
+        "adjudicate": check.adjudicate,
+        "suppressed_by": suppressing_tags(check),
+    }
+    verifier = check.verifier
+    if isinstance(verifier, LexiconVerifier):
+        patterns = plan.lexicons[verifier.lexicon].patterns
+        lowered = [(p.mode, p.pattern if p.mode == "regex" else p.pattern.lower()) for p in patterns]
+        return {**rule, "patterns": lowered, "detected": verifier.detected, "absent": verifier.absent}
+    if not isinstance(verifier, ScenarioRule):
+        raise SystemExit(f"the smoke profile selects `{check.id}`, which a plain loop can't judge")
+    markers = {name: getattr(verifier, name) for name in ("question", "disclosure", "false_claim")}
+    rule |= {role: [p.pattern.lower() for p in plan.lexicons[name].patterns] for role, name in markers.items()}
+    names = ("no_question", "no_answer", "disclosed", "claimed", "undisclosed")
+    return rule | {name: getattr(verifier, name) for name in names}
+
+
+def suppressing_tags(check: Check) -> list[str]:
+    """The tags in the check's suppressing condition."""
+    if check.suppressed is None:
+        return []
+    lists = [node.value[1] for node in check.suppressed.nodes if node.op == "const" and node.value[0] == "list"]
+    words = [node.value[1] for node in check.suppressed.nodes if node.op == "const" and node.value[0] == "string"]
+    return [word for _, word in lists[0]] if lists else words
+
+
+def seconds(command: list[str]) -> float:
+    """The wall time of a process."""
+    start = time.perf_counter()
+    done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    taken = time.perf_counter() - start
+    if done.returncode not in (0, 2):  # 2: without a scorecard no row can be called valid
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+    return taken
+
+
+def lines(path: Path) -> list[Any]:
+    """The verdict lines of a file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def main() -> int:
+    """Measure, print, and answer 0 when the target is met."""
+    shared = Path(os.environ.setdefault("RULEWRIGHT_SHARED", str(ROOT.parent / "shared")))
+    transcripts = shared / "invisiblebench" / "transcripts" / "real"
+    if not transcripts.is_dir():
+        print("skipped: set RULEWRIGHT_SHARED to the folder that holds `invisiblebench`")
+        return 0
+    plan = seal(replace(compile_project(ROOT / "benchmark" / "invisiblebench", profile="smoke"), scorecard=None))
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        (place / "plan.json").write_bytes(encode(plan))
+        (place / "rules.json").write_text(json.dumps(rules_of(plan)), encoding="utf-8")
+        loop = str(Path(__file__).with_name("_plain_scan.py"))
+        plain = [sys.executable, loop, str(place / "rules.json"), str(transcripts), str(place / "plain.jsonl")]
+        run = [sys.executable, "-m", "rulewright_runtime", "run", str(place / "plan.json"), str(transcripts)]
+        commands = {
+            "rulewright": [*run, "--out", str(place / "run")],
+            "plain loop": plain,
+            "plain loop, every turn lowered once": [*plain, "once"],
+            "bare interpreter": [sys.executable, "-c", "pass"],
+        }
+        for command in commands.values():
+            seconds(command)
+        if lines(place / "plain.jsonl") != lines(place / "run" / "verdicts.jsonl"):
+            raise SystemExit("the two do not give the same verdicts")
+        times: dict[str, list[float]] = {what: [] for what in commands}
+        for _ in range(ROUNDS):
+            for what, command in commands.items():
+                times[what].append(seconds(command))
+    return report(times)
+
+
+def report(times: dict[str, list[float]]) -> int:
+    """Print medians and ratios."""
+    medians = {what: statistics.median(taken) for what, taken in times.items()}
+    for what, median in medians.items():
+        print(f"{what:40} {1000 * median:7.1f} ms   (fastest {1000 * min(times[what]):.1f})")
+    ratio = statistics.median(
+        plain / ours for plain, ours in zip(times["plain loop"], times["rulewright"], strict=True)
+    )
+    once = medians["plain loop, every turn lowered once"] / medians["rulewright"]
+    print(f"median ratio: {ratio:.2f} (target {TARGET}); beside the loop that lowers once: {once:.2f}")
+    return 0 if ratio >= TARGET else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
