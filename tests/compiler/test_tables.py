@@ -277,6 +277,11 @@ def test_a_table_that_no_run_would_take_is_refused() -> None:
     assert refused(ladder(1500)) == [("malformed-table", 1, 1)]
 
 
+def test_variables_that_double_each_other_are_refused_in_time() -> None:
+    doubling = "\n".join(f"  - v{i}: v{i - 1} + v{i - 1}" for i in range(1, 60))
+    assert refused(f"variables:\n  - v0: n\n{doubling}\nmatch: [{{output: v59}}]") == [("malformed-table", 1, 1)]
+
+
 def test_a_row_after_one_that_always_decides_is_refused_where_it_stands() -> None:
     assert refused("""
         match:

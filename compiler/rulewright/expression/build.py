@@ -45,7 +45,9 @@ def build(text: str, environment: Environment, *, expect: Type | None = None, fo
         try:
             validate(program)
         except PlanError as why:
-            raise ExpressionError(text, [mistake(text, checked.expr, str(why), whole=True)]) from None
+            raise ExpressionError(
+                text, [mistake(text, checked.expr, f"this is too much to run: {why}", whole=True)]
+            ) from None
     return Built(program, SCORE if as_score else checked.type, checked.expr, frozenset(_reads(checked, environment)))
 
 

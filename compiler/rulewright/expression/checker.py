@@ -54,7 +54,7 @@ from rulewright_runtime.values import UInt
 
 _COMPARISONS: Final = frozenset(("==", "!=", "<", "<=", ">", ">=", "in"))
 _KEY_DEPTH: Final = 8
-_TOO_DEEP: Final = "the expression nests too deeply"
+TOO_DEEP: Final = "the expression nests too deeply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def check(expr: Expr, text: str, environment: Environment, *, expect: Type | Non
             calls.expect(checker, expr, found, expect)
         result = checker.known.resolve(found, final=True)
     except RecursionError:
-        checker.report(expr, _TOO_DEEP, whole=True)
+        checker.report(expr, TOO_DEEP, whole=True)
         result = ERROR
     if checker.mistakes:
         raise ExpressionError(text, sorted(dict.fromkeys(checker.mistakes), key=lambda m: m.start))

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rulewright.expression.checker import Checked
+from rulewright.errors import ExpressionError
+from rulewright.expression.checker import TOO_DEEP, Checked
 from rulewright.expression.environment import TYPE_NAMES, Environment
+from rulewright.expression.mistakes import mistake
 from rulewright.expression.nodes import (
     Binary,
     Call,
@@ -26,7 +28,7 @@ from rulewright.expression.nodes import (
 )
 from rulewright.expression.scores import exact
 from rulewright.expression.types import SCORE, ListType, MapType, OptionalType, Type
-from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.errors import PlanError, RuntimeFailure
 from rulewright_runtime.evaluate import prepare
 from rulewright_runtime.ir import Node, Program, literal
 
@@ -36,6 +38,7 @@ _MACROS: Final = {
 }  # fmt: skip
 _FOLDED: Final = frozenset(("call", "index", "not", "and", "or"))
 VARIABLES: Final = "variables."  # what the variables of a decision table are called
+MAX_INLINED: Final = 10_000
 _FOLDED_TEXT: Final = 1000  # longer texts stay as the author wrote them
 
 
@@ -47,14 +50,20 @@ def lower(
     With `fold` constant parts are computed now, unless they fail; with `score` the result is read as a score.
     """
     lowering = Lowering(environment, checked, fold)
-    lowering.whole(score)
+    try:
+        lowering.whole(score)
+    except RecursionError:
+        raise ExpressionError(source, [mistake(source, checked.expr, TOO_DEEP, whole=True)]) from None
     return Program(tuple(lowering.nodes), source, environment.strict)
 
 
 def lower_unchecked(expr: Expr, source: str, environment: Environment) -> Program:
     """The program of an expression nobody checked: names and functions are found when it runs."""
     lowering = Lowering(environment, None, False)
-    lowering.value(expr)
+    try:
+        lowering.value(expr)
+    except RecursionError:
+        raise ExpressionError(source, [mistake(source, expr, TOO_DEEP, whole=True)]) from None
     return Program(tuple(lowering.nodes), source, environment.strict)
 
 
@@ -183,6 +192,8 @@ class Lowering:
         """Lower the expression of a variable here; the names bound here mean nothing to it."""
         before = self.environment, self.checked, self.inlined, self.bound
         there = self.inlined[variable]
+        if len(self.nodes) > MAX_INLINED:
+            raise PlanError(f"its variables, written out, take more than {MAX_INLINED} operations")
         self.environment, self.checked, self.inlined = there.environment, there.checked, there.inlined
         self.bound = [""] * len(self.bound)
         index = self.value(there.checked.expr)

@@ -141,13 +141,13 @@ def build_table(rule: RuleSyntax, environment: Environment, *, expect: Type | No
         raise DocumentError(sorted(building.found, key=lambda d: d.sort_key))
     total = checked.total
     emission = _Emission(environment)
-    emission.rule(checked, not total)
-    program = emission.program()
     try:
+        emission.rule(checked, not total)
+        program = emission.program()
         validate(program)
-    except PlanError as why:
+        rows = () if checked.aggregate else tuple(_flat(checked, (), {}))
+    except (PlanError, RecursionError) as why:
         raise DocumentError([error(rule.span, f"the table is too large: {why}", code="malformed-table")]) from None
-    rows = () if checked.aggregate else tuple(_flat(checked, (), {}))
     return Table(rows, program, checked.type if total else OptionalType(checked.type), total)
 
 

@@ -185,6 +185,31 @@ def test_folding_never_changes_what_an_expression_means(text: str, bindings: dic
     assert equal(found, plain) or (found != found and plain != plain)
 
 
+NESTED = {
+    "lists": lambda n: "[" * n + "]" * n,
+    "calls": lambda n: "dyn(" * n + "1" + ")" * n,
+    "signs": lambda n: "-(" * n + "i" + ")" * n,
+    "branches": lambda n: "b ? (" * n + "1" + ") : 2" * n,
+    "loops": lambda n: "".join(f"[1].exists(x{i}, " for i in range(n)) + "true" + ")" * n,
+    "maps": lambda n: "{'a':" * n + "1" + "}" * n,
+    "fields": lambda n: "any" + ".a" * n,
+    "sums": lambda n: "i" + " + i" * n,
+    "methods": lambda n: "ints" + ".reverse()" * n,
+    "bindings": lambda n: "".join(f"cel.bind(x{i}, i, " for i in range(n)) + "i" + ")" * n,
+}
+
+
+@pytest.mark.parametrize("depth", [60, 120, 200, 240])
+@pytest.mark.parametrize("shape", NESTED)
+def test_nesting_ends_in_a_value_or_a_documented_error(shape: str, depth: int) -> None:
+    try:
+        program = build(NESTED[shape](depth), PLACE).program
+    except ExpressionError:
+        assert depth >= 120
+        return
+    outcome(program, {"i": 1, "b": True, "ints": [1], "any": {}})
+
+
 @settings(max_examples=150, deadline=None)
 @given(text=st.text(alphabet="ab1.0()[]{}+-*/%<>=!&|?:,'\" in", max_size=30), strict=st.booleans())
 def test_any_text_builds_or_is_refused(text: str, strict: bool) -> None:
