@@ -22,6 +22,12 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _SPACE_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*)*")
 _SIMPLE = re.compile(r'"([^"\\\x00-\x1f]*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+# What most of a file is made of, in one match each: a key with its colon, and a scalar with the comma behind it.
+_KEY = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*')
+_ITEM = re.compile(
+    r'(?:"([^"\\\x00-\x1f]*)"|(-?(?:0|[1-9][0-9]{0,14}))(?![\w.+-])|(true|false|null)(?!\w))[ \t\r\n]*(,[ \t\r\n]*)?'
+)
+_LITERALS: dict[str, Plain] = {"true": True, "false": False, "null": None}
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[-+.0-9][-+.0-9A-Za-z]*|.", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDS: dict[str, Plain] = {"t": True, "f": False, "n": None}
@@ -71,6 +77,7 @@ class _Reader:
         """The whole text: one value and nothing behind it."""
         at = self.space(0)
         while True:
+            at = self.simple(at)
             node, at = self.value(at)
             if node is None:  # a collection was opened
                 continue
@@ -79,6 +86,43 @@ class _Reader:
                 if at < len(self.text):
                     self.stop(at, "expected the file to end here")
                 return done
+
+    def simple(self, at: int) -> int:
+        """Read scalars and keys for as long as nothing is special; gives where something else has to look.
+
+        That is before a value, so the last scalar of a collection and whatever is wrong are left to the others.
+        """
+        if not self.stack or self.comments:
+            return at
+        frame, text, source = self.stack[-1], self.text, self.source
+        while (found := _ITEM.match(text, at)) is not None and found.group(4) is not None:
+            string, digits, word = found.group(1, 2, 3)
+            if string is not None:
+                node = Scalar(string, at, at + len(string) + 2, "j", source)
+            elif digits is not None:
+                node = Scalar(int(digits), at, at + len(digits), "", source)
+            else:
+                node = Scalar(_LITERALS[word], at, at + len(word), "", source)
+            after = found.end()
+            if frame.index is None:
+                if text[after : after + 1] == "]":
+                    return at
+                frame.items.append(node)
+            else:
+                named = _KEY.match(text, after)
+                if named is None or named.group(1) in frame.index or frame.key is None:
+                    return at
+                if frame.key.value == named.group(1):
+                    return at
+                frame.index.setdefault(frame.key.value, Entry(frame.key, node))  # type: ignore[arg-type]
+                name = named.group(1)
+                frame.key = Scalar(name, after, after + len(name) + 2, "j", source)
+                after = named.end()
+            self.values += 1
+            if self.values > mistakes.MAX_VALUES:
+                return after
+            at = after
+        return at
 
     def value(self, at: int) -> tuple[Node | None, int]:
         """The value at `at`, and where it ends; None when it is a collection that has something in it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from rulewright.errors import UsageError
@@ -38,6 +37,8 @@ def render(
 
         return json_output(diagnostics, sources)
     if format == "sarif":
+        from importlib.metadata import version
+
         from rulewright.render.sarif import sarif
 
         return sarif(diagnostics, version("rulewright"), page_of)
