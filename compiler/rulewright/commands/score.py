@@ -11,6 +11,7 @@ be scored (`--allow-errors` tolerates those); `--exit-zero` turns 1 and 2 into 0
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import sys
 from contextlib import ExitStack
@@ -28,7 +29,7 @@ BAD_USAGE = 3
 REFUSED = 3
 FORMATS = ("json", "console", "markdown", "html", "junit", "all")
 FLAGS = ("--strict-ah", "--fold")
-_SHOWN_ERRORS = 20
+_SHOWN = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +92,7 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     from rulewright.score_batches import find_batches, moment
     from rulewright_runtime.cases.baseline import compare, read_baseline
     from rulewright_runtime.cases.reading import CaseReader, Outputs
-    from rulewright_runtime.cases.run import report_head, score_batches
+    from rulewright_runtime.cases.run import refusal, report_head, score_batches
 
     if not args.concern or not args.batch:
         raise UsageError("both `--concern` and `--batch` are needed")
@@ -103,14 +104,15 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     baseline = read_baseline(args.baseline) if args.baseline else None
     reader = CaseReader(plan, args.concern, outputs)
     now = moment()
+    gc.freeze()  # what is loaded by now stays; cases come and go without cycles
     with ExitStack() as stack:
         observers = _sinks(stack, args.observe)
         run = score_batches(prepared, reader, batches, verbose=args.verbose, on_case=_observer(observers, plan, now))
         if outputs is not None:
-            run.errors.extend(_output_errors(outputs))
+            run.errors.extend(map(refusal, outputs.errors))
         about: dict[str, Any] = {"configuration": settings.as_data()}
         if baseline is not None:
-            about["comparison"] = compare(plan, baseline, run.spool.results(), run.tally.whole.means())
+            about["comparison"] = compare(plan, baseline, run.spool.results(), run.whole.means())
         head = report_head(run, batch_id=args.batch, concern_id=args.concern, generated_at=now, about=about)
         _complain(run, reader.others, args.concern)
         _write_reports(args, settings, prepared, run, head)
@@ -119,21 +121,6 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     if baseline is not None and about["comparison"]["regression"] and status in (0, 2):
         status = 1
     return 0 if args.exit_zero and status in (1, 2) else status
-
-
-def _output_errors(outputs: Any) -> list[dict[str, Any]]:
-    return [
-        {
-            "test_id": None,
-            "archetype": None,
-            "batch_id": None,
-            "file": error.path,
-            "line": error.line,
-            "path": "$",
-            "message": error.reason,
-        }
-        for error in outputs.errors
-    ]
 
 
 def _sinks(stack: ExitStack, target: str | None) -> list[Sink]:
@@ -174,15 +161,16 @@ def _announce(stack: ExitStack, args: argparse.Namespace, run: BatchRun, now: st
 
 
 def _complain(run: BatchRun, others: int, concern: str) -> None:
-    """Every error on the standard error, each on a line with its place."""
-    for error in run.errors[:_SHOWN_ERRORS]:
-        where = f"{error['file']}:{error['line']}" if error["line"] else error["file"]
-        path = "" if error["path"] == "$" else f" {error['path']}:"
-        test = "" if error["test_id"] is None else f" `{error['test_id']}`:"
-        print(f"error: {where}:{path}{test} {error['message']}", file=sys.stderr)
-    if len(run.errors) > _SHOWN_ERRORS:
-        print(f"error: and {len(run.errors) - _SHOWN_ERRORS} more, all in the JSON report", file=sys.stderr)
-    if not run.tally.whole.total and not run.errors:
+    """Every error and warning on the standard error, each on a line with its place."""
+    for severity, entries in (("error", run.errors), ("warning", run.warnings)):
+        for entry in entries[:_SHOWN]:
+            where = f"{entry['file']}:{entry['line']}" if entry["line"] else entry["file"]
+            path = "" if entry["path"] == "$" else f" {entry['path']}:"
+            test = "" if entry["test_id"] is None else f" `{entry['test_id']}`:"
+            print(f"{severity}: {where}:{path}{test} {entry['message']}", file=sys.stderr)
+        if len(entries) > _SHOWN:
+            print(f"{severity}: and {len(entries) - _SHOWN} more, all in the JSON report", file=sys.stderr)
+    if not run.whole.total and not run.errors:
         said = f"; {others} of other concerns were left out" if others else ""
         print(f"error: there is no case of the concern `{concern}`{said}", file=sys.stderr)
 

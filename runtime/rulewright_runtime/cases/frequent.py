@@ -22,39 +22,36 @@ class Frequent:
         """Report the `most` frequent; keep at most `in_memory` different phrases in memory."""
         self._most = most
         self._in_memory = in_memory
-        self._counts: dict[str, list[int]] = {}
-        self._seen = 0
+        self._counts: dict[str, int] = {}  # in order of first sight
+        self._seen = 0  # phrases that have left memory
         self._spilled: list[IO[bytes]] = []
 
-    def add(self, phrase: str) -> None:
-        """Count one more."""
-        entry = self._counts.get(phrase)
-        if entry is not None:
-            entry[1] += 1
-            return
-        self._seen += 1
-        if len(self._counts) >= self._in_memory:
+    def add(self, phrases: list[str]) -> None:
+        """Count each of `phrases` once more."""
+        counts = self._counts
+        for phrase in phrases:
+            counts[phrase] = counts.get(phrase, 0) + 1
+        if len(counts) > self._in_memory:
             self._spill()
-        self._counts[phrase] = [self._seen, 1]
 
     def _spill(self) -> None:
         file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         for entry in self._in_order():
             file.write(msgspec.json.encode(entry) + b"\n")
         self._spilled.append(file)
+        self._seen += len(self._counts)
         self._counts = {}
 
+    def _entries(self) -> Iterator[_Entry]:
+        for at, (phrase, count) in enumerate(self._counts.items(), self._seen):
+            yield phrase, at, count
+
     def _in_order(self) -> Iterator[_Entry]:
-        for phrase in sorted(self._counts):
-            first, count = self._counts[phrase]
-            yield phrase, first, count
+        return iter(sorted(self._entries()))
 
     def most(self) -> list[tuple[str, int]]:
         """The most frequent phrases with their counts."""
-        if not self._spilled:
-            entries: Iterator[_Entry] = ((phrase, entry[0], entry[1]) for phrase, entry in self._counts.items())
-        else:
-            entries = self._merged()
+        entries = self._merged() if self._spilled else self._entries()
         best = heapq.nsmallest(self._most, entries, key=lambda entry: (-entry[2], entry[1]))
         return [(phrase, count) for phrase, _, count in best]
 

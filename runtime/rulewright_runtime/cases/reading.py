@@ -26,8 +26,7 @@ _NAMES: Final = {"str": "a text", "array": "a list", "object": "an object", "int
 _COMPLAINT: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `([^`]*)`)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(msgspec.Struct, frozen=True, eq=False):
     """One case of a batch. `problem` says why it can't be scored; `inputs` are then empty."""
 
     batch: str
@@ -101,7 +100,7 @@ class CaseReader:
             return self._unreadable(batch, record, error)
         inner = envelope.test_case
         written = envelope
-        if inner is not None:
+        if inner is not None and bytes(inner).strip() != b"null":
             try:
                 written = model.envelope.decode(inner)
             except msgspec.MsgspecError as error:
@@ -338,7 +337,7 @@ class _Models:
         output_struct = output.struct("Output", [("error", Any)])
         known: list[tuple[str, Any]] = [("id", Any), ("test_id", Any), ("concern_id", str | None)]
         known += [("archetype", str | None)]
-        known += [("metric_id", str | None), ("error", Any), ("engine_error", Any), ("test_case", msgspec.Raw | None)]
+        known += [("metric_id", str | None), ("error", Any), ("engine_error", Any), ("test_case", msgspec.Raw)]
         known += [(key, output_struct | None) for key in OUTPUT_KEYS]
         self.envelope = msgspec.json.Decoder(case.struct("Envelope", known))
         self.output = msgspec.json.Decoder(output_struct)

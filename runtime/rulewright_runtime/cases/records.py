@@ -20,8 +20,7 @@ _OPENING: Final = frozenset(b"[{")
 _LINES: Final = frozenset({".jsonl", ".ndjson"})
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True, gc=False):
     """The bytes of one record and where it stands: a JSON path such as `$[3]`, or a line of a file of JSON lines.
 
     `start` is its offset in the file, or -1 where the file was read as a whole.

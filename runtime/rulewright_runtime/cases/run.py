@@ -60,41 +60,93 @@ class Spool:
 
 @dataclass(slots=True)
 class BatchRun:
-    """What scoring some batches gave. `errors` hold refused inputs and errored cases, in order of sight."""
+    """What scoring some batches gave. `errors` hold refused inputs and errored cases, `warnings` what is odd about a
+    case that was scored all the same, both in order of sight."""
 
     plan: CaseScorecardPlan
     tally: Tally
-    batches: dict[str, Group]
-    spool: Spool
-    errors: list[dict[str, Any]]
-    refused: int = 0
+    spool: Spool = field(default_factory=Spool)
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+    witness: Witness | None = None
+    on_case: OnCase | None = None
+    _lists: tuple[str, ...] = ()  # the inputs that hold phrases to look for
+    _details: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...] = ()  # by metric: the keys, and whether of found
+    _whole: Group | None = None
+
+    def __post_init__(self) -> None:
+        """Work out once what every case needs."""
+        metrics = self.plan.metrics
+        self._lists = tuple(dict.fromkeys(metric.share.of for metric in metrics))
+        self._details = tuple(
+            (metric.name, tuple((key, which == "found") for key, which in metric.details)) for metric in metrics
+        )
+
+    def score(self, settings: Settings, group: Group, case: Case) -> None:
+        """Take in one case of a batch."""
+        problem = case.problem
+        if problem is None:
+            try:
+                scored = settings.scorer(case.archetype, case.metric_id).score(case.inputs)
+            except EvaluationError as error:
+                problem = str(error)
+        if problem is not None:
+            self.tally.add_error(group, case.archetype)
+            self.errors.append(_about(case, problem))
+            return
+        for name in self._lists:
+            if not all(map(str.strip, case.inputs[name])):
+                self.warnings.append(_about(case, f"`{name}` holds an empty phrase, which every text contains"))
+        result = self._result(case, scored)
+        self.tally.add(group, case.archetype, scored, result)
+        self.spool.add(result)
+        if self.on_case is not None:
+            self.on_case(result)
+
+    def _result(self, case: Case, scored: Scored) -> dict[str, Any]:
+        details = {
+            name: {key: scored.found[at] if of_found else scored.missing[at] for key, of_found in keys}
+            for at, (name, keys) in enumerate(self._details)
+        }
+        outcome = scored.outcome
+        result = {
+            "test_id": case.test_id,
+            "archetype": case.archetype or UNKNOWN,
+            "batch_id": case.batch,
+            "scores": outcome.scores,
+            "details": details,
+            "flagged": outcome.flagged,
+            "label": outcome.label,
+        }
+        if self.witness is not None:
+            result.update(self.witness.testify(case.inputs, scored))
+        return result
 
     @property
-    def failed(self) -> bool:
-        """Whether anything could not be scored, or there was nothing to score."""
-        return bool(self.errors) or not self.tally.whole.scored
+    def whole(self) -> Group:
+        """All cases together; ask for it when every case is in."""
+        if self._whole is None:
+            self._whole = self.tally.whole()
+        return self._whole
 
     def status(self, *, allow_errors: bool = False) -> int:
         """The exit status: 3 for an error or for no scored case, else what the gravest label stands for."""
-        if not self.tally.whole.scored or (self.errors and not allow_errors):
+        if not self.whole.scored or (self.errors and not allow_errors):
             return 3
-        return exit_status(self.plan, [self.tally.whole])
+        return exit_status(self.plan, self.whole.labels)
 
     def summary(self) -> dict[str, Any]:
         """The `summary` of the report."""
-        return _summary(self.plan, self.tally.whole)
+        return _summary(self.whole)
 
     def intervals(self, level: float = 0.95) -> dict[str, Any]:
         """Confidence intervals of every mean and rate at `level`."""
-        whole, plan = self.tally.whole, self.plan
-        counts = self.tally.outcomes
-        means = {
-            name: mean_interval([(key[at], count) for key, count in counts.items()], level)
-            for at, name in enumerate(whole.names)
+        whole = self.whole
+        return {
+            "level": level,
+            "mean_scores": {name: mean_interval(whole.values(name), level) for name in whole.names},
+            "pass_rates": {name: wilson(count, whole.total, level) for name, count in whole.passed.items()},
         }
-        passed = dict(zip(whole.names, whole.passes, strict=False)) | {"overall": whole.labels[plan.accepted]}
-        rates = {name: wilson(count, whole.total, level) for name, count in passed.items()}
-        return {"level": level, "mean_scores": means, "pass_rates": rates}
 
 
 def score_batches(
@@ -107,76 +159,35 @@ def score_batches(
 ) -> BatchRun:
     """Score every case of `batches`. With `verbose` results carry spans and near misses; `on_case` sees each result."""
     plan = settings.plan
-    run = BatchRun(plan, Tally(plan), {}, Spool(), [])
-    witness = Witness(plan) if verbose else None
+    run = BatchRun(plan, Tally(plan), witness=Witness(plan) if verbose else None, on_case=on_case)
     for batch in batches:
-        group = run.batches[batch.name] = run.tally.group()
+        group = run.tally.batch(batch.name)
         for item in reader.cases(batch):
             if isinstance(item, InputError):
-                run.refused += 1
-                run.errors.append(_refusal(batch, item))
+                run.errors.append(refusal(item, batch.name))
             else:
-                _score(settings, run, group, item, witness, on_case)
+                run.score(settings, group, item)
     return run
 
 
-def _score(
-    settings: Settings, run: BatchRun, group: Group, case: Case, witness: Witness | None, on_case: OnCase | None
-) -> None:
-    problem = case.problem
-    if problem is None:
-        try:
-            scored = settings.scorer(case.archetype, case.metric_id).score(case.inputs)
-        except EvaluationError as error:
-            problem = str(error)
-    if problem is not None:
-        run.tally.add_error(case.archetype)
-        group.add_error()
-        run.errors.append(
-            {
-                "test_id": case.test_id,
-                "archetype": case.archetype or UNKNOWN,
-                "batch_id": case.batch,
-                "file": case.file,
-                "line": case.line,
-                "path": case.path,
-                "message": problem,
-            }
-        )
-        return
-    result = _result(run.plan, case, scored)
-    if witness is not None:
-        result.update(witness.testify(case.inputs, scored))
-    run.tally.add(case.archetype, scored, result)
-    group.add(scored.outcome)
-    run.spool.add(result)
-    if on_case is not None:
-        on_case(result)
-
-
-def _result(plan: CaseScorecardPlan, case: Case, scored: Scored) -> dict[str, Any]:
-    outcome = scored.outcome
-    details = {}
-    for at, metric in enumerate(plan.metrics):
-        details[metric.name] = {
-            key: scored.found[at] if which == "found" else scored.missing[at] for key, which in metric.details
-        }
+def _about(case: Case, message: str) -> dict[str, Any]:
     return {
         "test_id": case.test_id,
         "archetype": case.archetype or UNKNOWN,
         "batch_id": case.batch,
-        "scores": outcome.scores,
-        "details": details,
-        "flagged": outcome.flagged,
-        "label": outcome.label,
+        "file": case.file,
+        "line": case.line,
+        "path": case.path,
+        "message": message,
     }
 
 
-def _refusal(batch: Batch, error: InputError) -> dict[str, Any]:
+def refusal(error: InputError, batch: str | None = None) -> dict[str, Any]:
+    """An input that was refused, as an entry of the report's errors."""
     return {
         "test_id": None,
         "archetype": None,
-        "batch_id": batch.name,
+        "batch_id": batch,
         "file": error.path,
         "line": error.line,
         "path": "$",
@@ -184,14 +195,13 @@ def _refusal(batch: Batch, error: InputError) -> dict[str, Any]:
     }
 
 
-def _summary(plan: CaseScorecardPlan, group: Group) -> dict[str, Any]:
-    labels = {label.lower(): group.labels[label] for label in group.labels}
+def _summary(group: Group) -> dict[str, Any]:
     return {
         "total_cases": group.total,
-        **labels,
+        **{label.lower(): count for label, count in group.labels.items()},
         "errors": group.errors,
         "scored_cases": group.scored,
-        "overall_pass_rate": group.rate(plan.accepted),
+        "overall_pass_rate": group.pass_rates()["overall"],
     }
 
 
@@ -199,29 +209,30 @@ def report_head(
     run: BatchRun, *, batch_id: str, concern_id: str, generated_at: str, about: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The report without its results: what stands before them, in order. `about` (settings, comparison ...) ends it."""
-    whole, plan = run.tally.whole, run.plan
+    whole = run.whole
     return {
-        "report_type": plan.report_type,
+        "report_type": run.plan.report_type,
         "generated_at": generated_at,
         "batch_id": batch_id,
         "concern_id": concern_id,
         "total_cases": whole.total,
         "summary": run.summary(),
         "mean_scores": whole.means(),
-        "pass_rates": whole.pass_rates(plan.accepted),
-        "label_distribution": dict(whole.labels),
+        "pass_rates": whole.pass_rates(),
+        "label_distribution": whole.labels,
         "by_archetype": run.tally.by_archetype(),
         "batches": [
             {
                 "batch_id": name,
-                **_summary(plan, group),
+                **_summary(group),
                 "mean_scores": group.means(),
-                "pass_rates": group.pass_rates(plan.accepted),
+                "pass_rates": group.pass_rates(),
             }
-            for name, group in run.batches.items()
+            for name, group in run.tally.batches.items()
         ],
         "confidence_intervals": run.intervals(),
         "failure_analysis": {"worst_performers": run.tally.worst(), **run.tally.common()},
         "errors": run.errors,
+        "warnings": run.warnings,
         **about,
     }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,90 +19,107 @@ COMMON: Final = 5
 
 @dataclass(slots=True)
 class Group:
-    """Sums over some cases. `total` counts errored cases as well; means are over the scored ones, rates over all."""
+    """Some cases, by what they came to. Means are over the scored ones, rates over all, errored ones included."""
 
-    names: tuple[str, ...]  # the metrics, then `composite`
-    total: int = 0
+    plan: CaseScorecardPlan
     errors: int = 0
-    sums: list[float] = field(default_factory=list)
-    passes: list[int] = field(default_factory=list)
-    labels: dict[str, int] = field(default_factory=dict)
+    outcomes: dict[Outcome, int] = field(default_factory=dict)
 
     def add(self, outcome: Outcome) -> None:
-        """Take in a scored case; sums run from left to right."""
-        self.total += 1
-        sums = self.sums
-        for at, value in enumerate(outcome.scores.values()):
-            sums[at] += value
-        for at, passed in enumerate(outcome.passes):
-            if passed:
-                self.passes[at] += 1
-        self.labels[outcome.label] += 1
+        """Take in a scored case."""
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
 
-    def add_error(self) -> None:
-        """Take in a case that could not be scored."""
-        self.total += 1
-        self.errors += 1
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The metrics in order, then `composite`."""
+        return (*(metric.name for metric in self.plan.metrics), "composite")
 
     @property
     def scored(self) -> int:
         """How many cases have scores."""
-        return self.total - self.errors
+        return sum(self.outcomes.values())
+
+    @property
+    def total(self) -> int:
+        """How many cases there are."""
+        return self.scored + self.errors
+
+    @property
+    def labels(self) -> dict[str, int]:
+        """How many cases bear each label, the best label first."""
+        counts = dict.fromkeys((label for label, _ in reversed(self.plan.exits)), 0)
+        for outcome, count in self.outcomes.items():
+            counts[outcome.label] += count
+        return counts
+
+    @property
+    def passed(self) -> dict[str, int]:
+        """How many cases pass each metric, and (`overall`) bear the accepted label."""
+        counts = {
+            metric.name: sum(count for outcome, count in self.outcomes.items() if outcome.passes[at])
+            for at, metric in enumerate(self.plan.metrics)
+        }
+        return {**counts, "overall": self.labels[self.plan.accepted]}
+
+    def values(self, name: str) -> list[tuple[float, int]]:
+        """The scores of a metric, or the composites, each with how many cases have it."""
+        return [(outcome.scores[name], count) for outcome, count in self.outcomes.items()]
 
     def means(self) -> dict[str, float]:
         """The mean of every metric and of the composite over the scored cases; 0 for no case."""
         scored = self.scored
-        return {name: total / scored if scored else 0.0 for name, total in zip(self.names, self.sums, strict=True)}
+        return {
+            name: math.fsum(value * count for value, count in self.values(name)) / scored if scored else 0.0
+            for name in self.names
+        }
 
-    def rate(self, label: str) -> float:
-        """The share of all cases that bear `label`; 0 for no case."""
-        return self.labels[label] / self.total if self.total else 0.0
-
-    def pass_rates(self, accepted: str) -> dict[str, float]:
-        """The share of all cases that pass each metric, and `overall` the share of those labelled `accepted`."""
-        rates = [count / self.total if self.total else 0.0 for count in self.passes]
-        return {**dict(zip(self.names, rates, strict=False)), "overall": self.rate(accepted)}
+    def pass_rates(self) -> dict[str, float]:
+        """The share of all cases that pass each metric, and `overall` of those with the accepted label; 0 for none."""
+        total = self.total
+        return {name: count / total if total else 0.0 for name, count in self.passed.items()}
 
 
 @dataclass(slots=True)
 class Tally:
-    """A batch on its way: give it every case, then ask for the parts of the report."""
+    """The cases of a run: give it every one, then ask for the parts of the report."""
 
     plan: CaseScorecardPlan
-    whole: Group = field(init=False)
+    batches: dict[str, Group] = field(default_factory=dict)
     archetypes: dict[str, Group] = field(default_factory=dict)
-    flagged: dict[str, int] = field(default_factory=dict)
-    outcomes: dict[tuple[float, ...], int] = field(default_factory=dict)
     _frequent: list[tuple[bool, Frequent]] = field(init=False)
     _counted: list[int] = field(init=False)
     _worst: list[tuple[float, int, dict[str, Any]]] = field(default_factory=list)
     _limit: float = float("inf")
+    _seen: int = 0
 
     def __post_init__(self) -> None:
         """Start from nothing."""
-        self.whole = self.group()
         self._frequent = [(metric.common.of == "found", Frequent(COMMON)) for metric in self.plan.metrics]
         self._counted = [0] * len(self.plan.metrics)
 
-    def group(self) -> Group:
-        """An empty group for this scorecard."""
-        names = (*(metric.name for metric in self.plan.metrics), "composite")
-        labels = dict.fromkeys((label for label, _ in reversed(self.plan.exits)), 0)
-        return Group(names, sums=[0.0] * len(names), passes=[0] * (len(names) - 1), labels=labels)
+    def batch(self, name: str) -> Group:
+        """The group of a batch, which exists from now on."""
+        return self.batches.setdefault(name, Group(self.plan))
 
-    def add(self, archetype: str | None, scored: Scored, result: dict[str, Any]) -> None:
+    def whole(self) -> Group:
+        """All cases together."""
+        whole = Group(self.plan, sum(group.errors for group in self.batches.values()))
+        for group in self.batches.values():
+            for outcome, count in group.outcomes.items():
+                whole.outcomes[outcome] = whole.outcomes.get(outcome, 0) + count
+        return whole
+
+    def add(self, batch: Group, archetype: str | None, scored: Scored, result: dict[str, Any]) -> None:
         """Take in a scored case; `result` is its entry in the report."""
         outcome = scored.outcome
-        self.whole.add(outcome)
+        self._seen += 1
+        batch.add(outcome)
         self._archetype(archetype).add(outcome)
-        key = tuple(outcome.scores.values())
-        self.outcomes[key] = self.outcomes.get(key, 0) + 1
         for at, (of_found, frequent) in enumerate(self._frequent):
             phrases = scored.found[at] if of_found else scored.missing[at]
             if phrases:
                 self._counted[at] += len(phrases)
-                for phrase in phrases:
-                    frequent.add(phrase)
+                frequent.add(phrases)
         composite = outcome.scores["composite"]
         if composite < self._limit:
             self._add_worst(composite, result)
@@ -110,20 +128,20 @@ class Tally:
         name = archetype or UNKNOWN
         group = self.archetypes.get(name)
         if group is None:
-            group = self.archetypes[name] = self.group()
+            group = self.archetypes[name] = Group(self.plan)
         return group
 
     def _add_worst(self, composite: float, result: dict[str, Any]) -> None:
         """Keep the lowest composites, ties (within 1e-12) in input order."""
-        heapq.heappush(self._worst, (-round(composite, 12), -self.whole.total, result))
+        heapq.heappush(self._worst, (-round(composite, 12), -self._seen, result))
         if len(self._worst) > WORST:
             heapq.heappop(self._worst)
             self._limit = -self._worst[0][0] - 5e-13
 
-    def add_error(self, archetype: str | None) -> None:
+    def add_error(self, batch: Group, archetype: str | None) -> None:
         """Take in a case that could not be scored."""
-        self.whole.add_error()
-        self._archetype(archetype).add_error()
+        batch.errors += 1
+        self._archetype(archetype).errors += 1
 
     def worst(self) -> list[dict[str, Any]]:
         """The cases with the lowest composite, ascending, ties in input order."""
@@ -144,21 +162,18 @@ class Tally:
 
     def by_archetype(self) -> dict[str, dict[str, Any]]:
         """The groups in order of first sight."""
-        names = [metric.name for metric in self.plan.metrics]
-        return {
-            archetype: {
+        sections = {}
+        for archetype, group in self.archetypes.items():
+            means = group.means()
+            sections[archetype] = {
                 "count": group.total,
                 "errors": group.errors,
-                **{f"mean_{name}": group.means()[name] for name in names},
-                "pass_rate": group.rate(self.plan.accepted),
+                **{f"mean_{metric.name}": means[metric.name] for metric in self.plan.metrics},
+                "pass_rate": group.pass_rates()["overall"],
             }
-            for archetype, group in self.archetypes.items()
-        }
+        return sections
 
 
-def exit_status(plan: CaseScorecardPlan, groups: Sequence[Group]) -> int:
+def exit_status(plan: CaseScorecardPlan, labels: Mapping[str, int]) -> int:
     """The exit status of the gravest label that occurs."""
-    for label, status in plan.exits:
-        if any(group.labels[label] for group in groups):
-            return status
-    return 0
+    return next((status for label, status in plan.exits if labels[label]), 0)

@@ -71,9 +71,9 @@ def metric_lines(run: BatchRun, head: Mapping[str, Any], scorer: Scorer) -> Iter
 def _status(run: BatchRun, scorer: Scorer, at: int, counted: int) -> str:
     """FAIL where the mean fails; a warning for violations, or for a mean that does not reach the threshold; else OK."""
     metric = run.plan.metrics[at]
-    if not run.tally.whole.scored:
+    if not run.whole.scored:
         return "NO CASE SCORED"
-    passes, fails = scorer.grade(at, run.tally.whole.means())
+    passes, fails = scorer.grade(at, run.whole.means())
     if fails:
         return "FAIL"
     if metric.common.of == "found" and counted:
