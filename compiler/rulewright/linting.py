@@ -22,7 +22,7 @@ from rulewright.documents.markers import read_markers
 from rulewright.documents.profile import every_check, read_profile, read_profiles
 from rulewright.documents.scenario import read_scenario
 from rulewright.documents.structure import check_structure, suggest
-from rulewright.errors import UsageError
+from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, load_file, load_text
 from rulewright.lower.agreement import disagreements, disagreements_of
 from rulewright.manual import pages
@@ -167,7 +167,11 @@ def _reports(path: Path, selection: Selection) -> Iterator[Report]:
     if path.is_file() and path.name not in PROJECT_FILE_NAMES:
         yield _lone(load_file(path), selection)
     elif path.is_file() or project_file_in(path) or looks_like_a_project(path):
-        yield lint_project(load_project(path), selection)
+        try:
+            yield lint_project(load_project(path), selection)
+        except DocumentError as failure:  # the project file itself is broken
+            files = [load_file(name) for name in sorted({found.span.path for found in failure.diagnostics})]
+            yield _report(failure.diagnostics, [], files, selection)
     else:
         for file in documents_in(path, deep=True):
             yield _lone(load_file(file), selection)

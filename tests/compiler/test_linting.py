@@ -63,6 +63,12 @@ def test_a_broken_file_does_not_hide_the_others(tmp_path: Path) -> None:
     assert "unknown-key" in codes(report)
 
 
+def test_a_broken_project_file_is_a_finding(tmp_path: Path) -> None:
+    report = lint([project(tmp_path, rulewright_yaml="project: [\n")])
+    assert codes(report) == ["yaml-syntax"]
+    assert list(report.sources) == [str(tmp_path / "rulewright.yaml")]
+
+
 def test_a_lone_file_is_checked_by_itself() -> None:
     assert codes(lint_text(CHECK, "X1.yaml")) == []
     assert codes(lint_text(CHECK + "wrong: 1\n", "X1.yaml")) == ["unknown-key"]

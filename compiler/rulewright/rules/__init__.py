@@ -20,6 +20,7 @@ from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
 from rulewright.rules.branch_always_taken import branch_always_taken
 from rulewright.rules.branch_changes_nothing import branch_changes_nothing
 from rulewright.rules.branch_never_taken import branch_never_taken
+from rulewright.rules.bucket_without_policy import bucket_without_policy
 from rulewright.rules.check_no_scenario_reaches import check_no_scenario_reaches
 from rulewright.rules.count_contradicts_files import count_contradicts_files
 from rulewright.rules.cue_lexicon_ignores_the_user import cue_lexicon_ignores_the_user
@@ -55,8 +56,10 @@ from rulewright.rules.unit_of_analysis_missing import unit_of_analysis_missing
 from rulewright.rules.unit_of_analysis_unfit import unit_of_analysis_unfit
 from rulewright.rules.unknown_check import unknown_check
 from rulewright.rules.unknown_jurisdiction import unknown_jurisdiction
+from rulewright.rules.unknown_kind import unknown_kind
 from rulewright.rules.unknown_scenario import unknown_scenario
 from rulewright.rules.unused_lexicon import unused_lexicon
+from rulewright.rules.unused_rule_set import unused_rule_set
 from rulewright.rules.window_ends_before_it_starts import window_ends_before_it_starts
 
 Rule: TypeAlias = Callable[[Any], Iterable[Diagnostic]]
@@ -103,6 +106,9 @@ RULES: tuple[Rule, ...] = (
     subsumed_pattern,
     ascii_only_apostrophe,
     invalid_regex,
+    unused_rule_set,
+    unknown_kind,
+    bucket_without_policy,
     several_anchors_for_check,
     cue_lexicon_ignores_the_user,
     short_word_hits_inside_others,

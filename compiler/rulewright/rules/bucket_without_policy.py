@@ -1,0 +1,38 @@
+"""Rule: a bucket that counts nowhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.base import descend, texts
+from rulewright.load import Mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.project import Project
+
+
+def bucket_without_policy(project: Project) -> Iterator[Diagnostic]:
+    """A check's bucket stands in no gate and in no quality dimension of the scoring file.
+
+    Why it matters: the check runs, perhaps with a judge who is paid, and its verdict counts nowhere.
+    Instead: add the bucket to a gate or a dimension of the scoring file, or give the check another bucket.
+    """
+    if project.scoring is None:
+        return
+    dimensions = descend(project.scoring.node, "quality_dimensions")
+    counted = set(project.scoring.gate_buckets)
+    for entry in dimensions.entries if isinstance(dimensions, Mapping) else ():
+        counted.update(texts(entry.value, "buckets"))
+    if not counted:
+        return
+    for check in project.checks:
+        if check.primary_bucket and check.primary_bucket not in counted:
+            yield warning(
+                check.place("primary_bucket"),
+                f"bucket {check.primary_bucket} counts nowhere: no gate and no dimension holds it",
+                notes=[(project.scoring.span, "the scoring file")],
+            )

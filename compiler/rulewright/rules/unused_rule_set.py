@@ -1,0 +1,33 @@
+"""Rule: a jurisdiction's rules that no scenario asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import advice
+from rulewright.documents.base import text
+from rulewright.documents.kinds import kind_of
+from rulewright.load import Mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.project import Project
+
+
+def unused_rule_set(project: Project) -> Iterator[Diagnostic]:
+    """No scenario names a rule set as its jurisdiction, and no other rule set extends it.
+
+    Why it matters: the rules look as if transcripts were held against them, and none is.
+    Instead: name the rule set as a scenario's `jurisdiction`, or remove its file.
+    """
+    roots = [loaded.root for loaded in project.loaded if Path(loaded.source.path).stem in project.rule_sets]
+    sets = [root for root in roots if isinstance(root, Mapping) and root.index and kind_of(root) is None]
+    used = {scenario.jurisdiction for scenario in project.scenarios.values()}
+    used.update(Path(text(root, "extends")).stem for root in sets)
+    for root in sets:
+        name = Path(root.source.path).stem
+        if project.scenarios and name not in used:
+            yield advice(root.entries[0].key, f"no scenario has the jurisdiction `{name}`")
