@@ -9,7 +9,7 @@ from typing import IO, Any, Final
 
 from rulewright_runtime.cases.run import BatchRun
 from rulewright_runtime.cases.scoring import Scorer
-from rulewright_runtime.report.cases_console import MetricLine, console
+from rulewright_runtime.report.cases_console import MetricLine, console, details
 from rulewright_runtime.report.cases_pages import html_page, junit, markdown
 
 FORMATS: Final = ("json", "console", "markdown", "html", "junit")
@@ -24,14 +24,22 @@ def write(form: str, stream: IO[bytes], run: BatchRun, head: Mapping[str, Any], 
         return
     title = f"{run.plan.title} - {head['concern_id']}"
     metrics = [metric.name for metric in run.plan.metrics]
-    cases = chain(run.spool.results(), (error for error in run.errors if error["test_id"] is not None))
+    cases = _cases(run)
     if form == "console":
         labels = [label for label, _ in reversed(run.plan.exits)]
         lines = console(head, title, metric_lines(run, head, scorer), cases, labels)
+        if run.witness is not None:
+            lines = chain(lines, details(_cases(run), metrics))
     else:
         lines = {"markdown": markdown, "html": html_page, "junit": junit}[form](head, title, cases, metrics)
     for line in lines:
         stream.write(line.rstrip().encode("utf-8", "replace") + b"\n")
+
+
+def _cases(run: BatchRun) -> Iterator[Mapping[str, Any]]:
+    """The scored cases in order, then the errored ones."""
+    yield from run.spool.results()
+    yield from (error for error in run.errors if error["test_id"] is not None)
 
 
 def _write_json(stream: IO[bytes], run: BatchRun, head: Mapping[str, Any]) -> None:

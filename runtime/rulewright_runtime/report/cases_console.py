@@ -64,6 +64,32 @@ def console(
         yield from (_issue(line) for line in issues)
 
 
+def details(cases: Iterable[Mapping[str, Any]], metrics: list[str]) -> Iterator[str]:
+    """What was found where and what was missing, case by case, for results that carry evidence."""
+    yield ""
+    yield "Details:"
+    for case in cases:
+        if case.get("scores") is None:
+            yield fit(f"  {case['test_id']} (ERROR): {case['message']}", 80)
+            continue
+        yield fit(f"  {case['test_id']} ({case['label'].upper()}, composite {case['scores']['composite']:.2f})", 80)
+        for metric in metrics:
+            places = {entry["phrase"]: entry for entry in case["evidence"][metric]}
+            near = {entry["phrase"]: entry for entry in case["near_misses"][metric]}
+            for kind, phrases in case["details"][metric].items():
+                for phrase in phrases:
+                    yield fit(f'    {metric} {kind}: "{phrase}"{_where(phrase, places, near)}', 80)
+
+
+def _where(phrase: str, places: Mapping[str, Any], near: Mapping[str, Any]) -> str:
+    if phrase in places:
+        place = places[phrase]
+        return f" in {place['in']} at {place['start']}-{place['end']}"
+    if phrase in near:
+        return f' (near: "{near[phrase]["text"]}" in {near[phrase]["in"]})'
+    return ""
+
+
 def _heading(title: str) -> str:
     title = fit(title, _INNER - 2)
     spare = _INNER - width(title)
