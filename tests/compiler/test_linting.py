@@ -273,3 +273,13 @@ def test_what_a_comment_allows_does_not_stop_the_compilation(tmp_path: Path) -> 
     allowing = CHECK + "wrong: 1  # rulewright: allow unknown-key because another tool reads it\n"
     loaded = load_project(project(tmp_path, checks__X1_yaml=allowing))
     assert stopping(loaded, loaded.diagnostics) == ()
+
+
+def test_a_safe_fix_changes_nothing_but_the_word(tmp_path: Path) -> None:
+    text = CHECK.replace("lexicon_only", "llm_primary  # why") + "scorer:\n  unclear_policy: 'llm_edge'  # later\n"
+    path = tmp_path / "X1.yaml"
+    path.write_text(text, encoding="utf-8")
+    only = Selection(select=("unclear-policy-without-its-path",))
+    assert codes(lint([path], only)) == ["unclear-policy-without-its-path"]
+    assert codes(fix_files([path], only)) == []
+    assert path.read_text(encoding="utf-8") == text.replace("'llm_edge'", "adjudicate")

@@ -51,7 +51,6 @@ def test_a_finding_shows_its_line_a_caret_notes_help_and_fix() -> None:
         "  | ^^^\n"
         "  |\n"
         "  = help: keep one\n"
-        "  |\n"
         "  = fix: remove it (unsafe: look at the change)\n"
     )
 

@@ -93,6 +93,8 @@ class _Painter:
         for path in dict.fromkeys(mark.span.path for mark in marks):
             here = [mark for mark in marks if mark.span.path == path]
             lines += self.snippet(path, here, gutter, finding.severity, first=path == finding.span.path)
+        if finding.help or finding.fix:
+            lines.append(self.frame("", gutter))
         if finding.help:
             lines += self.aside("help", finding.help, gutter)
         if finding.fix:
@@ -148,7 +150,7 @@ class _Painter:
         lead = f"{' ' * gutter} {self.paint('=', _FRAME)} {self.paint(f'{kind}:', _BOLD)} "
         indent = gutter + 3 + len(kind) + 2
         lines = wrap(_visible(text), max(self.width - indent, _LEAST), break_on_hyphens=False)
-        return [self.frame("", gutter), *((lead if i == 0 else " " * indent) + line for i, line in enumerate(lines))]
+        return [(lead if i == 0 else " " * indent) + line for i, line in enumerate(lines)]
 
     def frame(self, number: str, gutter: int) -> str:
         """The margin with a line's number, or without one."""

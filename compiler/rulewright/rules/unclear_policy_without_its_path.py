@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import replace, warning
 from rulewright.documents.check import Check
 
 if TYPE_CHECKING:
@@ -23,12 +23,14 @@ def unclear_policy_without_its_path(check: Check) -> Iterator[Diagnostic]:
     if check.scorer.unclear_policy != "llm_edge" or not check.routing.route:
         return
     place = check.place("scorer", "unclear_policy")
+    word = '"adjudicate"' if check.path.endswith(".json") else "adjudicate"
     if check.routing.route != "regex_with_llm_edge":
         yield warning(
             place,
             f"`llm_edge` acts as `adjudicate` here: the route `{check.routing.route}` has no edge",
             notes=[(check.place("routing", "route"), "the route is set here")],
             help="write `adjudicate` or `fail_closed`",
+            fix=replace(place, word, "write `adjudicate`", safe=True),
         )
     elif check.routing.llm_on_ambiguous is not True:
         yield warning(
