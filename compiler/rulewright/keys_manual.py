@@ -18,6 +18,9 @@ DOCUMENTS: Final = (
     ("profile", "scan profiles"),
     ("scoring", "the scoring file"),
     ("project", "the project file"),
+    ("workflow", "workflows"),
+    ("agent", "agents"),
+    ("contracts", "contract registries"),
 )
 INTRODUCTION: Final = """\
 # Every key of every document

@@ -15,7 +15,10 @@ from rulewright.load import load_text
 from rulewright.project import load_project
 from rulewright_grammar import schema_names
 
-AUTHORED = ("blindspots", "check", "lexicon", "markers", "pricing", "profile", "project", "scenario", "scoring")
+AUTHORED = (
+    "agent", "blindspots", "check", "contracts", "lexicon", "markers", "pricing", "profile", "project", "scenario",
+    "scoring", "workflow",
+)  # fmt: skip
 DIRECTIVES = (
     "llm_required",
     "corpus_required",
@@ -112,6 +115,9 @@ def test_the_reference_of_keys_is_that_of_the_schemas() -> None:
         ("words: [{pattern: a, mode: regex}]", "lexicons"),
         ("quality_dimensions: {}", "scoring"),
         ("project: p", "project"),
+        ("tasks: {a: {agent: dev}}", "workflow"),
+        ("role: {description: d}", "agent"),
+        ("contracts: {a@1: {}}", "contracts"),
         ("scorecard: two-tier", "scorecard"),
         ("{scorecard: safe, over: cases}", "case_scorecard"),
         ("a: b", None),

@@ -1,0 +1,172 @@
+"""The registry of agents: the six that are always there, a folder of files, and what a workflow adds or overrides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.base import Document, text
+from rulewright.documents.structure import suggest
+from rulewright.load import Mapping, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rulewright.load import Node
+
+PAGES: Final[dict[str, str]] = {
+    "agent-without-description": """An agent has no `role.description`, neither of its own nor inherited.
+
+    Why it matters: the description is what the model is told to be; without it every agent is the same.
+    Instead: describe the role, or name an agent in `extends` whose description fits.
+    """,
+    "agent-extends-nothing": """An agent extends one that does not exist, or, in the end, itself.
+
+    Why it matters: what it should inherit can't be found.
+    Instead: name an agent of the registry in `extends`.
+    """,
+}
+
+# The six roles every workflow can count on.
+USUAL: Final[dict[str, tuple[str, str]]] = {
+    "ba": ("Business Analyst", "Turns needs into requirements that can be checked."),
+    "architect": ("Architect", "Shapes the system and decides what its parts promise each other."),
+    "pe": ("Principal Engineer", "Breaks the architecture down into components and interfaces."),
+    "le": ("Lead Engineer", "Plans the work and keeps the code in one piece."),
+    "dev": ("Developer", "Writes code and its tests."),
+    "reviewer": ("Reviewer", "Judges the work of others against what was asked for."),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgentDocument(Document):
+    """An agent as one file or one entry of a workflow describes it; what it inherits is not in here."""
+
+    name: str
+    extends: str
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The agents that are known, by name: their merged fields, as plain data. `broken` names those that exist but
+    can't be resolved, so that whoever uses them is not told a second time."""
+
+    agents: dict[str, dict[str, Any]] = field(default_factory=dict)
+    broken: frozenset[str] = frozenset()
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is such an agent."""
+        return name in self.agents or name in self.broken
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name, sorted."""
+        return tuple(sorted({*self.agents, *self.broken}))
+
+
+def read_agent(node: Mapping, name: str) -> AgentDocument:
+    """The model of an agent's mapping; `name` is the file's stem or the key it stands under."""
+    return AgentDocument(node=node, name=text(node, "name") or name, extends=text(node, "extends"))
+
+
+def read_agents(node: Node | None) -> tuple[AgentDocument, ...]:
+    """The models of a workflow's `agents` map; an entry without fields describes nothing."""
+    if not isinstance(node, Mapping):
+        return ()
+    return tuple(
+        AgentDocument(entry.value, entry.name, text(entry.value, "extends"))
+        for entry in node.entries
+        if isinstance(entry.value, Mapping)
+    )
+
+
+def registry(
+    files: Iterable[AgentDocument], entries: Iterable[AgentDocument], found: list[Diagnostic], *, usual: bool = True
+) -> Registry:
+    """The agents of the `files`, with a workflow's `entries` over them, on top of the usual six.
+
+    `extends` merges field by field: what the heir says wins, the rest is inherited. An entry that bears a known name
+    and extends nothing overrides that agent. Agents that can't be resolved are added to `found`.
+    """
+    return _Merge(_usual() if usual else {}, tuple(files), tuple(entries), found).registry()
+
+
+@cache
+def _usual() -> dict[str, dict[str, Any]]:
+    return {
+        name: {"name": name, "display_name": shown, "role": {"description": words}}
+        for name, (shown, words) in USUAL.items()
+    }
+
+
+@dataclass(slots=True)
+class _Merge:
+    usual: dict[str, dict[str, Any]]
+    files: tuple[AgentDocument, ...]
+    entries: tuple[AgentDocument, ...]
+    found: list[Diagnostic]
+    known: dict[str, list[AgentDocument]] = field(default_factory=dict)  # the nearest description last
+    merged: dict[str, dict[str, Any] | None] = field(default_factory=dict)
+
+    def registry(self) -> Registry:
+        for document in (*self.files, *self.entries):
+            self.known.setdefault(document.name, []).append(document)
+        for name in self.known:
+            self.resolve(name, ())
+        agents = {**self.usual, **{name: fields for name, fields in self.merged.items() if fields is not None}}
+        broken = frozenset(name for name, fields in self.merged.items() if fields is None)
+        return Registry(agents, broken)
+
+    def resolve(self, name: str, heirs: tuple[str, ...]) -> dict[str, Any] | None:
+        """The merged fields of an agent, or None where that can't be told; findings come once."""
+        if name not in self.known:
+            return self.usual.get(name)
+        if name not in self.merged:
+            self.merged[name] = self.resolved(name, heirs)
+        return self.merged[name]
+
+    def resolved(self, name: str, heirs: tuple[str, ...]) -> dict[str, Any] | None:
+        fields = self.usual.get(name, {})
+        for document in self.known[name]:
+            if document.extends and document.extends != name:
+                parent = self.parent(document, (*heirs, name))
+                if parent is None:
+                    return None
+                fields = parent
+            own: dict[str, Any] = plain(document.node)
+            own.pop("extends", None)
+            fields = {**merge(fields, own), "name": name}
+        last = self.known[name][-1]
+        if not str(fields.get("role", {}).get("description", "") or ""):
+            place = last.node.entries[0].key if last.node.entries else last.node
+            message = f"agent `{name}`: `role.description` is missing"
+            self.found.append(error(place, message, code="agent-without-description"))
+            return None
+        return fields
+
+    def parent(self, document: AgentDocument, heirs: tuple[str, ...]) -> dict[str, Any] | None:
+        wanted = document.extends
+        place = document.place("extends")
+        if wanted in heirs:
+            line = " -> ".join((*heirs[heirs.index(wanted) :], wanted))
+            message = f"agent `{document.name}`: `extends` leads back to itself: {line}"
+            self.found.append(error(place, message, code="agent-extends-nothing"))
+            return None
+        fields = self.resolve(wanted, heirs)
+        if fields is None and wanted not in self.known:
+            near = suggest(wanted, {*self.known, *self.usual})
+            message = f"agent `{document.name}`: `extends` names '{wanted}', which is not found"
+            hint = f"did you mean `{near}`?" if near else None
+            self.found.append(error(place, message, code="agent-extends-nothing", help=hint))
+        return fields
+
+
+def merge(below: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Both mappings as one, field by field and however deep; what stands in `over` wins."""
+    merged = dict(below)
+    for key, item in over.items():
+        old = merged.get(key)
+        merged[key] = merge(old, item) if isinstance(old, dict) and isinstance(item, dict) else item
+    return merged

@@ -1,0 +1,86 @@
+"""Contracts of artifacts: a registry of types, or requirements written in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from rulewright.documents.base import text as text_of
+from rulewright.documents.base import texts
+from rulewright.documents.structure import suggest
+from rulewright.load import Mapping, Scalar
+from rulewright_runtime.workflow.plan import Contract
+
+if TYPE_CHECKING:
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.workflow import ArtifactDocument, TaskDocument
+    from rulewright.load import Node
+
+PAGES: Final[dict[str, str]] = {
+    "unknown-artifact-type": """An artifact's contract names a type that the registry does not hold.
+
+    Why it matters: nothing would hold the artifact to anything.
+    Instead: name a type of the registry with its version, or write the requirements in place.
+    """,
+    "missing-contract-registry": """A task names contract types, but there is no registry of them.
+
+    Why it matters: the artifacts would go unchecked while the workflow promises that they are checked.
+    Instead: write a registry (`workflow.contracts` in the project file, or `contracts` in the workflow), or say
+    `allow_missing_contracts: true` in the project file.
+    """,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ContractRegistry:
+    """The known contract types by `type@version`; `exists` is false where nobody wrote a registry."""
+
+    types: dict[str, Contract] = field(default_factory=dict)
+    exists: bool = False
+    optional: bool = False  # whether contracts may stay unchecked without a registry
+
+
+def read_contracts(*nodes: Node | None, optional: bool = False) -> ContractRegistry:
+    """The registry of the mappings given, later ones over earlier ones; what is no mapping does not count."""
+    found = [node for node in nodes if isinstance(node, Mapping)]
+    types = {
+        entry.name: read_contract(entry.value, entry.name)
+        for node in found
+        for entry in node.entries
+        if isinstance(entry.value, Mapping)
+    }
+    return ContractRegistry(types, bool(found), optional)
+
+
+def read_contract(node: Mapping, type_: str = "") -> Contract:
+    """A contract as its mapping says."""
+    return Contract(
+        type=type_,
+        required_sections=texts(node, "required_sections"),
+        required_fields=texts(node, "required_fields"),
+        file_format=text_of(node, "file_format") or None,
+    )
+
+
+def contract_of(
+    task: TaskDocument, artifact: ArtifactDocument, known: ContractRegistry, found: list[Diagnostic]
+) -> Contract | None:
+    """The contract of an artifact, or None where it has none or what it names is not known (then `found` says so)."""
+    written = artifact.contract
+    if isinstance(written, Mapping):
+        return read_contract(written)
+    if not isinstance(written, Scalar) or not isinstance(written.value, str):
+        return None
+    place = f"{artifact.field}.contract"
+    if not known.exists:
+        if not known.optional:
+            message = f"the contract `{written.value}` is declared, but there is no registry of contract types"
+            found.append(task.error(written, place, message, code="missing-contract-registry"))
+        return None
+    contract = known.types.get(written.value)
+    if contract is None:
+        near = suggest(written.value, known.types)
+        hint = f"did you mean `{near}`?" if near else None
+        message = f"unknown artifact type: {written.value}"
+        found.append(task.error(written, place, message, code="unknown-artifact-type", help=hint))
+    return contract

@@ -1,0 +1,93 @@
+"""Overlays and loops of a task: settings that a task, its workflow and its project may each give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from rulewright.documents.base import descend, flag, items, scalar
+from rulewright.documents.base import text as text_of
+from rulewright.load import Mapping, Node, Scalar
+
+if TYPE_CHECKING:
+    from rulewright.diagnostics import Placed
+
+LOOPING: Final[tuple[Literal["agentic_review", "paired_workflow", "confidence_loop"], ...]] = (
+    "agentic_review", "paired_workflow", "confidence_loop",
+)  # fmt: skip
+LoopName = Literal["loop", "agentic_review", "paired_workflow", "confidence_loop"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlay:
+    """One overlay of a task. Each setting is looked up in the layers: the task's own, the workflow's, the project's."""
+
+    name: str
+    layers: tuple[Mapping, ...]
+
+    def find(self, key: str) -> Node | None:
+        """The setting's value from the first layer that gives it, or None."""
+        for layer in self.layers:
+            found = layer.get(key)
+            if found is not None:
+                return found
+        return None
+
+    def text(self, key: str) -> str:
+        """The setting's text, or the empty text."""
+        return text_of(self.find(key))
+
+    def number(self, key: str) -> Scalar | None:
+        """The setting's scalar where it holds a number, else None."""
+        found = self.find(key)
+        is_number = isinstance(found, Scalar) and isinstance(found.value, (int, float))
+        return found if isinstance(found, Scalar) and is_number and not isinstance(found.value, bool) else None
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the overlay is on: off unless a layer says otherwise, except for `hil`."""
+        found = flag(self.find("enabled"))
+        return self.name == "hil" if found is None else found
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop of a task: its own `loop`, or an overlay that repeats the work. `field` says where in the task it stands,
+    `node` is the nearest of its layers."""
+
+    name: LoopName
+    field: str
+    node: Mapping
+    layers: tuple[Mapping, ...]
+
+    def find(self, key: str) -> Node | None:
+        """The setting's value from the first layer that gives it, or None."""
+        return next((found for layer in self.layers if (found := layer.get(key)) is not None), None)
+
+    @property
+    def max_iterations(self) -> int | None:
+        """How often the loop may run in all; None where nothing usable is said."""
+        found = self.find("max_iterations")
+        number = found.value if isinstance(found, Scalar) else None
+        return number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else None
+
+    @property
+    def conditions(self) -> tuple[Scalar, ...]:
+        """The exit conditions as written."""
+        return tuple(found for item in items(self.find("exit_conditions")) if (found := scalar(item)) is not None)
+
+    @property
+    def mode(self) -> Literal["any", "all"]:
+        """Whether any or all of threshold and conditions have to hold."""
+        return "all" if text_of(self.find("exit_when")) == "all" else "any"
+
+    @property
+    def head(self) -> Placed:
+        """The loop's first key, which stands for the whole."""
+        return self.node.entries[0].key if self.node.entries else self.node
+
+
+def overlay(name: str, layers: tuple[Mapping, ...]) -> Overlay:
+    """The overlay called `name` from mappings of overlays, the nearest first."""
+    found = (descend(layer, name) for layer in layers)
+    return Overlay(name, tuple(each for each in found if isinstance(each, Mapping)))

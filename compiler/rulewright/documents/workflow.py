@@ -1,0 +1,248 @@
+"""The workflow document: tasks with their loops, overlays and artifacts, as a typed model with places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.diagnostics import Severity, finding
+from rulewright.documents.base import Document, Step, descend, flag, items, place_of, scalar, text, value
+from rulewright.documents.overlays import LOOPING, Loop, Overlay, overlay
+from rulewright.load import Mapping, Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic, Fix, Placed, Span
+    from rulewright.load import Node
+
+VERSIONS: Final = ("1", 1)
+OVERLAYS: Final = ("hil", "policy_gate", "agentic_review", "paired_workflow", "confidence_loop")  # outermost first
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactDocument:
+    """A file a task reads or writes; `contract` is a name, a mapping written in place, or absent. `field` says where
+    in the task it stands."""
+
+    path: str
+    node: Node
+    contract: Node | None
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDocument:
+    """One metric of a confidence loop. `field` says where in the task it stands."""
+
+    type: str
+    node: Mapping
+    evaluator: Scalar | None
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An agent that a task names, and the key under which it does."""
+
+    agent: Scalar
+    field: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskDocument(Document):
+    """One task; its overlays already know the defaults of the workflow and the project."""
+
+    id: str
+    key: Scalar
+    agent: Scalar | None
+    description: str
+    dependencies: tuple[Scalar, ...]
+    requires_human: bool
+    inputs: tuple[ArtifactDocument, ...]
+    outputs: tuple[ArtifactDocument, ...]
+    overlays: dict[str, Overlay]
+
+    def on(self, name: str) -> Overlay | None:
+        """The overlay called `name` where it is enabled, else None."""
+        found = self.overlays[name]
+        return found if found.enabled else None
+
+    @property
+    def enabled(self) -> tuple[str, ...]:
+        """The enabled overlays, outermost first; a confidence loop brings a gate with it."""
+        return tuple(
+            name
+            for name in OVERLAYS
+            if self.overlays[name].enabled or (name == "policy_gate" and self.gate_is_implicit)
+        )
+
+    @property
+    def gate_is_implicit(self) -> bool:
+        """Whether the task has a gate only because confidence alone must never promote."""
+        return self.overlays["confidence_loop"].enabled and not self.overlays["policy_gate"].enabled
+
+    @property
+    def tier(self) -> str | None:
+        """The risk tier of the task's gate, or None without one."""
+        gate = self.overlays["policy_gate"]
+        if not gate.enabled:
+            return "T1" if self.gate_is_implicit else None
+        return gate.text("risk_tier") or gate.text("default_risk_tier") or "T1"
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The task's loops, outermost first."""
+        own = self.get("loop")
+        found = [Loop("loop", "loop", own, (own,))] if isinstance(own, Mapping) else []
+        for name in LOOPING:
+            looping = self.on(name)
+            if looping is not None and looping.layers:
+                found.append(Loop(name, f"overlays.{name}", looping.layers[0], looping.layers))
+        return tuple(found)
+
+    @property
+    def metrics(self) -> tuple[MetricDocument, ...]:
+        """What is measured, where the confidence loop is enabled."""
+        loop = self.on("confidence_loop")
+        found = [] if loop is None else items(loop.find("metrics"))
+        return tuple(
+            MetricDocument(
+                text(node, "type"),
+                node,
+                scalar(node, "evaluator_agent"),
+                f"overlays.confidence_loop.metrics[{number}]",
+            )
+            for number, node in enumerate(found)
+            if isinstance(node, Mapping)
+        )
+
+    @property
+    def driver(self) -> Scalar | None:
+        """Who writes in a pair: the one named, else the task's agent."""
+        return self._agent("paired_workflow", "driver_agent") or self.agent
+
+    @property
+    def challenger(self) -> Scalar | None:
+        """Who challenges."""
+        return self._agent("paired_workflow", "challenger_agent")
+
+    @property
+    def coder(self) -> Scalar | None:
+        """Who writes what is reviewed: the one named, else the task's agent."""
+        return self._agent("agentic_review", "coder_agent") or self.agent
+
+    @property
+    def reviewer(self) -> Scalar | None:
+        """Who reviews."""
+        return self._agent("agentic_review", "reviewer_agent")
+
+    @property
+    def authors(self) -> tuple[Named, ...]:
+        """Everybody whose work a judge of this task scores."""
+        found = [("agent", self.agent)]
+        if pair := self.on("paired_workflow"):
+            found.append(("overlays.paired_workflow.driver_agent", self.driver))
+            if pair.text("role_switch") in ("subtask", "checkpoint"):
+                found.append(("overlays.paired_workflow.challenger_agent", self.challenger))
+        if self.on("agentic_review"):
+            found.append(("overlays.agentic_review.coder_agent", self.coder))
+        return tuple(Named(agent, field) for field, agent in found if agent is not None)
+
+    @property
+    def agents(self) -> Iterator[Named]:
+        """Every agent the task names in what is enabled."""
+        if self.agent is not None:
+            yield Named(self.agent, "agent")
+        for name, keys in (
+            ("paired_workflow", ("driver_agent", "challenger_agent")),
+            ("agentic_review", ("coder_agent", "reviewer_agent")),
+        ):
+            for key in keys:
+                if (found := self._agent(name, key)) is not None:
+                    yield Named(found, f"overlays.{name}.{key}")
+        for metric in self.metrics:
+            if metric.evaluator is not None:
+                yield Named(metric.evaluator, f"{metric.field}.evaluator_agent")
+
+    def _agent(self, name: str, key: str) -> Scalar | None:
+        found = self.on(name)
+        return None if found is None else scalar(found.find(key))
+
+    def error(self, place: Span | Placed, field: str, message: str, **more: Any) -> Diagnostic:
+        """An error of this task, which names the task and the field."""
+        return finding(Severity.ERROR, place, self.words(field, message), **more)
+
+    def warning(
+        self, place: Span | Placed, field: str, message: str, *, help: str | None = None, fix: Fix | None = None
+    ) -> Diagnostic:
+        """A warning about this task, which names the task and the field."""
+        return finding(Severity.WARNING, place, self.words(field, message), help=help, fix=fix)
+
+    def words(self, field: str, message: str) -> str:
+        """The message, led by the task's id and the field."""
+        return f"task `{self.id}`, `{field}`: {message}" if field else f"task `{self.id}`: {message}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkflowDocument(Document):
+    """One workflow file."""
+
+    version: Any
+    name: str
+    default_iterations: int | None
+    tasks: tuple[TaskDocument, ...]
+
+    def task(self, name: str) -> TaskDocument | None:
+        """The task called `name`, or None."""
+        return next((task for task in self.tasks if task.id == name), None)
+
+
+def read_workflow(node: Mapping, stem: str, defaults: Node | None = None) -> WorkflowDocument:
+    """The model of a workflow file called `stem`; `defaults` are the project's overlays."""
+    layers = tuple(each for each in (descend(node, "overlays"), defaults) if isinstance(each, Mapping))
+    tasks = descend(node, "tasks")
+    entries = tasks.entries if isinstance(tasks, Mapping) else ()
+    limit = value(node, "config", "max_iterations_default")
+    return WorkflowDocument(
+        node=node,
+        version=value(node, "version"),
+        name=text(node, "name") or stem,
+        default_iterations=limit if isinstance(limit, int) and not isinstance(limit, bool) else None,
+        tasks=tuple(
+            _task(entry.name, entry.key, entry.value, layers) for entry in entries if isinstance(entry.value, Mapping)
+        ),
+    )
+
+
+def _task(name: str, key: Scalar, node: Mapping, defaults: tuple[Mapping, ...]) -> TaskDocument:
+    own = descend(node, "overlays")
+    layers = (own, *defaults) if isinstance(own, Mapping) else defaults
+    return TaskDocument(
+        node=node,
+        id=name,
+        key=key,
+        agent=scalar(node, "agent"),
+        description=text(node, "description"),
+        dependencies=tuple(
+            each for each in items(node, "dependencies") if isinstance(each, Scalar) and isinstance(each.value, str)
+        ),
+        requires_human=flag(node, "requires_human") or False,
+        inputs=tuple(_artifacts(node, "inputs")),
+        outputs=tuple(_artifacts(node, "outputs")),
+        overlays={name: overlay(name, layers) for name in OVERLAYS},
+    )
+
+
+def _artifacts(node: Mapping, key: str) -> Iterator[ArtifactDocument]:
+    for number, item in enumerate(items(node, key)):
+        field = f"{key}[{number}]"
+        if isinstance(item, Mapping):
+            yield ArtifactDocument(text(item, "path"), item, item.get("contract"), field)
+        elif isinstance(item, Scalar) and isinstance(item.value, str):
+            yield ArtifactDocument(item.value, item, None, field)
+
+
+def nearest(task: TaskDocument, *steps: Step) -> Span:
+    """Where something of the task stands, else the task's own name."""
+    return place_of(task.node, *steps) if descend(task.node, *steps) is not None else task.key.span
