@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from rulewright_runtime.chain_pairs import PAIRS
 from rulewright_runtime.leaves import Leaf
+from rulewright_runtime.own import own
 
 Closure: TypeAlias = Callable[[Any], Any]
 _ABSENT: Final = (LookupError, TypeError)
@@ -25,7 +26,7 @@ DEEPEST: Final = 3  # subscripts in one path
 def chain(leaves: Sequence[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
     """The closure for a leaf, or for two that `pairs` allows."""
     ordered = sorted(leaves, key=_shape)
-    return _MAKERS["_".join(map(_shape, ordered))](ordered, rest, yes, no, slow)
+    return own(_MAKERS["_".join(map(_shape, ordered))](ordered, rest, yes, no, slow))
 
 
 def pairs(leaf: Leaf) -> bool:

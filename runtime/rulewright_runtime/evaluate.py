@@ -19,6 +19,7 @@ from rulewright_runtime.functions.limits import MAX_STEPS, check_list
 from rulewright_runtime.functions.lists import sort_by_keys
 from rulewright_runtime.fuse import fuse
 from rulewright_runtime.ir import BINDING, Node, Program, free_locals, literal_value, validate
+from rulewright_runtime.own import own
 from rulewright_runtime.values import NONE, Optional, make_map, no_overload
 
 Closure: TypeAlias = Callable[[Any], Any]
@@ -103,8 +104,8 @@ class Building:
                 and all(not named[b] and not loops[b] and free[b] <= {node.value[0]} for b in rest)
             )
             mode = node.value[0] if alone else FRAME
-            for own in modes[number]:
-                bodies[number, own] = mode
+            for outer in modes[number]:
+                bodies[number, outer] = mode
             for body in rest:
                 modes[body].add(mode)
         slots = frozenset(node.value[0] for node in nodes if node.op == "bind")
@@ -123,7 +124,7 @@ class Building:
                 else:
                     args = [built[a, mode] for a in node.args]
                     general = _BUILDERS[node.op](self, node, mode, args)
-                built[number, mode] = fuse(self, number, mode, general, built)
+                built[number, mode] = own(fuse(self, number, mode, own(general), built))
         return built[len(self.program.nodes) - 1, ROOT]
 
     def framer(self, mode: int) -> Closure:
