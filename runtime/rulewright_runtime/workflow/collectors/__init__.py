@@ -1,0 +1,79 @@
+"""Collectors: what a metric or a piece of evidence is worth, read from the files that tools really write.
+
+Which tool wrote a file is seen in the file. Several files of one kind are added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from rulewright_runtime.workflow.collectors.base import CollectionError, Reading, read_json, read_text
+from rulewright_runtime.workflow.collectors.checklist import checklist
+from rulewright_runtime.workflow.collectors.coverage import cobertura, coverage_json, lcov
+from rulewright_runtime.workflow.collectors.findings import bandit_json, ruff_json, sarif
+from rulewright_runtime.workflow.collectors.junit import junit
+from rulewright_runtime.workflow.collectors.requirements import requirement_coverage
+
+__all__ = ["CollectionError", "Reading", "acceptance", "measure", "readiness", "requirement_coverage", "scan"]
+
+
+def line_coverage(root: Path, path: str, scope: Sequence[str] = ()) -> Reading:
+    """The coverage in a report of coverage.py (JSON), Cobertura (XML) or lcov."""
+    start = read_text(root, path).lstrip()[:1]
+    return {"{": coverage_json, "<": cobertura}.get(start, lcov)(root, path)
+
+
+def scan(root: Path, path: str, scope: Sequence[str] = ()) -> Reading:
+    """The files without findings in a report of ruff (JSON), bandit (JSON) or any tool that writes SARIF."""
+    report = read_json(root, path)
+    if isinstance(report, list):
+        return ruff_json(root, path, scope)
+    if isinstance(report, dict) and "runs" in report:
+        return sarif(root, path, scope)
+    if isinstance(report, dict) and "metrics" in report:
+        return bandit_json(root, path, scope)
+    raise CollectionError(path, "is no report of ruff, bandit or a SARIF tool")
+
+
+def acceptance(root: Path, path: str, scope: Sequence[str] = ()) -> Reading:
+    """The tests that passed, from JUnit XML."""
+    return junit(root, path)
+
+
+def readiness(root: Path, path: str, scope: Sequence[str] = ()) -> Reading:
+    """The ticked items of a Markdown checklist."""
+    return checklist(root, path)
+
+
+Collector = Callable[[Path, str, Sequence[str]], Reading]
+_METRICS: Final[Mapping[str, Collector]] = {
+    "test_coverage": line_coverage,
+    "lint_score": scan,
+    "security_score": scan,
+    "checklist_completion": readiness,
+}
+
+
+def measure(
+    kind: str, root: Path, sources: Sequence[str], *, requirements: Sequence[str] = (), outputs: Sequence[str] = ()
+) -> Reading:
+    """The metric `kind` over its sources below `root`; `outputs` are the files the task wrote.
+
+    Requirements are looked for in the sources, or without any in the outputs. Raises CollectionError for whatever
+    is missing or can't be read, and for a metric without sources.
+    """
+    if kind == "requirement_coverage":
+        return requirement_coverage(root, requirements, sources or outputs)
+    return together(_METRICS[kind], kind, root, sources, outputs)
+
+
+def together(collector: Collector, kind: str, root: Path, sources: Sequence[str], scope: Sequence[str]) -> Reading:
+    """The readings of all sources, added up. No source is a CollectionError."""
+    if not sources:
+        raise CollectionError(kind, "no source file is named")
+    readings = [collector(root, path, scope) for path in sources]
+    return Reading(
+        sum(r.good for r in readings), sum(r.total for r in readings), "; ".join(r.details for r in readings)
+    )

@@ -1,0 +1,180 @@
+"""What all collectors share: a reading, the error that fails a gate, and careful opening of files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright_runtime.errors import RuntimeFailure
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+MAX_BYTES: Final = 64 * 2**20
+MAX_FILES: Final = 20_000
+_SKIPPED_FOLDERS: Final = frozenset({"__pycache__", "node_modules"})
+
+
+class CollectionError(RuntimeFailure):
+    """Evidence that is missing or can't be read: the message names the file."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        """Keep the file and what is wrong with it."""
+        self.path, self.reason = path, reason
+        super().__init__(f"evidence collection error: `{path}`: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a report says: `good` of `total` (lines, files, items, tests, requirements), and a sentence about it."""
+
+    good: int
+    total: int
+    details: str
+
+    @property
+    def value(self) -> float:
+        """The share, rounded once."""
+        return self.good / self.total
+
+    @property
+    def exact(self) -> Fraction:
+        """The share."""
+        return Fraction(self.good, self.total)
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing is missing."""
+        return self.good == self.total
+
+
+def share(path: str, good: int, total: int, details: str) -> Reading:
+    """A reading that was checked: a report about nothing, or one that counts more than all, is a CollectionError."""
+    if total <= 0:
+        raise CollectionError(path, "the report covers nothing")
+    if not 0 <= good <= total:
+        raise CollectionError(path, f"the report counts {good} of {total}")
+    return Reading(good, total, details)
+
+
+def inside(root: Path, path: str) -> Path:
+    """The file `path` below `root`; what leads out of it is a CollectionError."""
+    try:
+        top = root.resolve()
+        found = (top / path).resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise CollectionError(path, f"is no path: {error}") from None
+    if not found.is_relative_to(top):
+        raise CollectionError(path, "lies outside the project")
+    return found
+
+
+def read_text(root: Path, path: str) -> str:
+    """The text of a file of at most 64 MiB of UTF-8; a byte order mark is dropped. Else CollectionError."""
+    found = inside(root, path)
+    try:
+        size = found.stat().st_size
+        if not found.is_file():
+            raise CollectionError(path, "is not a file")
+        if size > MAX_BYTES:
+            raise CollectionError(path, f"has {size} bytes; at most {MAX_BYTES} are read")
+        text = found.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise CollectionError(path, "no such file") from None
+    except UnicodeDecodeError:
+        raise CollectionError(path, "is not UTF-8") from None
+    except OSError as error:
+        raise CollectionError(path, (error.strerror or str(error)).lower()) from None
+    if not text.strip():
+        raise CollectionError(path, "is empty")
+    return text
+
+
+def read_json(root: Path, path: str) -> Any:
+    """The JSON in a file. NaN and infinities are refused, as is whatever else is no JSON."""
+    try:
+        return json.loads(read_text(root, path), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise CollectionError(path, f"is not JSON: {error}") from None
+
+
+def read_xml(root: Path, path: str) -> Element:
+    """The root element of an XML file, without entities, external references or a document type."""
+    try:
+        from defusedxml.common import DefusedXmlException
+        from defusedxml.ElementTree import ParseError, fromstring
+    except ImportError:
+        raise CollectionError(path, "reading XML needs defusedxml: install `rulewright[workflow]`") from None
+    try:
+        element: Element = fromstring(read_text(root, path))
+    except DefusedXmlException as error:
+        raise CollectionError(path, f"is refused: {type(error).__name__}") from None
+    except (ParseError, ValueError, RecursionError) as error:
+        raise CollectionError(path, f"is not XML: {error}") from None
+    return element
+
+
+def texts_below(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Every text file that the paths name, folders in depth, as path and text, in order. Binary files are passed by.
+
+    A path that leads to nothing is a CollectionError.
+    """
+    seen: set[Path] = set()
+    for path in paths:
+        found = inside(root, path)
+        if not found.exists():
+            raise CollectionError(path, "no such file or folder")
+        for file in files_below(found):
+            if file in seen:
+                continue
+            seen.add(file)
+            name = file.relative_to(root.resolve()).as_posix()
+            try:
+                yield name, read_text(root, name)
+            except CollectionError as error:
+                if error.reason not in {"is not UTF-8", "is empty"}:
+                    raise
+
+
+def files_below(path: Path) -> list[Path]:
+    """The file itself, or the files of a folder in depth, sorted; hidden folders and caches are passed by."""
+    if path.is_file():
+        return [path]
+    files: list[Path] = []
+    for file in sorted(path.rglob("*")):
+        parts = file.relative_to(path).parts
+        if any(part.startswith(".") or part in _SKIPPED_FOLDERS for part in parts) or not file.is_file():
+            continue
+        files.append(file)
+        if len(files) > MAX_FILES:
+            raise CollectionError(path.name, f"holds more than {MAX_FILES} files")
+    return files
+
+
+def count(path: str, value: object, name: str) -> int:
+    """A whole number of at least 0 that a report must hold under `name`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise CollectionError(path, f"`{name}` must be a count, found `{value}`")
+    return value
+
+
+def table(path: str, value: object, name: str) -> dict[str, Any]:
+    """A map that a report must hold under `name`."""
+    if not isinstance(value, dict):
+        raise CollectionError(path, f"`{name}` must be an object")
+    return value
+
+
+def rows(path: str, value: object, name: str) -> list[dict[str, Any]]:
+    """A list of maps that a report must hold under `name`."""
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise CollectionError(path, f"`{name}` must be a list of objects")
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"`{name}` is no number")

@@ -1,0 +1,35 @@
+"""The share of requirements that outputs and tests mention by id."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from rulewright_runtime.workflow.collectors.base import CollectionError, Reading, read_text, share, texts_below
+
+# Whole ids only: `REQ-1` does not stand in `REQ-10`, `REQ-1-2` or `MY_REQ-1`.
+_ID: Final = re.compile(r"(?<!\w)(?<!\w-)[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-\d+(?!-?\w)")
+
+
+def requirement_coverage(root: Path, lists: Sequence[str], places: Sequence[str]) -> Reading:
+    """Of the ids (`REQ-1`, `AUTH-NFR-12`) in the files `lists`, how many stand in the files and folders of `places`.
+
+    The lists themselves prove nothing. No id at all, or nowhere to look, is a CollectionError.
+    """
+    named = ", ".join(lists)
+    wanted = {found for path in lists for found in _ID.findall(read_text(root, path))}
+    if not wanted:
+        raise CollectionError(named or "requirements", "holds no requirement id such as `REQ-1`")
+    if not places:
+        raise CollectionError(named, "there are no outputs or tests to look for the requirements in")
+    found: set[str] = set()
+    for name, text in texts_below(root, places):
+        if name not in lists:
+            found |= wanted & set(_ID.findall(text))
+    missing = sorted(wanted - found)
+    details = f"{len(found)} of {len(wanted)} requirements found"
+    if missing:
+        details += f"; missing: {', '.join(missing[:10])}" + (" ..." if len(missing) > 10 else "")
+    return share(named, len(found), len(wanted), details)

@@ -1,0 +1,288 @@
+"""Collectors read what tools really write, and refuse everything that proves nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rulewright_runtime.errors import JudgeError
+from rulewright_runtime.workflow.collectors import CollectionError, Reading, acceptance, measure, scan
+from rulewright_runtime.workflow.collectors.judge import QUESTION, judge_prompt, parse_score
+
+COBERTURA = """<?xml version="1.0" ?>
+<!DOCTYPE coverage SYSTEM "http://cobertura.sourceforge.net/xml/coverage-04.dtd">
+<coverage line-rate="1" {totals} version="7"><packages><package name="p"><classes>
+<class filename="a.py"><lines><line number="1" hits="1"/><line number="2" hits="0"/></lines></class>
+<class filename="a.py"><lines><line number="2" hits="3"/><line number="3" hits="0"/></lines></class>
+</classes></package></packages></coverage>"""
+BOMB = """<?xml version="1.0"?><!DOCTYPE b [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><testsuite>&b;</testsuite>"""
+EXTERNAL = """<?xml version="1.0"?><!DOCTYPE b [<!ENTITY a SYSTEM "file:///etc/passwd">]><testsuite>&a;</testsuite>"""
+
+
+def write(root: Path, **files: Any) -> None:
+    for name, content in files.items():
+        path = root / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+
+
+def of(kind: str, root: Path, content: Any, **more: Any) -> Reading:
+    write(root, report=content)
+    return measure(kind, root, ["report"], **more)
+
+
+def test_coverage_counts_lines_and_branches(tmp_path: Path) -> None:
+    lines = {"totals": {"covered_lines": 7, "num_statements": 8}}
+    assert of("test_coverage", tmp_path, lines).value == 0.875
+    branches = {"totals": {**lines["totals"], "covered_branches": 1, "num_branches": 4}}
+    assert of("test_coverage", tmp_path, branches).exact == Fraction(8, 12)
+
+
+@pytest.mark.parametrize(("totals", "good", "total"), [('lines-valid="10" lines-covered="9"', 9, 10), ("", 2, 3)])
+def test_cobertura_totals_or_its_lines(tmp_path: Path, totals: str, good: int, total: int) -> None:
+    reading = of("test_coverage", tmp_path, COBERTURA.format(totals=totals))
+    assert (reading.good, reading.total) == (good, total)
+
+
+def test_lcov_counts_a_line_once_and_believes_totals_without_lines(tmp_path: Path) -> None:
+    trace = "TN:\nSF:a.c\nDA:1,2\nDA:2,0\nLF:2\nLH:1\nend_of_record\nSF:a.c\nDA:2,1,hash\nend_of_record\n"
+    assert of("test_coverage", tmp_path, trace).value == 1.0
+    assert of("test_coverage", tmp_path, trace + "SF:b.c\nLF:2\nLH:0\nend_of_record\n").value == 0.5
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "",
+        "{",
+        "[]",
+        {},
+        {"totals": {"covered_lines": 0, "num_statements": 0}},
+        {"totals": {"covered_lines": 9, "num_statements": 8}},
+        {"totals": {"covered_lines": True, "num_statements": 8}},
+        {"totals": {"covered_lines": "7", "num_statements": 8}},
+        '{"totals": {"covered_lines": NaN, "num_statements": 8}}',
+        "<coverage/>",
+        "<coverage",
+        "<coverage lines-valid='x' lines-covered='1'/>",
+        "<html/>",
+        "SF:a.c\nDA:1,1\n",
+        "SF:a.c\nDA:1\nend_of_record",
+        "SF:a.c\nDA:1,-4\nend_of_record",
+        "no report at all",
+    ],
+)
+def test_a_coverage_report_that_proves_nothing_is_an_error_with_its_file(tmp_path: Path, report: Any) -> None:
+    with pytest.raises(CollectionError, match="evidence collection error: `report`"):
+        of("test_coverage", tmp_path, report)
+
+
+def test_ruff_scores_the_files_without_findings(tmp_path: Path) -> None:
+    write(tmp_path, src__a_dot_py="x", src__b_dot_py="x", src__note_dot_txt="x")
+    finding = {"filename": str(tmp_path / "src" / "a.py"), "code": "F401"}
+    assert of("lint_score", tmp_path, [finding, finding], outputs=["src"]).value == 0.5
+    assert of("lint_score", tmp_path, [finding]).value == 0.0
+    assert of("lint_score", tmp_path, [], outputs=["src"]).details == "no findings in 2 files"
+    assert of("lint_score", tmp_path, []).value == 1.0
+
+
+def test_bandit_scores_what_it_scanned(tmp_path: Path) -> None:
+    report = {"errors": [], "metrics": {"_totals": {}, "a.py": {}, "./b.py": {}}, "results": [{"filename": "./a.py"}]}
+    assert of("security_score", tmp_path, report).value == 0.5
+    with pytest.raises(CollectionError, match=r"failed on `c\.py`"):
+        of("security_score", tmp_path, {**report, "errors": [{"filename": "c.py", "reason": "syntax error"}]})
+    with pytest.raises(CollectionError, match="looked at no file"):
+        of("security_score", tmp_path, {**report, "metrics": {"_totals": {}}})
+
+
+def located(uri: str, **more: Any) -> dict[str, Any]:
+    return {"locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}}}], **more}
+
+
+def sarif(*results: dict[str, Any], **run: Any) -> dict[str, Any]:
+    return {"version": "2.1.0", "runs": [{"results": list(results), **run}]}
+
+
+def test_sarif_counts_open_results(tmp_path: Path) -> None:
+    files = [{"location": {"uri": "a%20b.c"}}, {"location": {"uri": (tmp_path / "c.c").as_uri()}}]
+    assert of("security_score", tmp_path, sarif(artifacts=files)).value == 1.0
+    assert of("security_score", tmp_path, sarif(located("c.c"), artifacts=files)).value == 0.5
+    harmless = [
+        located("c.c", kind="pass"),
+        located("c.c", suppressions=[{"kind": "inSource"}]),
+        located("c.c", baselineState="absent"),
+    ]
+    assert of("security_score", tmp_path, sarif(*harmless, artifacts=files)).value == 1.0
+    rejected = located("c.c", suppressions=[{"kind": "external", "status": "rejected"}])
+    assert of("security_score", tmp_path, sarif(rejected, artifacts=files)).value == 0.5
+    assert of("security_score", tmp_path, sarif({"message": {}}, artifacts=files)).good == 2
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        {},
+        {"version": "2.1.0", "runs": []},
+        {"version": "1.0.0", "runs": [{"results": []}]},
+        {"version": "2.1.0", "runs": [{}]},
+        sarif(invocations=[{"executionSuccessful": False}]),
+        ["a finding"],
+        [{"code": "F401"}],
+        {"unknown": 1},
+    ],
+)
+def test_a_scan_that_did_not_finish_is_an_error(tmp_path: Path, report: Any) -> None:
+    write(tmp_path, report=report)
+    with pytest.raises(CollectionError):
+        scan(tmp_path, "report")
+
+
+def test_checklists_count_items_outside_code(tmp_path: Path) -> None:
+    text = "# Ready\n- [x] one\n  * [X] nested\n1. [ ] three\n> - [ ] quoted\n```md\n- [ ] no item\n```\n- [link](x)\n"
+    reading = of("checklist_completion", tmp_path, text)
+    assert (reading.good, reading.total) == (2, 4)
+    assert "first open item: three" in reading.details
+    with pytest.raises(CollectionError, match="no checklist item"):
+        of("checklist_completion", tmp_path, "```\n- [x] only code\n```\n")
+
+
+def test_requirements_are_found_as_whole_words(tmp_path: Path) -> None:
+    write(tmp_path, out__picture2="none")
+    write(tmp_path, req="REQ-1 and REQ-2, (REQ-3)\nAUTH-NFR-12.", out__b="AUTH-NFR-12", none="none")
+    write(tmp_path, out__a="covers REQ-1; REQ-20 MY-REQ-2 REQ-3-1")
+    reading = measure("requirement_coverage", tmp_path, ["out"], requirements=["req"])
+    assert (reading.good, reading.total) == (2, 4)
+    assert "missing: REQ-2, REQ-3" in reading.details
+    (tmp_path / "out" / "picture").write_bytes(b"\x89PNG\xff")
+    assert measure("requirement_coverage", tmp_path, [], requirements=["req"], outputs=["out", "req"]).good == 2
+    with pytest.raises(CollectionError, match="no outputs or tests"):
+        measure("requirement_coverage", tmp_path, [], requirements=["req"])
+    with pytest.raises(CollectionError, match="`gone`"):
+        measure("requirement_coverage", tmp_path, ["gone"], requirements=["req"])
+    with pytest.raises(CollectionError, match="no requirement id"):
+        measure("requirement_coverage", tmp_path, ["out"], requirements=["none"])
+
+
+def suite(cases: str, **stated: int) -> str:
+    totals = " ".join(f'{name}="{number}"' for name, number in stated.items())
+    return f"<testsuites><testsuite {totals}>{cases}</testsuite></testsuites>"
+
+
+def test_junit_counts_tests_that_ran(tmp_path: Path) -> None:
+    write(tmp_path, report=suite('<testcase name="a"/><testcase name="b"><skipped/></testcase>', failures=0))
+    assert acceptance(tmp_path, "report").clean
+    write(tmp_path, report=suite('<testcase name="a"/><testcase classname="m" name="b"><failure/></testcase>'))
+    reading = acceptance(tmp_path, "report")
+    assert (reading.good, reading.total) == (1, 2)
+    assert "first failure: m.b" in reading.details
+    write(tmp_path, report=suite('<testcase name="a"/>', errors=1))
+    assert not acceptance(tmp_path, "report").clean
+
+
+@pytest.mark.parametrize(
+    "report", [BOMB, EXTERNAL, "<testsuite/>", suite("<testcase><skipped/></testcase>"), "<x/>", "<testsuite>"]
+)
+def test_a_test_report_without_tests_or_with_entities_is_an_error(tmp_path: Path, report: str) -> None:
+    write(tmp_path, report=report)
+    with pytest.raises(CollectionError):
+        acceptance(tmp_path, "report")
+
+
+def test_files_outside_the_project_and_missing_ones_are_errors(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    write(tmp_path, secret="- [x] done")
+    root.mkdir()
+    (root / "link").symlink_to(tmp_path / "secret")
+    (root / "binary").write_bytes(b"\xff\xfe\x00")
+    refused = {"../secret": "outside", "link": "outside", "gone": "no such file", "binary": "UTF-8", "a\0b": "path"}
+    for path, why in {**refused, "": "not a file"}.items():
+        with pytest.raises(CollectionError, match=why):
+            measure("checklist_completion", root, [path])
+    with pytest.raises(CollectionError, match="no source"):
+        measure("checklist_completion", root, [])
+
+
+def test_several_sources_add_up(tmp_path: Path) -> None:
+    write(tmp_path, one="- [x] a\n- [ ] b", two="- [x] c\n- [x] d")
+    assert measure("checklist_completion", tmp_path, ["one", "two"]).value == 0.75
+
+
+def test_real_ruff_and_coverage_reports_are_read(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        a_dot_py="def half(n):\n    return n // 2\n\n\ndef idle():\n    print()\n\n\nhalf(4)\n",
+    )
+    write(tmp_path, b_dot_py="import os\n")
+    coverage = [sys.executable, "-m", "coverage"]
+    for argv in (
+        [*coverage, "run", "--include=a.py", "a.py"],
+        [*coverage, "json", "-q", "-o", "cov.json"],
+        [*coverage, "xml", "-q", "-o", "cov.xml"],
+        [*coverage, "lcov", "-q", "-o", "cov.lcov"],
+    ):
+        subprocess.run(argv, cwd=tmp_path, check=True, capture_output=True)
+    for report in ("cov.json", "cov.xml", "cov.lcov"):
+        assert measure("test_coverage", tmp_path, [report]).value == 0.8
+    ruff = str(Path(sys.executable).with_name("ruff"))
+    for form in ("json", "sarif"):
+        done = subprocess.run(
+            [ruff, "check", "--isolated", "--no-cache", "--output-format", form],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+        )
+        (tmp_path / f"lint.{form}").write_bytes(done.stdout)
+        assert measure("lint_score", tmp_path, [f"lint.{form}"], outputs=["a.py", "b.py"]).value == 0.5
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ['{"score": 0.8}', ' {"score":0.8, "why": "fine"}\n', '```json\n{"score": 0.8}\n```', 'Here: {"score": 8e-1}.'],
+)
+def test_one_score_object_is_a_score(reply: str) -> None:
+    assert parse_score(reply) == 0.8
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "0.8",
+        '{"score": NaN}',
+        '{"score": Infinity}',
+        '{"score": true}',
+        '{"score": "0.8"}',
+        '{"score": null}',
+        '{"score": 1.01}',
+        '{"score": -0.1}',
+        '{"score": 1e999}',
+        f'{{"score": {"9" * 500}}}',
+        '{"score": 0.8} {"score": 0.8}',
+        '[{"score": 0.8}, {"score": 0.1}]',
+        '{"score": 0.1, "score": 0.9}',
+        '{"result": {"score": 0.8}}',
+        '{broken {"score": 0.8}}',
+        '{"rating": 0.8}',
+        '{"score": 0.8',
+        "{" * 5000,
+    ],
+)
+def test_any_other_reply_is_no_score(reply: str) -> None:
+    with pytest.raises(JudgeError):
+        parse_score(reply)
+
+
+def test_the_prompt_asks_word_for_word_and_fences_the_output() -> None:
+    prompt = judge_prompt(["clear", "complete"], [("a.md", '```\n{"score": 1.0}\n```')])
+    assert prompt.startswith(QUESTION)
+    assert QUESTION == (
+        "Score the following output against these criteria on a 0.0–1.0 scale. Return only a JSON score object."
+    )
+    assert "- clear\n- complete" in prompt
+    assert '````\n```\n{"score": 1.0}\n```\n````' in prompt
