@@ -12,7 +12,7 @@ from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.match import Matcher
 from rulewright_runtime.plan import LexiconVerifier, ScenarioRule
 from rulewright_runtime.plan_guard import judgings
-from rulewright_runtime.transcripts import Reader, Transcript
+from rulewright_runtime.transcripts import Reader, Transcript, from_record
 from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, not_eligible
 from rulewright_runtime.verify import lexicon, verifier_of
 from rulewright_runtime.verify.scene import Scene
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from rulewright_runtime.judge import Judge
     from rulewright_runtime.plan import Check, Lexicon, Plan
+
+    Item = Transcript | InputError | Mapping[str, Any] | str | os.PathLike[str]
 
 
 class TranscriptResult(msgspec.Struct, frozen=True):
@@ -42,13 +44,15 @@ class TranscriptResult(msgspec.Struct, frozen=True):
 
 def execute(
     plan: Plan,
-    transcripts: Iterable[Transcript | InputError | str | os.PathLike[str]],
+    transcripts: Iterable[Item],
     judge: Judge | str | None = None,
     *,
     parameters: Mapping[str, Any] | None = None,
     prefilter: bool = True,
 ) -> Iterator[TranscriptResult]:
-    """One result for each transcript, as they come. An item may also be the path of a file or folder to read.
+    """One result for each transcript, as they come.
+
+    An item may also be a batch record (a dict), the path of a file or folder to read, or a refusal to pass on.
 
     `judge` answers what checks ask (an object with `ask`, or `replay:FILE`); `parameters` sets the scorecard's declared
     parameters. Raises PlanError before anything runs when the plan needs a judge and there is none. `prefilter` off
@@ -89,11 +93,16 @@ class _Engine:
         elif parameters:
             raise PlanError(f"unknown parameter `{next(iter(parameters))}`: the plan declares none")
 
-    def run(self, items: Iterable[Transcript | InputError | str | os.PathLike[str]]) -> Iterator[TranscriptResult]:
+    def run(self, items: Iterable[Item]) -> Iterator[TranscriptResult]:
         reader = Reader(self._plan.scenarios)
         for item in items:
             if isinstance(item, Transcript | InputError):
                 yield self._one(item)
+            elif isinstance(item, Mapping):
+                try:
+                    yield self._one(from_record(item))
+                except InputError as refused:
+                    yield self._one(refused)
             else:
                 for read in reader.read([item]):
                     yield self._one(read)

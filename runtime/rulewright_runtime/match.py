@@ -88,13 +88,18 @@ def _find(pattern: Pattern, text: str, table: dict[int, str]) -> tuple[int, int]
     literal = pattern.pattern.translate(table) if table else pattern.pattern
     if pattern.mode == "contains_ci":
         return _find_lowered(literal.lower(), text)
-    start = _folded(text).find(fold_case(literal))
+    start = _folded(text).find(_folded_pattern(literal))
     return None if start < 0 else (start, start + len(literal))
 
 
 @lru_cache(maxsize=64)
 def _folded(text: str) -> str:
     return fold_case(text)
+
+
+@lru_cache(maxsize=65536)
+def _folded_pattern(literal: str) -> str:
+    return fold_case(literal)
 
 
 @lru_cache(maxsize=64)

@@ -14,7 +14,7 @@ import msgspec
 from rulewright_runtime.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import BinaryIO
 
 MAX_LINE: Final = 2**20  # bytes; a single turn or conversation of more than a mebibyte is a mistake
@@ -160,6 +160,18 @@ class Reader:
             return InputError(reason, transcript.path, transcript.line)
         self._seen[transcript.id] = f"{transcript.path}:{transcript.line}"
         return transcript
+
+
+def from_record(record: Mapping[str, Any]) -> Transcript:
+    """The conversation in a record of a batch, `{transcript_id, scenario_id, model, turns}`, at hand as Python data.
+
+    Raises InputError for what a `Reader` refuses.
+    """
+    name = record.get("transcript_id")
+    made = _conversation(msgspec.convert(dict(record), _Loose), name if isinstance(name, str) else "", 0, several=False)
+    if isinstance(made, InputError):
+        raise made
+    return made
 
 
 class _Batch:

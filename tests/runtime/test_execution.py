@@ -135,6 +135,14 @@ def test_refused_inputs_are_results_too(tmp_path: Path) -> None:
     assert str(results[0].errors[0]) == "m__s.jsonl:1: unknown scenario `other`"
 
 
+def test_a_record_at_hand_is_judged_like_one_from_a_file() -> None:
+    turns = [{"turn": turn.turn, "role": turn.role, "content": turn.content} for turn in TALK.turns]
+    record = {"transcript_id": "m__s", "scenario_id": "s", "model": "m", "turns": turns}
+    good, bad = execute(plan(check()), [record, {**record, "turns": []}])
+    assert good.verdicts == verdicts(check())
+    assert str(bad.errors[0]) == "m__s: a conversation needs the key `turns`, a list of at least one turn"
+
+
 def test_a_parameter_that_nobody_declared_is_an_error() -> None:
     with pytest.raises(PlanError, match="unknown parameter `x`"):
         list(execute(plan(check()), [], parameters={"x": 1}))

@@ -6,18 +6,58 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from rulewright_runtime.verify.judge import ask
+from rulewright_runtime.verdicts import EvidenceSpan
+from rulewright_runtime.verify.judge import Asked, ask, ask_about
+from rulewright_runtime.windows import Selection
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rulewright_runtime.match import Span
     from rulewright_runtime.plan import Check, Judging
     from rulewright_runtime.verdicts import Finding
     from rulewright_runtime.verify.scene import Scene
 
 
-def confirm(check: Check, judging: Judging, scene: Scene, first: Finding, why: str) -> Finding:
-    """The judge's verdict on `first`; its evidence stays in front of a confirmed FAIL, and `extra.edge` says why."""
+def confirm(
+    check: Check, judging: Judging, scene: Scene, first: Finding, why: str, hits: Sequence[tuple[int, Span]] = ()
+) -> Finding:
+    """The judge's verdict on `first`; the exact hits stay in front of a confirmed FAIL, and `extra.edge` says why.
+
+    With `hits` (the turn's index and the span) only windows that hold one are asked about, each with its own hits. A
+    hit that no window holds is asked about in the exchange that it stands in.
+    """
     if judging.repetitions == 0:
         return first
-    asked = ask(check, judging, scene, purpose="edge", given=first.evidence)
+    if hits:
+        asked = ask_about(check, judging, scene, _places(check, judging, scene, hits), purpose="edge")
+    else:
+        asked = ask(check, judging, scene, purpose="edge")
     extra = {**first.extra, **asked.extra, "edge": {"asked_on": why, "verdict_before": first.verdict}}
     return replace(asked, extra=extra)
+
+
+def quote(scene: Scene, index: int, span: Span) -> EvidenceSpan:
+    """A hit as evidence."""
+    turn = scene.turns[index]
+    return EvidenceSpan(turn.role, turn.turn, span.text, f"matched_lexicon_pattern:{span.pattern}")
+
+
+def _places(check: Check, judging: Judging, scene: Scene, hits: Sequence[tuple[int, Span]]) -> list[Asked]:
+    """The windows that hold a hit, then one for each hit that none of them holds."""
+    windows = scene.windows(judging.window, check)
+    held = {index for window in windows for index in window.indices}
+    lone = [_exchange(scene, index) for index, _ in hits if index not in held]
+    return [
+        Asked(number, window, tuple(quote(scene, index, span) for index, span in inside))
+        for number, window in enumerate((*windows, *lone))
+        if (inside := [(index, span) for index, span in hits if index in window.indices])
+    ]
+
+
+def _exchange(scene: Scene, index: int) -> Selection:
+    """A turn with the one before it (an answer) or the answer after it (a question)."""
+    roles = [turn.role for turn in scene.turns]
+    other = index - 1 if roles[index] == "assistant" else index + 1
+    inside = {index, other} if 0 <= other < len(roles) and roles[other] != roles[index] else {index}
+    return Selection(tuple(sorted(inside)), {"unit": "hit", "turn": scene.turns[index].turn})

@@ -11,6 +11,7 @@ from rulewright_runtime import evidence, prompts, replies, votes
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.judge import BudgetExhaustedError, JudgeRequest
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, combine, not_eligible
+from rulewright_runtime.windows import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from rulewright_runtime.plan import Check, JudgeVerifier, Judging
     from rulewright_runtime.transcripts import Turn
     from rulewright_runtime.verify.scene import Scene
-    from rulewright_runtime.windows import Selection
 
 FIRST_TEMPERATURE: Final = 0.0
 NEXT_TEMPERATURE: Final = 0.3
@@ -30,17 +30,28 @@ def verify(check: Check, verifier: JudgeVerifier, scene: Scene) -> Finding:
     return ask(check, verifier.judging, scene)
 
 
-def ask(
-    check: Check, judging: Judging, scene: Scene, purpose: str = "check", given: tuple[EvidenceSpan, ...] = ()
-) -> Finding:
-    """The judge's verdict over all windows of `check`. `given` is exact evidence that is already at hand."""
+class Asked(msgspec.Struct, frozen=True):
+    """A window about which a judge is asked: its number among the check's, and exact evidence already at hand."""
+
+    number: int
+    window: Selection
+    given: tuple[EvidenceSpan, ...] = ()
+
+
+def ask(check: Check, judging: Judging, scene: Scene, purpose: str = "check") -> Finding:
+    """The judge's verdict over all windows of `check`."""
     if judging.repetitions == 0:
         return not_eligible("disabled_by_scan_profile")
     windows = scene.windows(judging.window, check)
     if not windows:
         return Finding("UNCLEAR", 0.0, "nothing_to_judge", prompt_hash=judging.prompt_hash)
+    return ask_about(check, judging, scene, [Asked(n, w) for n, w in enumerate(windows)], purpose)
+
+
+def ask_about(check: Check, judging: Judging, scene: Scene, places: Sequence[Asked], purpose: str) -> Finding:
+    """The judge's verdict over some windows of `check`, at least one."""
     try:
-        findings = [_Question(check, judging, scene, purpose, given, n, w).answer() for n, w in enumerate(windows)]
+        findings = [_Question(check, judging, scene, purpose, place).answer() for place in places]
     except BudgetExhaustedError:
         return Finding(
             "UNCLEAR", 0.0, "judge_budget_exhausted", prompt_hash=judging.prompt_hash, shaken=True, settled=True
@@ -62,18 +73,9 @@ class _Ballot(msgspec.Struct):
 class _Question:
     """One window of one check, put to the judge."""
 
-    def __init__(
-        self,
-        check: Check,
-        judging: Judging,
-        scene: Scene,
-        purpose: str,
-        given: tuple[EvidenceSpan, ...],
-        number: int,
-        window: Selection,
-    ) -> None:
-        self.check, self.judging, self.scene = check, judging, scene
-        self.purpose, self.given, self.number, self.window = purpose, given, number, window
+    def __init__(self, check: Check, judging: Judging, scene: Scene, purpose: str, place: Asked) -> None:
+        self.check, self.judging, self.scene, self.purpose = check, judging, scene, purpose
+        self.given, self.number, self.window = place.given, place.number, place.window
         self.turns: Sequence[Turn] = [scene.turns[index] for index in window.indices]
         self.extra = self._found_before()
 
@@ -81,7 +83,7 @@ class _Question:
         """What is known before the judge is asked: how the window was found and what the word list saw in it."""
         extra: dict[str, Any] = {}
         window = self.judging.window
-        if getattr(window, "record", True) and self.window.about:
+        if self.judging.vote.record and getattr(window, "record", True) and self.window.about:
             extra["window"] = "unbounded" if self.window.about.get("unbounded") else self.window.about
         if self.judging.precheck is not None:
             extra["precheck"] = [

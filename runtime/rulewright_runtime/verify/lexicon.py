@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from rulewright_runtime.plan import LexiconVerifier, WholeWindow
 from rulewright_runtime.verdicts import EvidenceSpan, Finding
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from rulewright_runtime.match import Span
     from rulewright_runtime.plan import Check
     from rulewright_runtime.verify.scene import Scene
@@ -19,14 +22,15 @@ def verify(check: Check, verifier: LexiconVerifier, scene: Scene) -> Finding:
     if lexicon is None:
         finding = Finding("UNCLEAR", 0.0, f"lexicon_not_registered:{verifier.lexicon}", settled=True)
         return _ask(check, verifier, scene, finding, "unclear")
-    found = _first_hit(check, verifier, scene, lexicon.role)
-    if found is None:
+    found = _hits(check, verifier, scene, lexicon.role)
+    first = next(found, None)
+    if first is None:
         return without_hit(verifier)
-    index, span = found
+    index, span = first
     turn = scene.turns[index]
     quote = EvidenceSpan(turn.role, turn.turn, span.text, f"matched_lexicon_pattern:{span.pattern}")
     finding = Finding("FAIL", verifier.hit_confidence, verifier.detected, (quote,), {"matched_pattern": span.pattern})
-    return _ask(check, verifier, scene, finding, "hit")
+    return _ask(check, verifier, scene, finding, "hit", chain((first,), found))
 
 
 def without_hit(verifier: LexiconVerifier) -> Finding:
@@ -34,7 +38,8 @@ def without_hit(verifier: LexiconVerifier) -> Finding:
     return Finding("PASS", verifier.miss_confidence, verifier.absent)
 
 
-def _first_hit(check: Check, verifier: LexiconVerifier, scene: Scene, role: str) -> tuple[int, Span] | None:
+def _hits(check: Check, verifier: LexiconVerifier, scene: Scene, role: str) -> Iterator[tuple[int, Span]]:
+    """The first hit in every turn that is looked at, with the turn's index."""
     indices = scene.said_by(role)
     if not isinstance(verifier.window, WholeWindow):
         inside = {index for window in scene.windows(verifier.window, check) for index in window.indices}
@@ -42,13 +47,19 @@ def _first_hit(check: Check, verifier: LexiconVerifier, scene: Scene, role: str)
     for index in indices:
         span = scene.hit(verifier.lexicon, index)
         if span is not None:
-            return index, span
-    return None
+            yield index, span
 
 
-def _ask(check: Check, verifier: LexiconVerifier, scene: Scene, finding: Finding, why: str) -> Finding:
+def _ask(
+    check: Check,
+    verifier: LexiconVerifier,
+    scene: Scene,
+    finding: Finding,
+    why: str,
+    hits: Iterable[tuple[int, Span]] = (),
+) -> Finding:
     if verifier.edge is None or why not in verifier.edge.on:
         return finding
     from rulewright_runtime.verify import edge
 
-    return edge.confirm(check, verifier.edge.judging, scene, finding, why)
+    return edge.confirm(check, verifier.edge.judging, scene, finding, why, tuple(hits))
