@@ -12,7 +12,7 @@ from tests import shared_data
 from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
 from rulewright.linting import Report, Selection, fix, fix_files, lint, lint_text
-from rulewright.manual import FINDERS, explain, pages
+from rulewright.manual import explain, pages
 from rulewright.project import load_project, stopping
 from rulewright.rules import RULES, code_of, subjects_of
 from rulewright.shipped import shipped_root
@@ -215,16 +215,6 @@ def test_every_code_that_can_be_found_has_a_page() -> None:
     for path in sorted((ROOT / "compiler" / "rulewright").rglob("*.py")):
         written |= set(re.findall(r'code="([a-z-]+)"', path.read_text(encoding="utf-8")))
     assert written - set(pages()) == set()
-
-
-def test_every_module_that_holds_pages_is_read_for_the_manual() -> None:
-    compiler = ROOT / "compiler"
-    holders = {
-        ".".join(path.relative_to(compiler).with_suffix("").parts)
-        for path in sorted((compiler / "rulewright").rglob("*.py"))
-        if re.search(r"^PAGES\b", path.read_text(encoding="utf-8"), re.MULTILINE)
-    }
-    assert holders == set(FINDERS)
 
 
 def test_every_page_says_why_it_matters_and_what_to_do_instead() -> None:

@@ -49,6 +49,8 @@ def cells(line: str) -> list[Cell]:
 
 def width_of(text: str) -> int:
     """How many cells a text takes."""
+    if text.isascii() and text.isprintable():
+        return len(text)
     return sum(cell.width for cell in cells(text))
 
 

@@ -205,4 +205,4 @@ class _Window:
 
 def _visible(text: str) -> str:
     """Text of ours or of an author on one line, without anything that moves a cursor."""
-    return "".join(cell.shown for cell in cells(text))
+    return text if text.isascii() and text.isprintable() else "".join(cell.shown for cell in cells(text))

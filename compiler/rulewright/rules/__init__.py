@@ -9,6 +9,7 @@ several (`Check | Profile`) are given each document of that kind, `Project` is g
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, TypeAlias
 
 from rulewright.diagnostics import Diagnostic
@@ -122,6 +123,7 @@ def code_of(rule: Rule) -> str:
     return rule.__name__.replace("_", "-")
 
 
+@cache
 def subjects_of(rule: Rule) -> tuple[str, ...]:
     """The names of the models the rule looks at, read from its parameter's annotation."""
     return tuple(str(next(iter(rule.__annotations__.values()))).split(" | "))

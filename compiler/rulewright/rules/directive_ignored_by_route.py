@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
 from rulewright.documents.check import GATE_BUCKETS, Check
-from rulewright.keys import written_keys
+from rulewright.keys import keys_of
 from rulewright.load import Scalar
 
 if TYPE_CHECKING:
@@ -22,21 +22,20 @@ def directive_ignored_by_route(check: Check) -> Iterator[Diagnostic]:
     Instead: remove the key, or choose a route that reads it.
     """
     route = check.routing.route
-    for written in written_keys("check", check.node):
-        routes = written.key.routes
-        value = check.get(*written.path)
-        is_off = isinstance(value, Scalar) and value.value in (None, False)
-        if not routes or not route or is_off:
+    for path, key in keys_of("check").items():
+        routes = key.routes
+        value = check.get(*path) if routes and route else None
+        if value is None or (isinstance(value, Scalar) and value.value in (None, False)):
             continue
         if route not in routes:
             help = f"read by {', '.join(f'`{name}`' for name in routes)}"
-        elif written.path[-1] == "deterministic_precheck" and _finds_nothing(check):
+        elif path[-1] == "deterministic_precheck" and _finds_nothing(check):
             help = "here a lexicon only finds the cues of an `event_window`"
         else:
             continue
         yield warning(
-            written.scalar,
-            f"`{written.path[-1]}` has no effect: the route `{route}` does not read it",
+            check.key_place(*path),
+            f"`{path[-1]}` has no effect: the route `{route}` does not read it",
             notes=[(check.place("routing", "route"), "the route is set here")],
             help=help,
         )
