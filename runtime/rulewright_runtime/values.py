@@ -255,40 +255,47 @@ def equal(left: Any, right: Any) -> bool:
     a, b = left.__class__, right.__class__
     if a is b and a in _PLAIN:
         return bool(left == right)
-    return _equal_deep(left, right, 0)
+    return _equal_deep(left, right, 0, [_STEPS])
 
 
 _PLAIN: Final = frozenset({int, float, str, bool, bytes, type(None), UInt, Timestamp, Duration, TypeValue, Score})
 _DEPTH: Final = 100
+_STEPS: Final = 2_000_000
 
 
-def _equal_deep(left: Any, right: Any, depth: int) -> bool:
+def _equal_deep(left: Any, right: Any, depth: int, steps: list[int]) -> bool:
     a, b = left.__class__, right.__class__
     if a is b and a in _PLAIN:
         return bool(left == right)
-    if depth > _DEPTH:
-        raise EvaluationError("values are nested too deeply to compare", "limit")
+    _go_on(depth, steps)
     if isinstance(left, (list, tuple)):
         return (
             isinstance(right, (list, tuple))
             and len(left) == len(right)
-            and all(_equal_deep(x, y, depth + 1) for x, y in zip(left, right, strict=True))
+            and all(_equal_deep(x, y, depth + 1, steps) for x, y in zip(left, right, strict=True))
         )
     if isinstance(left, Mapping):
-        return isinstance(right, Mapping) and len(left) == len(right) and _maps_equal(left, right, depth)
+        return isinstance(right, Mapping) and len(left) == len(right) and _maps_equal(left, right, depth, steps)
     if isinstance(left, Optional):
         if not isinstance(right, Optional) or left.present != right.present:
             return False
-        return not left.present or _equal_deep(left.value, right.value, depth + 1)
+        return not left.present or _equal_deep(left.value, right.value, depth + 1, steps)
     if is_number(left) and is_number(right):
         return bool(left == right)
     return a is b and bool(left == right)
 
 
-def _maps_equal(left: Mapping[Any, Any], right: Mapping[Any, Any], depth: int) -> bool:
+def _go_on(depth: int, steps: list[int]) -> None:
+    """Refuse to go deeper, or on without end through parts that are shared."""
+    steps[0] -= 1
+    if depth > _DEPTH or steps[0] < 0:
+        raise EvaluationError("a value is nested too deeply or too large", "limit")
+
+
+def _maps_equal(left: Mapping[Any, Any], right: Mapping[Any, Any], depth: int, steps: list[int]) -> bool:
     for key, value in left.items():
         other = find(right, key)
-        if not other.present or not _equal_deep(value, other.value, depth + 1):
+        if not other.present or not _equal_deep(value, other.value, depth + 1, steps):
             return False
     return True
 
@@ -331,6 +338,10 @@ def no_overload(function: str, *args: object) -> EvaluationError:
 
 def from_host(value: object) -> object:
     """A value of Python as a value of the language: datetimes, timedeltas and fractions convert, containers deeply."""
+    return _from_host(value, 0, [_STEPS])
+
+
+def _from_host(value: object, depth: int, steps: list[int]) -> object:
     if isinstance(value, dt.datetime):
         return Timestamp.from_datetime(value)
     if isinstance(value, dt.timedelta):
@@ -338,10 +349,11 @@ def from_host(value: object) -> object:
     if isinstance(value, Fraction):
         return Score(value.numerator, value.denominator)
     if isinstance(value, (list, tuple)):
-        return [from_host(item) for item in value]
+        _go_on(depth, steps)
+        return [_from_host(item, depth + 1, steps) for item in value]
     if isinstance(value, Mapping):
-        pairs = [(from_host(key), from_host(item)) for key, item in value.items()]
-        return make_map(pairs)
+        _go_on(depth, steps)
+        return make_map([(_from_host(k, depth + 1, steps), _from_host(v, depth + 1, steps)) for k, v in value.items()])
     if isinstance(value, bytearray):
         return bytes(value)
     if type(value).__name__ == "TypeValue" and not isinstance(value, TypeValue):
@@ -350,7 +362,11 @@ def from_host(value: object) -> object:
 
 
 def to_host(value: object) -> object:
-    """A result as Python knows it: timestamps become datetimes, durations timedeltas, scores doubles in [0, 1]."""
+    """A result as Python knows it: datetimes, timedeltas, scores as doubles in [0, 1]."""
+    return _to_host(value, 0, [_STEPS])
+
+
+def _to_host(value: object, depth: int, steps: list[int]) -> object:
     if isinstance(value, Timestamp):
         return value.to_datetime()
     if isinstance(value, Duration):
@@ -358,9 +374,12 @@ def to_host(value: object) -> object:
     if isinstance(value, Score):
         return leave(value)
     if isinstance(value, (list, tuple)):
-        return [to_host(item) for item in value]
+        _go_on(depth, steps)
+        return [_to_host(item, depth + 1, steps) for item in value]
     if isinstance(value, Mapping):
-        return make_map([(key, to_host(item)) for key, item in value.items()])
+        _go_on(depth, steps)
+        return make_map([(key, _to_host(item, depth + 1, steps)) for key, item in value.items()])
     if isinstance(value, Optional) and value.present:
-        return Optional(to_host(value.value))
+        _go_on(depth, steps)
+        return Optional(_to_host(value.value, depth + 1, steps))
     return value
