@@ -228,6 +228,11 @@ def _lone_subjects(kind: str, root: Mapping, name: str) -> dict[str, Sequence[An
 
             card, _ = read_scorecard(root)
             return {"ScorecardDocument": (card,) if card else ()}
+        case "workflow":
+            from rulewright.documents.workflow import read_workflow
+
+            workflow = read_workflow(root, name)
+            return {"WorkflowDocument": (workflow,), "TaskDocument": workflow.tasks}
     return {}
 
 
