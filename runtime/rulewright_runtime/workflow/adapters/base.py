@@ -1,0 +1,134 @@
+"""What an agent is asked and what it answers, whatever adapter carries it there."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from rulewright_runtime.errors import RuntimeFailure
+
+Purpose = Literal["work", "challenge", "review", "judge"]
+
+
+class AdapterError(RuntimeFailure):
+    """A call that failed: the agent can't be reached, took too long, or answered nothing that can be used."""
+
+
+class Brief(msgspec.Struct, frozen=True):
+    """One call of an agent.
+
+    `operation_id` stays the same when a call is repeated, `attempt_id` never does; `session_id` is shared by the calls
+    one agent gets for one task to do its work, and by no judge. `call` counts the calls of this purpose from 0, `retry`
+    the repetitions of this one. `feedback` is what was said of the work so far. A judge is given the whole `prompt`.
+    """
+
+    version: str
+    purpose: Purpose
+    workflow: str
+    run_id: str
+    task_id: str
+    task_run_id: str
+    operation_id: str
+    attempt_id: str
+    session_id: str
+    agent: str
+    role: dict[str, Any]
+    description: str
+    inputs: list[dict[str, Any]]
+    outputs: list[dict[str, Any]]
+    iteration: int
+    call: int
+    retry: int
+    feedback: list[dict[str, str]]
+    prompt: str = ""
+
+    def as_json(self) -> bytes:
+        """The brief as one line of JSON."""
+        return msgspec.json.encode(self)
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What an agent answered. Which fields count depends on what it was asked."""
+
+    text: str = ""
+    summary: str = ""
+    decision: str | None = None
+    feedback: str = ""
+    approved: bool | None = None
+    critique: str = ""
+    subtask_completed: bool = False
+    quality_checks: dict[str, bool] = msgspec.field(default_factory=dict)
+    tokens_used: int = 0
+    cost_usd: float = 0.0
+
+
+class Adapter(Protocol):
+    """Carries a brief to an agent."""
+
+    def call(self, brief: Brief, timeout: float) -> Reply:
+        """The agent's reply, within `timeout` seconds. Raises AdapterError."""
+
+
+class _Usage(msgspec.Struct, frozen=True):
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """The object an agent may write; keys we do not know are the agent's own."""
+
+    summary: str = ""
+    decision: str | None = None
+    feedback: str = ""
+    approved: bool | None = None
+    critique: str = ""
+    subtask_completed: bool = False
+    quality_checks: dict[str, bool] = msgspec.field(default_factory=dict)
+    usage: _Usage = _Usage()
+
+
+def read_reply(text: str, purpose: Purpose) -> Reply:
+    """The reply in `text`: a JSON object, or for `work` and `judge` any text. Raises AdapterError for a reply that
+    can't be used: a review without GO or NO_GO, a challenge without a verdict, or negative usage."""
+    answer = _answer(text, strict=purpose in {"review", "challenge"})
+    if purpose == "review" and answer.decision not in {"GO", "NO_GO"}:
+        raise AdapterError(f"a review must answer with `decision` GO or NO_GO, found `{answer.decision}`")
+    if purpose == "challenge" and answer.approved is None:
+        raise AdapterError("a challenger must answer with `approved` true or false")
+    if answer.usage.tokens < 0 or not 0 <= answer.usage.cost_usd < float("inf"):
+        raise AdapterError("`usage` must not be negative")
+    return Reply(
+        text=text,
+        summary=answer.summary,
+        decision=answer.decision,
+        feedback=answer.feedback,
+        approved=answer.approved,
+        critique=answer.critique,
+        subtask_completed=answer.subtask_completed,
+        quality_checks=answer.quality_checks,
+        tokens_used=answer.usage.tokens,
+        cost_usd=answer.usage.cost_usd,
+    )
+
+
+def _answer(text: str, *, strict: bool) -> _Answer:
+    try:
+        found = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        if strict:
+            raise AdapterError("the reply is not a JSON object") from None
+        return _Answer(summary=text.strip()[:2000])
+    if not isinstance(found, dict):
+        if strict:
+            raise AdapterError("the reply is not a JSON object")
+        return _Answer(summary=text.strip()[:2000])
+    try:
+        return msgspec.convert(found, _Answer)
+    except msgspec.ValidationError as error:
+        raise AdapterError(f"the reply can't be used: {error}") from None
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"`{name}` is no number")

@@ -1,0 +1,54 @@
+"""Agents that follow a script: for tests, demonstrations and rehearsals of a workflow."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from rulewright_runtime.workflow.adapters.base import AdapterError, Brief, Reply, read_reply
+
+_OWN: Final = frozenset({"files", "raise", "delay_seconds", "text"})
+
+
+class MockAdapter:
+    """Answers from a script `{who: [entry, ...]}`, `who` being `task/agent/purpose`, `task/agent` or `agent`.
+
+    The entry of a call is found by its number; the last one answers all later calls. An entry that is a list holds the
+    attempts of that call. An entry is the reply itself, with four keys of its own: `files` (path to content) are
+    written, `delay_seconds` passes, `raise` fails the attempt, and `text` is the whole reply.
+    """
+
+    def __init__(self, script: Mapping[str, Any], folder: Path) -> None:
+        """`folder` is where files are written."""
+        self._script, self._folder = script, folder
+
+    def call(self, brief: Brief, timeout: float) -> Reply:
+        """The scripted reply. Raises AdapterError where the script says so or says nothing."""
+        entry = self._entry(brief)
+        delay = float(entry.get("delay_seconds", 0))
+        time.sleep(min(delay, timeout))
+        if delay > timeout:
+            raise AdapterError(f"the script took longer than {timeout:g} seconds")
+        for path, content in entry.get("files", {}).items():
+            target = self._folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        if "raise" in entry:
+            raise AdapterError(str(entry["raise"]))
+        if "text" in entry:
+            return read_reply(str(entry["text"]), brief.purpose)
+        return read_reply(json.dumps({k: v for k, v in entry.items() if k not in _OWN}), brief.purpose)
+
+    def _entry(self, brief: Brief) -> Mapping[str, Any]:
+        agent = f"{brief.task_id}/{brief.agent}"
+        for who in (f"{agent}/{brief.purpose}", agent, brief.agent):
+            entries = self._script.get(who)
+            if entries:
+                entry = entries[min(brief.call, len(entries) - 1)]
+                if isinstance(entry, list):
+                    entry = entry[min(brief.retry, len(entry) - 1)]
+                return entry if isinstance(entry, dict) else {"text": entry}
+        raise AdapterError(f"the script has no reply of `{agent}`")
