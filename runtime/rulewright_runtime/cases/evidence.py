@@ -86,20 +86,24 @@ def _near(phrase: str, parts: list[tuple[str, str]]) -> dict[str, Any] | None:
     size = len(wanted.split())
     if not size:
         return None
-    best: tuple[float, str, str] | None = None
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted)
+    for sizes in ((size,), (max(size - 1, 1), size + 1)):  # as many words, else one less or more
+        best = max(_likenesses(matcher, parts, sizes), default=None, key=lambda found: found[0])
+        if best is not None:
+            return {"phrase": phrase, "text": best[1], "in": best[2], "similarity": round(best[0], 3)}
+    return None
+
+
+def _likenesses(
+    matcher: SequenceMatcher[str], parts: list[tuple[str, str]], sizes: tuple[int, ...]
+) -> Iterator[tuple[float, str, str]]:
+    """Every run of so many words that is like the phrase: how much, the words, the part."""
     for name, text in parts:
         words = [found.span() for found in _WORD.finditer(text)][:_WORDS]
-        for length in {max(size - 1, 1), size, size + 1}:
-            for at in range(len(words) - length + 1):
-                window = text[words[at][0] : words[at + length - 1][1]]
+        for size in sizes:
+            for at in range(len(words) - size + 1):
+                window = text[words[at][0] : words[at + size - 1][1]]
                 matcher.set_seq1(window.lower())
-                if matcher.real_quick_ratio() < NEAR or matcher.quick_ratio() < NEAR:
-                    continue
-                ratio = matcher.ratio()
-                if ratio >= NEAR and (best is None or ratio > best[0]):
-                    best = (ratio, window, name)
-    if best is None:
-        return None
-    return {"phrase": phrase, "text": best[1], "in": best[2], "similarity": round(best[0], 3)}
+                if matcher.real_quick_ratio() >= NEAR and matcher.quick_ratio() >= NEAR and matcher.ratio() >= NEAR:
+                    yield matcher.ratio(), window, name

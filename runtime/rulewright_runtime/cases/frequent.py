@@ -26,6 +26,11 @@ class Frequent:
         self._seen = 0  # phrases that have left memory
         self._spilled: list[IO[bytes]] = []
 
+    def __del__(self) -> None:
+        """Give the files back."""
+        for file in self._spilled:
+            file.close()
+
     def add(self, phrases: list[str]) -> None:
         """Count each of `phrases` once more."""
         counts = self._counts

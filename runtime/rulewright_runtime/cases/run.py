@@ -31,6 +31,10 @@ class Spool:
     _file: IO[bytes] = field(default_factory=lambda: tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115
     _waiting: list[bytes] = field(default_factory=list)
 
+    def __del__(self) -> None:
+        """Give the file back."""
+        self._file.close()
+
     def add(self, result: dict[str, Any]) -> None:
         """Keep one more result."""
         self.count += 1

@@ -1,0 +1,205 @@
+"""Reading cases and outputs: every shape of file, one clear message for what is wrong, and the rest is scored."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.safe_cases import case, safe, write
+
+from rulewright_runtime.cases import records
+from rulewright_runtime.cases.frequent import Frequent
+from rulewright_runtime.cases.reading import Batch, Case, CaseReader, Outputs
+from rulewright_runtime.errors import InputError
+
+
+def read(path: Path, concern: str | None = "I25", outputs: Path | None = None) -> list[Case | InputError]:
+    joined = None if outputs is None else Outputs(str(outputs))
+    return list(CaseReader(safe().plan, concern, joined).cases(Batch(path.stem, str(path))))
+
+
+def said(items: list[Case | InputError]) -> list[str]:
+    return [item.reason if isinstance(item, InputError) else item.problem or item.test_id for item in items]
+
+
+def without_output(test_id: str) -> dict[str, Any]:
+    record = case(test_id)
+    del record["engine_output"]
+    return record
+
+
+def test_an_array_an_object_lines_and_a_wrapper_are_read_alike(tmp_path: Path) -> None:
+    cases = [case("T1"), case("T2")]
+    write(tmp_path / "array.json", cases)
+    write(tmp_path / "object.json", {"batch_id": "b", "concern_id": "I25", "test_cases": cases})
+    (tmp_path / "lines.jsonl").write_text("\n".join(map(json.dumps, cases)) + "\n\n")
+    (tmp_path / "lines.json").write_text("\n".join(map(json.dumps, cases)))
+    wrapped = [
+        {"id": "x", "test_case": without_output(c["test_id"]), "engine_output": c["engine_output"]} for c in cases
+    ]
+    write(tmp_path / "wrapped.json", wrapped)
+    write(tmp_path / "output.json", [without_output(c["test_id"]) | {"output": c["engine_output"]} for c in cases])
+    write(tmp_path / "flat.json", [without_output(c["test_id"]) | c["engine_output"] for c in cases])
+    for path in sorted(tmp_path.iterdir()):
+        items = read(path)
+        assert said(items) == ["T1", "T2"], path.name
+        assert all(isinstance(item, Case) and item.inputs["summary"] == "Seen late." for item in items)
+
+
+def test_outputs_are_joined_by_test_id(tmp_path: Path) -> None:
+    path = write(tmp_path / "cases" / "b.json", [without_output("T1"), without_output("T2")])
+    outputs = {name: {"test_id": name, "summary": name} for name in ("T1", "T2")}
+    places = [
+        write(tmp_path / "list.json", list(outputs.values())),
+        write(tmp_path / "map.json", {name: {"summary": name} for name in outputs}),
+        write(tmp_path / "wrapped.json", [{"test_id": name, "engine_output": o} for name, o in outputs.items()]),
+        write(tmp_path / "folder" / "T1.json", {"summary": "T1"}).parent,
+    ]
+    write(tmp_path / "folder" / "T2.json", {"summary": "T2"})
+    for place in places:
+        items = read(path, outputs=place)
+        assert [item.inputs["summary"] for item in items if isinstance(item, Case)] == ["T1", "T2"], place
+
+
+def test_the_output_named_like_the_batch_is_taken(tmp_path: Path) -> None:
+    path = write(tmp_path / "b2.json", [without_output("T1")])
+    for name in ("b1", "b2"):
+        write(tmp_path / "outputs" / f"{name}.json", [{"test_id": "T1", "summary": name}])
+    (item,) = read(path, outputs=tmp_path / "outputs")
+    assert isinstance(item, Case)
+    assert item.inputs["summary"] == "b2"
+
+
+def test_two_different_outputs_for_a_case_are_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "b.json", [without_output("T1")])
+    for name in ("x", "y"):
+        write(tmp_path / "outputs" / f"{name}.json", [{"test_id": "T1", "summary": name}])
+    (message,) = said(read(path, outputs=tmp_path / "outputs"))
+    assert message.startswith("there are 2 different outputs for the test id, in ")
+
+
+BAD: dict[str, tuple[Any, str]] = {
+    "a scenario given as a text": ("just words", "$[0]: a case must be an object with `test_id`"),
+    "a number": (7, "$[0]: a case must be an object with `test_id`"),
+    "no test id": ({"expectations": {}}, "$[0]: the case has no `test_id`"),
+    "signals that are a text": (
+        case("T1", signals="fever"),
+        "`engine_output.signals` must be a list, not a text",
+    ),
+    "a signal that is a number": (
+        case("T1", signals=["fever", 7]),
+        "`engine_output.signals[1]` must be a text, not a number",
+    ),
+    "a summary that is a list": (case("T1", summary=["x"]), "`engine_output.summary` must be a text, not a list"),
+    "phrases that are null": (
+        case("T1", must=[None]),
+        "`expectations.signal_generation.must_find_signals[0]` must be a text, not null",
+    ),
+    "an output that is a text": (case("T1") | {"engine_output": "x"}, "`engine_output` must be an object, not a text"),
+    "a wrapped case of a wrong type": (
+        {"id": "T1", "test_case": {"test_id": "T1", "expectations": 7}},
+        "`test_case.expectations` must be an object, not a number",
+    ),
+    "an engine that failed": (case("T1") | {"error": "time out"}, "the engine failed: time out"),
+}
+
+
+@pytest.mark.parametrize(("record", "message"), BAD.values(), ids=BAD)
+def test_a_bad_record_gives_one_message_and_the_rest_is_read(record: Any, message: str, tmp_path: Path) -> None:
+    assert said(read(write(tmp_path / "b.json", [record, case("T9")]))) == [message, "T9"]
+
+
+def test_a_test_id_with_two_contents_is_refused_and_an_exact_repetition_is_not(tmp_path: Path) -> None:
+    path = write(tmp_path / "b.json", [case("T1"), case("T1", summary="other"), case("T1")])
+    assert said(read(path)) == ["T1", "$[1]: the test id `T1` exists already, with another content", "T1"]
+
+
+def test_many_test_ids_are_remembered_in_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    path.write_text("\n".join(json.dumps({"test_id": f"T{n % 9000}", "summary": "s"}) for n in range(18000)))
+    assert all(isinstance(item, Case) for item in read(path))
+
+
+def test_cases_of_other_concerns_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = write(tmp_path / "b.json", [case("T1"), case("T2") | {"concern_id": "X"}])
+    reader = CaseReader(safe().plan, "I25")
+    assert said(list(reader.cases(Batch("b", str(path))))) == ["T1"]
+    assert reader.others == 1
+    whole = write(tmp_path / "x.json", {"concern_id": "X", "cases": [case("T1")]})
+    assert list(reader.cases(Batch("x", str(whole)))) == []
+    assert reader.others == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("[", "the file ends inside the array, after 0 elements"),
+        ('[{"test_id": "a"}', "the file ends inside the array, after 1 elements"),
+        ("[] 7", "something follows the end of the array"),
+        ('{"cases": [', "the JSON ends too early"),
+        ("hello", "malformed JSON at byte 0"),
+        ('"x"', "$: must be an array or an object of cases"),
+    ],
+)
+def test_a_broken_file_gives_one_message(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "b.json"
+    path.write_text(text)
+    assert message in said(read(path))
+
+
+def test_a_broken_line_gives_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    path.write_text(f'{json.dumps(case("T1"))}\n{{"test_id": \n{json.dumps(case("T3"))}\n')
+    one, two, three = read(path)
+    assert isinstance(two, InputError)
+    assert (two.line, two.reason) == (2, "the JSON ends too early")
+    assert said([one, three]) == ["T1", "T3"]
+
+
+def test_a_file_that_is_not_there_is_one_error(tmp_path: Path) -> None:
+    (item,) = read(tmp_path / "no.json")
+    assert isinstance(item, InputError)
+
+
+def anything(chance: random.Random, depth: int = 0) -> Any:
+    kind = chance.randrange(8 if depth < 4 else 5)
+    if kind < 2:
+        return "".join(chance.choice('ab"\\[]{},: é') for _ in range(chance.randrange(9)))
+    if kind < 5:
+        return (chance.randrange(100), None, True)[kind - 2]
+    if kind == 5:
+        return [anything(chance, depth + 1) for _ in range(chance.randrange(4))]
+    return {f'{at}"[': anything(chance, depth + 1) for at in range(chance.randrange(4))}
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 7, 64, 1000])
+def test_an_array_is_split_the_same_however_the_file_arrives(
+    chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "_CHUNK", chunk)
+    chance = random.Random(chunk)
+    path = tmp_path / "a.json"
+    for _ in range(150):
+        document = [anything(chance) for _ in range(chance.randrange(6))]
+        text = json.dumps(document, indent=chance.choice([None, 1]), ensure_ascii=chance.random() < 0.5)
+        path.write_text(text, encoding="utf-8")
+        found = [item for item in records.records_of(str(path))[1] if isinstance(item, records.Record)]
+        assert [json.loads(record.data) for record in found] == document
+        whole = path.read_bytes()
+        assert all(r.start < 0 or whole[r.start : r.start + len(r.data)] == r.data for r in found)
+        path.write_text(text[: chance.randrange(1, len(text))], encoding="utf-8")
+        assert any(isinstance(item, InputError) for item in records.records_of(str(path))[1])
+
+
+def test_phrases_are_counted_exactly_when_they_do_not_fit_in_memory() -> None:
+    chance = random.Random(5)
+    small, large = Frequent(5, in_memory=7), Frequent(5)
+    for _ in range(400):
+        phrases = [f"p{int(chance.triangular(0, 40, 3))}" for _ in range(3)]
+        small.add(phrases)
+        large.add(phrases)
+    assert small.most() == large.most()
