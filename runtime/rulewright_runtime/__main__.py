@@ -94,6 +94,8 @@ def _run(given: dict[str, Any]) -> int:
         max_line=_number(given, "max_line"),
         progress=_say if sys.stderr.isatty() else lambda _: None,
     )
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
     for refused in summary["refused"]["inputs"]:
         place = f"{refused['path']}:{refused['line']}" if refused["line"] else refused["path"]
         print(f"{place}: {refused['reason']}", file=sys.stderr)

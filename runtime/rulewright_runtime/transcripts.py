@@ -100,10 +100,11 @@ class Reader:
             turns = _TURNS.decode_lines(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
-        model, _, scenario = _stem(path).partition("__")
+        name = _stem(path)
+        model, _, scenario = name.partition("__")
         if not scenario or not turns or _broken_sequence(turns):
             return None
-        return self._admit(Transcript(_stem(path), scenario, model, tuple(turns), path, 1))
+        return self._admit(Transcript(name, scenario, model, tuple(turns), path, 1))
 
     def _careful(self, path: str, lines: Iterator[tuple[int, bytes | InputError]]) -> Iterator[Transcript | InputError]:
         """Line by line. Which form the file has is decided by its first line that can be read."""
@@ -300,19 +301,26 @@ def _conversation(record: _Loose, path: str, number: int, *, several: bool) -> T
 
 def _broken_sequence(turns: list[Turn]) -> tuple[int, str] | None:
     """The first turn whose role or number can't stand where it does, by index, and why."""
-    seen: set[tuple[int, str]] = set()
-    before = -1
+    before, heard = -1, ""  # the number before, and who has spoken under it
     for index, turn in enumerate(turns):
-        if turn.role not in ROLES:
-            return index, f"the role is `{turn.role}`; expected `user` or `assistant`"
-        if index == 0 and turn.turn not in (0, 1):
-            return index, f"turn 1 is missing: the first turn has the number {turn.turn}"
-        if (turn.turn, turn.role) in seen:
-            return index, f"turn {turn.turn} of the {turn.role} is repeated"
-        if index and turn.turn < before:
-            return index, f"turn {turn.turn} comes after turn {before}"
-        if index and turn.turn > before + 1:
+        number, role = turn.turn, turn.role
+        if role not in ROLES:
+            return index, f"the role is `{role}`; expected `user` or `assistant`"
+        if number == before:
+            if role in heard:
+                return index, f"turn {number} of the {role} is repeated"
+            heard += role
+            continue
+        if index == 0 and number not in (0, 1):
+            return index, f"turn 1 is missing: the first turn has the number {number}"
+        if index and number < before:
+            return index, _repeated(turns[:index], turn) or f"turn {number} comes after turn {before}"
+        if index and number > before + 1:
             return index, f"turn {before + 1} is missing"
-        seen.add((turn.turn, turn.role))
-        before = turn.turn
+        before, heard = number, role
     return None
+
+
+def _repeated(earlier: list[Turn], turn: Turn) -> str | None:
+    known = any(one.turn == turn.turn and one.role == turn.role for one in earlier)
+    return f"turn {turn.turn} of the {turn.role} is repeated" if known else None
