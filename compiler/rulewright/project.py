@@ -43,6 +43,7 @@ TOLERATED_UNDER_REFERENCE: Final = frozenset(
         "unclear-policy-forbids-the-judge",
     }
 )
+TOLERABLE: Final = TOLERATED_UNDER_REFERENCE | {"id-differs-from-file-name", "unknown-lexicon"}
 Model = TypeVar("Model", bound=Document)
 Named = TypeVar("Named", Lexicon, Profile)
 
@@ -158,16 +159,20 @@ def load_project(path: Path | str, environment: Environment[str, str] | None = N
 
 
 def stopping(project: Project, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The findings that forbid to compile, sorted: errors, except what the project accepts, and except unknown keys
-    and expectations that contradict the routing where a comment allows them or the semantics are `reference`."""
+    """The findings that forbid to compile, sorted: errors, except tolerable ones that a comment allows or the project
+    accepts, and except unknown keys and contradicting expectations under `semantics: reference`.
+
+    Tolerable is what leaves every document whole. A check without its prompt or a scenario that can't be read would be
+    missing from the plan, so nobody can accept that: fewer checks would look like fewer failures.
+    """
     errors = [found for found in diagnostics if found.severity is Severity.ERROR]
-    tolerable = [found for found in errors if found.code in TOLERATED_UNDER_REFERENCE]
-    allowed = set(suppress(tolerable, project.loaded, TOLERATED_UNDER_REFERENCE)[1]) if tolerable else set()
+    tolerable = [found for found in errors if found.code in TOLERABLE]
+    allowed = set(suppress(tolerable, project.loaded, TOLERABLE)[1]) if tolerable else set()
     return tuple(
         found
         for found in sorted(errors, key=lambda found: found.sort_key)
         if found not in allowed
-        and not accepted(project, found)
+        and not (found.code in TOLERABLE and accepted(project, found))
         and not (project.semantics == "reference" and found.code in TOLERATED_UNDER_REFERENCE)
     )
 

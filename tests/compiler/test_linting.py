@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from tests import shared_data
 
+from rulewright.compiling import compile_project
 from rulewright.diagnostics import Severity
-from rulewright.errors import UsageError
+from rulewright.errors import DocumentError, UsageError
 from rulewright.linting import Report, Selection, fix, fix_files, lint, lint_text
 from rulewright.manual import explain, pages
 from rulewright.project import load_project, stopping
@@ -274,3 +275,11 @@ def test_a_safe_fix_changes_nothing_but_the_word(tmp_path: Path) -> None:
     assert codes(lint([path], only)) == ["unclear-policy-without-its-path"]
     assert codes(fix_files([path], only)) == []
     assert path.read_text(encoding="utf-8") == text.replace("'llm_edge'", "adjudicate")
+
+
+def test_nobody_can_accept_that_a_check_is_missing_from_the_plan(tmp_path: Path) -> None:
+    accepting = PROJECT.replace("unknown-key", "missing-prompt")
+    check = CHECK.replace("lexicon_only", "llm_primary")
+    folder = project(tmp_path, checks__X1_yaml=check, rulewright_yaml=accepting)
+    with pytest.raises(DocumentError, match="has no `prompt`"):
+        compile_project(folder)
