@@ -26,6 +26,13 @@ FOLDERS: Final = (
     "scorecards",
     "rules",
 )
+WORKFLOW: Final = {
+    "file": ("file",),
+    "agents": ("agents", "directory"),
+    "contracts": ("contracts",),
+    "folder": ("folder",),
+    "state": ("state",),
+}
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
@@ -55,6 +62,7 @@ class ProjectFile(Document):
     judge_source: str | None
     exempt: tuple[str, ...]
     accept: tuple[Accept, ...]
+    workflow: dict[str, str]  # paths of the part `workflow`: file, agents, contracts, folder, state
     unset: tuple[tuple[str, Scalar], ...]  # variables without value or default, with the scalar that names them
 
 
@@ -91,6 +99,7 @@ def read_project_file(node: Mapping, environment: Environment[str, str]) -> Proj
         judge_source=words("judge", "source"),
         exempt=texts(node, "system", "exempt"),
         accept=tuple(_accept(item) for item in items(node, "accept") if isinstance(item, Mapping)),
+        workflow={name: found for name, steps in WORKFLOW.items() if (found := path("workflow", *steps)) is not None},
         unset=tuple(unset),
     )
 

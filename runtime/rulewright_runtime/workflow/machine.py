@@ -194,6 +194,16 @@ def step(machine: Machine, state: TaskState, event: Event, context: Mapping[str,
     return Step(TaskState(after.name, count), here.status, after.status, taken, tuple(undecided))
 
 
+def events_of(place: Place) -> tuple[Event, ...]:
+    """Every event that can happen at a place."""
+    end = ENDS.get(place.activity)
+    if end is None:
+        return ()
+    if place.activity == "human":
+        return (end, "rejected")
+    return (end,) if place.activity in ("wait", "decide") else (end, "failed")
+
+
 def leaving(machine: Machine, place: str, event: Event) -> Iterator[Transition]:
     """The transitions of a place on an event, in the order they are tried."""
     return (each for each in machine.transitions if each.source == place and each.event == event)

@@ -1,0 +1,261 @@
+"""From a checked workflow to its plan: every task with its machine, its gate, its scoring and its contracts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.documents.base import descend, number, texts, value
+from rulewright.documents.contracts import contract_of
+from rulewright.load import Mapping, Scalar
+from rulewright.lower.workflow_environments import METRIC_TYPES, facts
+from rulewright.lower.workflow_guards import Guards
+from rulewright.lower.workflow_machine import LoopShape, Shape, machine_of
+from rulewright.lower.workflow_order import order, waves
+from rulewright_runtime.workflow.machine import Guard, Machine
+from rulewright_runtime.workflow.plan import (
+    Agent,
+    Artifact,
+    Confidence,
+    Gate,
+    Limits,
+    Metric,
+    Pair,
+    Review,
+    Task,
+    WorkflowPlan,
+    seal,
+)
+
+if TYPE_CHECKING:
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.agents import Registry
+    from rulewright.documents.contracts import ContractRegistry
+    from rulewright.documents.workflow import ArtifactDocument, TaskDocument, WorkflowDocument
+    from rulewright.expression.build import Built
+    from rulewright.load import Node
+    from rulewright.lower.workflow_environments import Facts
+
+LANGUAGE: Final = "1"
+REQUIRED: Final[dict[str, tuple[str, ...]]] = {
+    "T0": ("acceptance_evidence",),
+    "T1": ("acceptance_evidence", "verification"),
+    "T2": ("acceptance_evidence", "verification", "operational_readiness"),
+}
+OPTIONAL: Final[dict[str, tuple[str, ...]]] = {
+    "T0": (),
+    "T1": ("operational_readiness", "requirement_coverage"),
+    "T2": ("requirement_coverage",),
+}
+SOURCES: Final = ("acceptance", "lint", "security", "readiness", "requirements", "implemented")
+SOURCE_OF: Final = {"operational_readiness": "readiness", "requirement_coverage": "requirements"}
+HUMAN_BYPASSED: Final = "`requires_human` is set, but `hil` is off: the task runs without a pause"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a workflow needs from around it."""
+
+    agents: Registry
+    contracts: ContractRegistry
+    limits: Limits
+
+
+def lower_workflow(document: WorkflowDocument, around: Surroundings) -> tuple[WorkflowPlan, list[Diagnostic]]:
+    """The sealed plan, and what stands in its way. With findings the plan is good for nothing but further checks."""
+    found: list[Diagnostic] = []
+    lowering = _Lowering(document, around, found, Guards(found))
+    tasks = {task.id: lowering.task(task) for task in document.tasks}
+    names = order(document)
+    used = {name for task in tasks.values() for name in _agents_of(task)}
+    plan = WorkflowPlan(
+        name=document.name,
+        tasks=tuple(tasks[name] for name in names),
+        groups=tuple(waves(document)),
+        agents={name: _agent(name, around.agents.agents[name]) for name in sorted(used & around.agents.agents.keys())},
+        limits=around.limits,
+        language=LANGUAGE,
+    )
+    return seal(plan), found
+
+
+@dataclass(slots=True)
+class _Lowering:
+    document: WorkflowDocument
+    around: Surroundings
+    found: list[Diagnostic]
+    guards: Guards
+
+    def task(self, task: TaskDocument) -> Task:
+        known = facts(task)
+        threshold = self.guards.threshold(task, known)
+        enabled = task.enabled
+        return Task(
+            id=task.id,
+            agent=_name(task.agent),
+            machine=self.machine(task, known, threshold),
+            overlays=enabled,  # type: ignore[arg-type]
+            description=task.description,
+            dependencies=tuple(dict.fromkeys(str(each.value) for each in task.dependencies)),
+            inputs=self.artifacts(task, task.inputs),
+            outputs=self.artifacts(task, task.outputs),
+            requires_human=task.requires_human,
+            confidence=_confidence(task, threshold),
+            gate=self.gate(task, known) if "policy_gate" in enabled else None,
+            pair=_pair(task),
+            review=_review(task),
+            warnings=(HUMAN_BYPASSED,) if task.requires_human and "hil" not in enabled else (),
+        )
+
+    def machine(self, task: TaskDocument, known: Facts, threshold: Built | None) -> Machine:
+        enabled = task.enabled
+        pair = task.on("paired_workflow")
+        shape = Shape(
+            loops=self.loops(task, known, threshold),
+            confidence="confidence_loop" in enabled,
+            met=None if threshold is None else threshold.program,
+            passed=self.guards.ours("policy_gate.verdict == PASS", known).program if known.gate else None,
+            pair=pair is not None,
+            role_switch=pair.text("role_switch") if pair else "",
+            review="agentic_review" in enabled,
+            sign_off=task.tier == "T2",
+            hil="hil" in enabled,
+            requires_human=task.requires_human,
+        )
+        return machine_of(shape)
+
+    def loops(self, task: TaskDocument, known: Facts, threshold: Built | None) -> tuple[LoopShape, ...]:
+        shapes = []
+        for loop in task.loops:
+            each = self.guards.conditions(task, loop, known)
+            if loop.name == "confidence_loop" and threshold is not None:
+                each = [threshold, *each]
+            exit_ = Guard(tuple(built.program for built in each), loop.mode if each else "any", loop.name)
+            reads = frozenset(path[0] for built in each for path in built.reads)
+            always = loop.name == "loop" and not loop.conditions
+            shapes.append(LoopShape(loop.name, loop.max_iterations or 1, None if always else exit_, reads))
+        return tuple(shapes)
+
+    def artifacts(self, task: TaskDocument, artifacts: tuple[ArtifactDocument, ...]) -> tuple[Artifact, ...]:
+        return tuple(
+            Artifact(each.path, contract_of(task, each, self.around.contracts, self.found)) for each in artifacts
+        )
+
+    def gate(self, task: TaskDocument, known: Facts) -> Gate:
+        overlay = task.overlays["policy_gate"]
+        written = overlay.find("evidence") if overlay.enabled else None
+        sources = {name: found for name in SOURCES if (found := _listed(written, name))}
+        tier: Any = task.tier if task.tier in REQUIRED else "T1"
+        covered = overlay.enabled and value(overlay.find("require_coverage")) is True
+        required: list[Any] = [*REQUIRED[tier], *(["requirement_coverage"] if covered else [])]
+        optional: list[Any] = [name for name in OPTIONAL[tier] if name not in required and sources.get(SOURCE_OF[name])]
+        limit = overlay.number("coverage_threshold") if overlay.enabled else None
+        return Gate(
+            risk_tier=tier,
+            verdict=self.guards.verdict(task, known, required, optional),
+            required=tuple(required),
+            looked_at=(*required, *optional),
+            sources=sources,
+            coverage_threshold=_unit(limit, 0.90) if "requirement_coverage" in (*required, *optional) else None,
+            sign_off=tier == "T2",
+            implicit=not overlay.enabled,
+        )
+
+
+def _confidence(task: TaskDocument, threshold: Built | None) -> Confidence | None:
+    loop = task.on("confidence_loop")
+    if loop is None:
+        return None
+    return Confidence(
+        mode="raw" if loop.text("mode") == "raw" else "composite",
+        metrics=tuple(_metric(each.type, each.node) for each in task.metrics if each.type in METRIC_TYPES),
+        threshold=None if threshold is None else _unit(loop.number("threshold"), 0.0),
+        met=None if threshold is None else threshold.program,
+    )
+
+
+def _metric(kind: Any, node: Mapping) -> Metric:
+    weight = value(node, "weight")
+    return Metric(
+        type=kind,
+        weight=float(weight) if isinstance(weight, (int, float)) and not isinstance(weight, bool) else 1.0,
+        sources=_listed(node, "source"),
+        requirements=_listed(node, "requirements"),
+        evaluator_agent=_text_or_none(node, "evaluator_agent"),
+        criteria=_listed(node, "criteria"),
+    )
+
+
+def _pair(task: TaskDocument) -> Pair | None:
+    overlay = task.on("paired_workflow")
+    if overlay is None:
+        return None
+    switch: Any = overlay.text("role_switch") or "session"
+    return Pair(_name(task.driver), _name(task.challenger), switch)
+
+
+def _review(task: TaskDocument) -> Review | None:
+    return Review(_name(task.coder), _name(task.reviewer)) if task.on("agentic_review") else None
+
+
+def _agents_of(task: Task) -> set[str]:
+    named = {task.agent}
+    named |= {task.pair.driver_agent, task.pair.challenger_agent} if task.pair else set()
+    named |= {task.review.coder_agent, task.review.reviewer_agent} if task.review else set()
+    judges = [metric.evaluator_agent for metric in task.confidence.metrics] if task.confidence else []
+    return named | {name for name in judges if name}
+
+
+def _agent(name: str, fields: dict[str, Any]) -> Agent:
+    role = fields.get("role", {})
+    return Agent(
+        name=name,
+        display_name=str(fields.get("display_name", "")),
+        description=str(role.get("description", "")),
+        expertise=tuple(map(str, role.get("expertise", ()))),
+        responsibilities=tuple(map(str, role.get("responsibilities", ()))),
+        llm=fields.get("llm", {}),
+    )
+
+
+def limits_of(engine: Node | None) -> Limits:
+    """The limits that a project file's `workflow.engine` sets; what it leaves out is the usual."""
+    usual = Limits()
+    enforcement: Any = _text_or_none(engine, "cost_enforcement") or usual.cost_enforcement
+    return Limits(
+        max_concurrent_tasks=number(engine, "max_concurrent_tasks") or usual.max_concurrent_tasks,
+        max_retries=_or(number(engine, "max_retries"), usual.max_retries),
+        retry_backoff_seconds=_float(engine, "retry_backoff_seconds", usual.retry_backoff_seconds),
+        timeout_seconds=_float(engine, "timeout_seconds", usual.timeout_seconds) or usual.timeout_seconds,
+        cost_budget_per_run_usd=_float(engine, "cost_budget_per_run_usd", usual.cost_budget_per_run_usd),
+        cost_enforcement=enforcement,
+    )
+
+
+def _or(found: int | None, usual: int) -> int:
+    return usual if found is None else found
+
+
+def _float(node: Node | None, key: str, usual: float) -> float:
+    found = value(node, key)
+    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else usual
+
+
+def _listed(node: Node | None, key: str) -> tuple[str, ...]:
+    """One text or a list of them."""
+    alone = _text_or_none(node, key)
+    return (alone,) if alone else texts(node, key)
+
+
+def _text_or_none(node: Node | None, key: str) -> str | None:
+    found = descend(node, key)
+    return found.value if isinstance(found, Scalar) and isinstance(found.value, str) and found.value else None
+
+
+def _unit(scalar: Scalar | None, usual: float) -> float:
+    found = None if scalar is None else scalar.value
+    return float(found) if isinstance(found, (int, float)) and 0 <= found <= 1 else usual
+
+
+def _name(scalar: Scalar | None) -> str:
+    return "" if scalar is None else str(scalar.value)

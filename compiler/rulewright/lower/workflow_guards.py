@@ -1,0 +1,132 @@
+"""The guards of a task's machine, built from the author's conditions, thresholds and the verdict of its gate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from rulewright.documents.base import items
+from rulewright.errors import ExpressionError
+from rulewright.expression.build import Built, build
+from rulewright.expression.types import BOOL
+from rulewright.load import Scalar, place
+from rulewright.lower.workflow_environments import (
+    ADVISORY,
+    Facts,
+    gate_environment,
+    loop_environment,
+    raw_environment,
+)
+from rulewright_runtime.ir import Program
+
+if TYPE_CHECKING:
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.overlays import Loop
+    from rulewright.documents.workflow import TaskDocument
+    from rulewright.expression.environment import Environment
+
+PAGES: Final[dict[str, str]] = {
+    "gate-reads-confidence": """A condition of the policy gate reads confidence, a metric or the advisory.
+
+    Why it matters: confidence is advice; if it decided the verdict, a task could promote itself by scoring well.
+    Instead: ask for evidence (`evidence.verification == PASS`), or put the condition into `exit_conditions`.
+    """,
+    "bad-condition": """A condition of a workflow that does not parse, or names what does not exist at its place.
+
+    Why it matters: a condition that can never be met keeps a loop going until it is exhausted.
+    Instead: follow the message; overlays that are off bring no names, and functions outside the language do not exist.
+    """,
+}
+# Conditions of overlays whose author wrote none.
+USUAL: Final = {
+    "paired_workflow": "pair.challenger_approved == true",
+    "agentic_review": "review.decision == GO",
+}
+
+
+@dataclass(slots=True)
+class Guards:
+    """Builds the expressions of one workflow; equal ones are built once."""
+
+    found: list[Diagnostic]
+    built: dict[tuple[str, Facts | None, bool], Built] = field(default_factory=dict)
+
+    def conditions(self, task: TaskDocument, loop: Loop, known: Facts) -> list[Built]:
+        """The author's exit conditions, or the usual one of the overlay; mistakes are added to `found`."""
+        if not loop.conditions and loop.name in USUAL:
+            return [self.ours(USUAL[loop.name], known)]
+        each = [
+            self.authored(task, f"{loop.field}.exit_conditions[{number}]", scalar, known)
+            for number, scalar in enumerate(loop.conditions)
+        ]
+        return [built for built in each if built is not None]
+
+    def threshold(self, task: TaskDocument, known: Facts) -> Built | None:
+        """The threshold as an expression, or None where there is none."""
+        loop = task.on("confidence_loop")
+        number = None if loop is None else loop.number("threshold")
+        if number is None or not 0 <= float(str(number.value)) <= 1:
+            return None
+        limit = format(Decimal(repr(number.value)), "f")
+        if known.mode == "raw":
+            text = f"size(metrics) > 0 && metrics.all(m, metrics[m] >= {limit})"
+            return self._build(text, raw_environment(), (text, None, False))
+        return self.ours(f"confidence_score >= {limit}", known)
+
+    def verdict(self, task: TaskDocument, known: Facts, required: list[str], optional: list[str]) -> Program:
+        """The gate's verdict: what the tier requires passes, what is optional does not fail, every condition holds."""
+        parts = [f"evidence.{name} == PASS" for name in required]
+        parts += [f"evidence.{name} != FAIL" for name in optional]
+        gate = task.overlays["policy_gate"]
+        written = gate.find("conditions") if gate.enabled else None
+        for number, scalar in enumerate(items(written)):
+            if isinstance(scalar, Scalar) and isinstance(scalar.value, str):
+                where = f"overlays.policy_gate.conditions[{number}]"
+                if self.authored(task, where, scalar, known, gate=True) is not None:
+                    parts.append(f"({scalar.value})")
+        return self._build(" && ".join(parts), gate_environment(known), (" && ".join(parts), known, True)).program
+
+    def ours(self, text: str, known: Facts) -> Built:
+        """An expression of our own at a place where a loop is decided."""
+        return self._build(text, loop_environment(known), (text, known, False))
+
+    def authored(
+        self, task: TaskDocument, where: str, scalar: Scalar, known: Facts, *, gate: bool = False
+    ) -> Built | None:
+        """The author's condition, or None with its mistakes added to `found`."""
+        text = str(scalar.value)
+        environment = gate_environment(known) if gate else loop_environment(known)
+        try:
+            built = self._build(text, environment, (text, known, gate))
+        except ExpressionError as failure:
+            self.found.extend(_mistakes(task, where, scalar, failure))
+            return None
+        read = {path[0] for path in built.reads} & ADVISORY
+        if gate and read:
+            message = f"the gate's verdict can't depend on `{min(read)}`: confidence is advisory"
+            self.found.append(task.error(scalar, where, message, code="gate-reads-confidence"))
+            return None
+        return built
+
+    def _build(self, text: str, environment: Environment, key: tuple[str, Facts | None, bool]) -> Built:
+        if key not in self.built:
+            self.built[key] = build(text, environment, expect=BOOL)
+        return self.built[key]
+
+
+def _mistakes(task: TaskDocument, where: str, scalar: Scalar, failure: ExpressionError) -> list[Diagnostic]:
+    """The mistakes at their places. Calls of what does not exist, and names that belong to an interpreter's inside, are
+    called what they are."""
+    calls = "__" in failure.text or any(_is_call(mistake.message) for mistake in failure.errors)
+    found = []
+    for number, mistake in enumerate(failure.errors):
+        disallowed = _is_call(mistake.message) or (calls and number == 0)
+        message = f"expression uses disallowed construct: {mistake.message}" if disallowed else mistake.message
+        at = place(scalar, mistake.start, mistake.end)
+        found.append(task.error(at, where, message, code="bad-condition", help=mistake.help))
+    return found
+
+
+def _is_call(message: str) -> bool:
+    return message.startswith(("there is no function", "there is no method"))

@@ -1,0 +1,237 @@
+"""From a task to its state machine: a chain of activities, and after each the loops that can be decided there.
+
+See `docs/decisions/workflow-machine.md` for the places and why they stand in this order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from rulewright_runtime.ir import Program
+from rulewright_runtime.workflow.machine import (
+    Activity,
+    Effect,
+    Event,
+    Guard,
+    Loop,
+    LoopName,
+    Machine,
+    Place,
+    Status,
+    Transition,
+)
+from rulewright_runtime.workflow.plan import ADVISORY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Stage = Literal["work", "score", "challenge", "review", "gate", "sign_off"]
+
+STAGES: Final[tuple[Stage, ...]] = ("work", "score", "challenge", "review", "gate", "sign_off")
+OWN: Final[dict[str, Stage]] = {
+    "confidence_loop": "score",
+    "paired_workflow": "challenge",
+    "agentic_review": "review",
+}
+SAID_AT: Final[dict[str, Stage]] = {  # a root of an expression: the stage at which it is known
+    "confidence_score": "score",
+    "metrics": "score",
+    "pair": "challenge",
+    "review": "review",
+    "policy_gate": "gate",
+    "hil": "sign_off",
+}
+SAID_OF_OUTPUTS: Final = ("confidence_score", "metrics", "pair", "review", "policy_gate")
+EXCEEDED: Final = "max_iterations_exceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopShape:
+    """A loop as the machine needs it: its bound, what ends it (None: always), and the roots its conditions read."""
+
+    name: LoopName
+    bound: int
+    exit: Guard | None
+    reads: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Everything about a task that decides its machine. `loops` are listed from the outermost."""
+
+    loops: tuple[LoopShape, ...]
+    confidence: bool
+    met: Program | None  # the threshold, where the advisory has one
+    passed: Program | None  # the gate's verdict is PASS; None without a gate
+    pair: bool
+    role_switch: str
+    review: bool
+    sign_off: bool
+    hil: bool
+    requires_human: bool
+
+
+def machine_of(shape: Shape) -> Machine:
+    """The state machine of a task."""
+    return _Builder(shape).machine()
+
+
+class _Builder:
+    """Collects places and transitions; one for each task."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.places: dict[str, Place] = {}
+        self.transitions: list[Transition] = []
+        on = {"work": True, "score": shape.confidence, "challenge": shape.pair, "review": shape.review}
+        on |= {"gate": shape.passed is not None, "sign_off": shape.sign_off}
+        self.stages = [stage for stage in STAGES if on[stage]]
+        self.at = {loop.name: self.stage_of(loop) for loop in shape.loops}
+        self.every: tuple[LoopName, ...] = tuple(loop.name for loop in shape.loops)
+        present = {"confidence_score": shape.confidence, "metrics": shape.confidence, "pair": shape.pair}
+        present |= {"review": shape.review, "policy_gate": shape.passed is not None}
+        self.forgets = tuple(root for root in SAID_OF_OUTPUTS if present[root])
+        self.chain = [name for stage in self.stages for name in self.steps_of(stage)]
+
+    def stage_of(self, loop: LoopShape) -> Stage:
+        """Where the loop is decided: after its own overlay has spoken, and after whatever its conditions read has."""
+        inner = [stage for stage in self.stages if stage not in ("gate", "sign_off")]
+        own = OWN.get(loop.name, inner[-1])
+        known = [SAID_AT[root] for root in loop.reads if root in SAID_AT and SAID_AT[root] in self.stages]
+        return max([own, *known], key=STAGES.index)
+
+    def steps_of(self, stage: Stage) -> Iterable[str]:
+        """The places of a stage in order: its activity, then the loops decided there, from the inside out."""
+        yield stage
+        if stage == "sign_off":
+            yield "signed"
+        for loop in reversed(self.shape.loops):
+            if self.at[loop.name] == stage:
+                yield f"decide:{loop.name}"
+
+    def after(self, place: str) -> str:
+        """What follows a place when it has passed."""
+        number = self.chain.index(place) + 1
+        return self.chain[number] if number < len(self.chain) else "done"
+
+    def machine(self) -> Machine:
+        self.begin()
+        for stage in self.stages:
+            getattr(self, f"stage_{stage}")()
+            for loop in reversed(self.shape.loops):
+                if self.at[loop.name] == stage:
+                    self.loop(loop)
+        self.place("done", "COMPLETED", "none")
+        self.place("failed", "FAILED", "none")
+        loops = tuple(Loop(loop.name, loop.bound) for loop in self.shape.loops)
+        return Machine(tuple(self.places.values()), tuple(self.transitions), loops)
+
+    def place(self, name: str, status: Status, activity: Activity) -> None:
+        self.places[name] = Place(name, status, activity)
+        if activity in ("agent", "score", "challenge", "review", "gate"):
+            self.go(name, "failed", "failed", effects=(Effect("fail", words=f"{activity}_failed"),))
+        if activity == "human":
+            self.go(name, "rejected", "failed", effects=(Effect("fail", words="rejected"),))
+
+    def go(self, source: str, event: Event, target: str, effects: tuple[Effect, ...] = (), **more: Any) -> None:
+        if target == "sign_off":
+            effects = (*effects, Effect("ask", "t2_gate", "a T2 gate requires a person's sign-off"))
+        self.transitions.append(Transition(source, event, target, effects=effects, **more))
+
+    def begin(self) -> None:
+        self.place("start", "PENDING", "wait")
+        through = (Effect("pass", "hil"),) if self.shape.hil else ()
+        if self.shape.requires_human and self.shape.hil:
+            ask = Effect("ask", "requires_human", "the task requires a person's release")
+            self.go("start", "ready", "before", effects=(ask,))
+            self.place("before", "HIL_PENDING", "human")
+            self.go("before", "resolved", "work", counts=self.every, effects=through)
+        else:
+            self.go("start", "ready", "work", counts=self.every, effects=through)
+
+    def stage_work(self) -> None:
+        self.place("work", "RUNNING", "agent")
+        self.go("work", "worked", self.after("work"))
+
+    def stage_score(self) -> None:
+        self.place("score", "RUNNING", "score")
+        if self.shape.met is not None:
+            advise = Effect("advise", "confidence_loop", ADVISORY)
+            self.go("score", "scored", self.after("score"), guard=Guard((self.shape.met,)), effects=(advise,))
+        self.go("score", "scored", self.after("score"))
+
+    def stage_challenge(self) -> None:
+        self.place("challenge", "RUNNING", "challenge")
+        self.go("challenge", "challenged", self.after("challenge"))
+
+    def stage_review(self) -> None:
+        self.place("review", "RUNNING", "review")
+        self.go("review", "reviewed", self.after("review"))
+
+    def stage_gate(self) -> None:
+        assert self.shape.passed is not None
+        passed = Guard((self.shape.passed,))
+        through = (Effect("pass", "policy_gate"),)
+        self.place("gate", "RUNNING", "gate")
+        self.go("gate", "gated", self.after("gate"), guard=passed, effects=through)
+        self.go("gate", "gated", "rework")
+        self.rework()
+        if self.shape.hil:
+            self.place("gate_again", "RUNNING", "gate")
+            self.go("gate_again", "gated", self.after("gate"), guard=passed, effects=through)
+            again = Effect("fail", words="the policy gate failed again")
+            self.go("gate_again", "gated", "failed", effects=(again,))
+
+    def rework(self) -> None:
+        """A gate that failed: another iteration of the outermost loop and so of all, else nothing is left."""
+        self.place("rework", "NEEDS_REWORK", "decide")
+        if self.every:
+            swap = self.swap("subtask", "checkpoint")
+            self.go("rework", "decide", "work", counts=self.every, forgets=self.forgets, effects=swap)
+            self.exhausted("rework", "exhausted:gate", self.every[0], "loop_exhaustion", EXCEEDED)
+        else:
+            self.exhausted("rework", "exhausted:gate", "", "overlay_escalation", "the policy gate failed")
+        if self.shape.hil:
+            self.go("exhausted:gate", "resolved", "gate_again", forgets=("policy_gate",))
+
+    def stage_sign_off(self) -> None:
+        self.place("sign_off", "HIL_PENDING", "human")
+        self.go("sign_off", "resolved", "signed")
+        self.place("signed", "RUNNING", "decide")
+        self.go("signed", "decide", self.after("signed"))
+
+    def loop(self, loop: LoopShape) -> None:
+        """Exit, one more iteration of this loop and those inside it, or exhausted."""
+        name = f"decide:{loop.name}"
+        self.place(name, "RUNNING", "decide")
+        lock = (Effect("lock"),) if loop.name == "agentic_review" else ()
+        passed = () if loop.name == "loop" else (Effect("pass", loop.name),)
+        self.go(name, "decide", self.after(name), guard=loop.exit, effects=passed + lock)
+        if loop.exit is None:
+            return
+        again = self.inside(loop)
+        effects = self.swap("subtask") if "paired_workflow" in again else ()
+        self.go(name, "decide", "work", counts=again, forgets=self.forgets, effects=effects)
+        place = f"exhausted:{loop.name}"
+        self.exhausted(name, place, loop.name, "loop_exhaustion", EXCEEDED)
+        if self.shape.hil:
+            self.go(place, "resolved", self.after(name), effects=passed)
+
+    def inside(self, loop: LoopShape) -> tuple[LoopName, ...]:
+        """The loop and those whose iterations are part of its own: all that are decided no later."""
+        stage = STAGES.index(self.at[loop.name])
+        return tuple(name for name in self.every if STAGES.index(self.at[name]) <= stage)
+
+    def exhausted(self, source: str, place: str, loop: str, trigger: str, words: str) -> None:
+        """No iteration is left: a person is asked, or the task has failed."""
+        flag = (Effect("exceeded", loop, EXCEEDED),) if loop else ()
+        if self.shape.hil:
+            self.go(source, "decide", place, effects=(*flag, Effect("ask", trigger, words)))
+            self.place(place, "HIL_PENDING", "human")
+        else:
+            self.go(source, "decide", "failed", effects=(*flag, Effect("fail", words=words)))
+
+    def swap(self, *kinds: str) -> tuple[Effect, ...]:
+        """Driver and challenger change roles, where the pair switches at this occasion."""
+        return (Effect("swap"),) if self.shape.pair and self.shape.role_switch in kinds else ()

@@ -1,0 +1,244 @@
+"""A workflow with what surrounds it - project file, agents, contracts - loaded, checked and compiled."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, Severity, error
+from rulewright.documents.agents import AgentDocument, Registry, read_agent, read_agents, registry
+from rulewright.documents.base import descend, value
+from rulewright.documents.contracts import ContractRegistry, read_contracts
+from rulewright.documents.layout import documents_in, project_file_in, resolve
+from rulewright.documents.project_file import ProjectFile, read_project_file
+from rulewright.documents.structure import check_structure
+from rulewright.documents.workflow import WorkflowDocument, read_workflow
+from rulewright.errors import DocumentError, UsageError
+from rulewright.load import Loaded, Mapping, load_file, load_text
+from rulewright.lower.workflow import Surroundings, limits_of, lower_workflow
+from rulewright.rules import RULES, code_of, subjects_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Mapping as Environment
+
+    from rulewright_runtime.workflow.plan import WorkflowPlan
+
+USUAL_FILES: Final = ("workflow.yaml", "workflow.yml", "workflows/default.yaml")
+USUAL_AGENTS: Final = "agents"
+USUAL_CONTRACTS: Final = "contracts.yaml"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Workflow:
+    """A workflow and its surroundings. `diagnostics` are the findings of loading and structure, of the agents and the
+    contracts too, not those of rules and lowering: `check` gives all. `project` is None for a lone file; `root` is the
+    folder that the project's paths start from."""
+
+    document: WorkflowDocument
+    around: Surroundings
+    project: ProjectFile | None
+    root: Path
+    loaded: tuple[Loaded, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def path(self) -> str:
+        """The workflow's file as it was given."""
+        return self.document.path
+
+    @property
+    def agents(self) -> Registry:
+        """The agents the tasks may name."""
+        return self.around.agents
+
+    @property
+    def settings(self) -> Mapping | None:
+        """The project file's part `workflow`: adapters, engine, notifications, overlays."""
+        found = None if self.project is None else self.project.get("workflow")
+        return found if isinstance(found, Mapping) else None
+
+    def place(self, name: str, usual: str) -> Path:
+        """Where the project file says that `folder` or `state` lie, else `usual` below the root."""
+        written = self.project.workflow.get(name) if self.project else None
+        if written is None or self.project is None:
+            return self.root / usual
+        return resolve(written, Path(self.project.path), self.root)
+
+
+def load_workflow(
+    path: Path | str | None = None,
+    *,
+    folder: Path | str = ".",
+    environment: Environment[str, str] | None = None,
+) -> Workflow:
+    """The workflow at `path`, else the one that the project of `folder` runs by default (`workflow.file`).
+
+    The project file is the nearest one above the workflow. Raises `UsageError` where there is no workflow and
+    `DocumentError` where the file holds none; other mistakes are found by `check`.
+    """
+    given = Path(path) if path is not None else None
+    if given is not None and not given.is_file():
+        raise UsageError(f"there is no workflow `{given}`")
+    reader = _Reader(os.environ if environment is None else environment)
+    project_path = _project_above(given.parent if given else Path(folder))
+    project = None if project_path is None else reader.project(project_path)
+    root = project_path.parent if project_path is not None else Path(given.parent if given else folder)
+    if project is not None and project_path is not None:
+        root = resolve(f"./{project.root or '.'}", project_path, project_path.parent)
+    file = given if given is not None else _default_file(Path(folder), project, root)
+    loaded = reader.load(file, "workflow")
+    if not isinstance(loaded.root, Mapping):
+        raise DocumentError(sorted(reader.found, key=lambda found: found.sort_key))
+    return reader.workflow(loaded.root, file.stem, project, root)
+
+
+def workflow_of_text(text: str | bytes, path: str = "workflow.yaml") -> Workflow:
+    """The workflow in a text that stands alone. Raises `DocumentError` where it holds none."""
+    return workflow_of(load_text(text, path))
+
+
+def workflow_of(loaded: Loaded, project: ProjectFile | None = None, root: Path | None = None) -> Workflow:
+    """The workflow of a file that is already loaded. Raises `DocumentError` where it holds none."""
+    reader = _Reader(os.environ)
+    reader.take(loaded, "workflow")
+    if not isinstance(loaded.root, Mapping):
+        raise DocumentError(sorted(reader.found, key=lambda found: found.sort_key))
+    path = Path(loaded.source.path)
+    return reader.workflow(loaded.root, path.stem, project, path.parent if root is None else root)
+
+
+def check(workflow: Workflow) -> tuple[Diagnostic, ...]:
+    """Everything that is wrong with a workflow, sorted: structure, agents, contracts, rules, expressions."""
+    found = [*workflow.diagnostics, *rule_findings(workflow), *lower_workflow(workflow.document, workflow.around)[1]]
+    return tuple(sorted(dict.fromkeys(found), key=lambda each: each.sort_key))
+
+
+def compile_workflow(source: Workflow | Path | str | None = None) -> WorkflowPlan:
+    """The sealed plan of a workflow or of the file at a path (None: the project's own).
+
+    Raises `DocumentError` with every error; no comment and no `accept` entry lets one pass, for a plan is run.
+    """
+    workflow = source if isinstance(source, Workflow) else load_workflow(source)
+    plan, found = lower_workflow(workflow.document, workflow.around)
+    found += [*workflow.diagnostics, *rule_findings(workflow)]
+    errors = {each for each in found if each.severity is Severity.ERROR}
+    if errors:
+        raise DocumentError(sorted(errors, key=lambda each: each.sort_key))
+    return plan
+
+
+def rule_findings(workflow: Workflow) -> list[Diagnostic]:
+    """What the rules about workflows and their tasks find."""
+    subjects = {"Workflow": (workflow,), "TaskDocument": workflow.document.tasks}
+    return [
+        replace(found, code=code_of(rule))
+        for rule in RULES
+        for kind in subjects_of(rule)
+        for subject in subjects.get(kind, ())
+        for found in rule(subject)
+    ]
+
+
+def _project_above(folder: Path) -> Path | None:
+    absolute = folder.resolve()
+    for depth, above in enumerate((absolute, *absolute.parents)):
+        shown = folder / Path(*[".."] * depth)
+        if project_file_in(above) is not None:
+            return project_file_in(Path(os.path.normpath(shown)))
+    return None
+
+
+def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path:
+    written = project.workflow.get("file") if project else None
+    if written is not None and project is not None:
+        file = resolve(written, Path(project.path), root)
+        if not file.is_file():
+            raise UsageError(f"`workflow.file` of `{project.path}` leads to `{file}`, which does not exist")
+        return file
+    for usual in USUAL_FILES:
+        if (root / usual).is_file():
+            return root / usual
+    raise UsageError(
+        f"name a workflow: the project of `{folder}` has no `workflow.file`, and there is no workflow.yaml"
+    )
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads the files around a workflow and keeps what it found."""
+
+    environment: Environment[str, str]
+    loaded: list[Loaded] = field(default_factory=list)
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def load(self, path: Path, kind: str) -> Loaded:
+        return self.take(load_file(path, shown_as=str(path)), kind)
+
+    def take(self, loaded: Loaded, kind: str) -> Loaded:
+        self.loaded.append(loaded)
+        self.found.extend(loaded.diagnostics)
+        if loaded.root is not None:
+            self.found.extend(check_structure(kind, loaded.root))
+        elif not loaded.diagnostics:
+            self.found.append(error(loaded.source.span(0, 0), "the file is empty", code="empty-document"))
+        return loaded
+
+    def project(self, path: Path) -> ProjectFile | None:
+        loaded = self.load(path, "project")
+        if not isinstance(loaded.root, Mapping):
+            return None
+        return read_project_file(loaded.root, self.environment)
+
+    def workflow(self, node: Mapping, stem: str, project: ProjectFile | None, root: Path) -> Workflow:
+        settings = None if project is None else project.get("workflow")
+        document = read_workflow(node, stem, descend(settings, "overlays"))
+        agents = registry(
+            self.agents(project, root),
+            read_agents(document.get("agents")),
+            self.found,
+            usual=value(settings, "agents", "use_defaults") is not False,
+        )
+        contracts = self.contracts(document, project, root)
+        return Workflow(
+            document=document,
+            around=Surroundings(agents, contracts, limits_of(descend(settings, "engine"))),
+            project=project,
+            root=root,
+            loaded=tuple(self.loaded),
+            diagnostics=tuple(sorted(self.found, key=lambda found: found.sort_key)),
+        )
+
+    def agents(self, project: ProjectFile | None, root: Path) -> Iterable[AgentDocument]:
+        """The agent files of the project, or of the folder `agents` beside a lone workflow."""
+        place = self.path(project, root, "agents")
+        folder = root / USUAL_AGENTS if place is None else place
+        if not folder.is_dir():
+            if place is not None and project is not None:
+                self.missing(project, ("agents", "directory"), folder)
+            return []
+        roots = [(path, self.load(path, "agent").root) for path in documents_in(folder)]
+        return [read_agent(node, path.stem) for path, node in roots if isinstance(node, Mapping)]
+
+    def contracts(self, document: WorkflowDocument, project: ProjectFile | None, root: Path) -> ContractRegistry:
+        """The contract types of the project's registry, and the workflow's own over them."""
+        place = self.path(project, root, "contracts")
+        file = root / USUAL_CONTRACTS if place is None else place
+        types = None
+        if file.is_file():
+            types = descend(self.load(file, "contracts").root, "contracts")
+        elif place is not None and project is not None:
+            self.missing(project, ("contracts",), file)
+        settings = None if project is None else project.get("workflow")
+        relaxed = value(settings, "allow_missing_contracts") is True
+        return read_contracts(types, document.get("contracts"), optional=relaxed)
+
+    def path(self, project: ProjectFile | None, root: Path, name: str) -> Path | None:
+        written = None if project is None else project.workflow.get(name)
+        return None if written is None or project is None else resolve(written, Path(project.path), root)
+
+    def missing(self, project: ProjectFile, steps: tuple[str, ...], path: Path) -> None:
+        message = f"`workflow.{'.'.join(steps)}` leads to `{path}`, which does not exist"
+        self.found.append(error(project.place("workflow", *steps), message, code="missing-path"))
