@@ -76,7 +76,7 @@ class _Question:
     def __init__(self, check: Check, judging: Judging, scene: Scene, purpose: str, place: Asked) -> None:
         self.check, self.judging, self.scene, self.purpose = check, judging, scene, purpose
         self.given, self.number, self.window = place.given, place.number, place.window
-        self.turns: Sequence[Turn] = [scene.turns[index] for index in window.indices]
+        self.turns: Sequence[Turn] = [scene.turns[index] for index in self.window.indices]
         self.extra = self._found_before()
 
     def _found_before(self) -> dict[str, Any]:
