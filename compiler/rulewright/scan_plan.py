@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright_runtime.decisions import facts
-from rulewright_runtime.plan import JudgeVerifier, LexiconVerifier, LongitudinalVerifier
+from rulewright_runtime.plan import JudgeVerifier, LexiconVerifier, LongitudinalVerifier, WholeWindow
 from rulewright_runtime.polarity import Place, boolean
 from rulewright_runtime.windows import select
 
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from rulewright.project import Project
     from rulewright_runtime.ir import Program
-    from rulewright_runtime.plan import Check, Judging, Plan, Scenario
+    from rulewright_runtime.plan import Check, Judging, Plan, Scenario, Verifier
     from rulewright_runtime.transcripts import Transcript
+    from rulewright_runtime.windows import Selection
 
 REPORTED: Final = (
     "profile",
@@ -102,7 +103,7 @@ def _counts(plan: Plan, transcripts: Iterable[Transcript]) -> tuple[dict[str, _C
         if scenario is None:
             continue
         for check in applies.to(transcript.scenario_id, scenario):
-            _add(counts[check.id], check, transcript, scenario)
+            _add(counts[check.id], check, plan, transcript)
     return counts, seen
 
 
@@ -135,16 +136,28 @@ def _condition(program: Program | None, place: Place, otherwise: bool) -> Callab
     return (lambda bindings: otherwise) if program is None else boolean(program, place)
 
 
-def _add(count: _Count, check: Check, transcript: Transcript, scenario: Scenario) -> None:
+def _add(count: _Count, check: Check, plan: Plan, transcript: Transcript) -> None:
     count.eligible += 1
     judging, is_edge = _judging(check)
     if judging is None:
         return
-    votes = judging.repetitions * len(select(judging.window, transcript.turns, check.id, scenario))
+    windows = select(judging.window, transcript.turns, check.id, plan.scenarios[transcript.scenario_id])
+    outside = _outside(check.verifier, plan, transcript, windows)
+    votes = judging.repetitions * (len(windows) + outside)
     count.upper += votes * len(judging.budgets)
     if not is_edge:
         count.planned += votes
         count.lower += votes // judging.repetitions if judging.adaptive_stop and votes else votes
+
+
+def _outside(verifier: Verifier, plan: Plan, transcript: Transcript, windows: Iterable[Selection]) -> int:
+    """The turns in which an edge's lexicon may hit although no window holds them; each would be a window of its own."""
+    if not isinstance(verifier, LexiconVerifier) or not isinstance(verifier.window, WholeWindow):
+        return 0
+    lexicon = plan.lexicons.get(verifier.lexicon)
+    held = {index for window in windows for index in window.indices}
+    roles = ("user", "assistant") if lexicon is None or lexicon.role == "both" else (lexicon.role,)
+    return sum(turn.role in roles and index not in held for index, turn in enumerate(transcript.turns))
 
 
 def _judging(check: Check) -> tuple[Judging | None, bool]:

@@ -80,6 +80,11 @@ class _Effect:
     undecided: tuple[Undecided, ...]
 
 
+def _waiting(mode_id: str, gates: tuple[int, ...]) -> _Effect:
+    """The effect of a check that applies and was not run: it leaves its gates open and nothing else."""
+    return _Effect(mode_id, tuple((gate, _LEAVES_OPEN) for gate in gates), (), (), (), (), None, ())
+
+
 class Scorecard:
     """A prepared scorecard: build it once for a plan, then call `aggregate` for every transcript."""
 
@@ -115,12 +120,28 @@ class Scorecard:
         worked_out = (part.value for part, _, path in self._output if path is None)
         self._needs = mentioned(worked_out) | mentioned(part.value for part in self.plan.variables)
 
-    def aggregate(self, verdicts: Sequence[Verdict], expected: Iterable[str] | None = None) -> dict[str, Any]:
+    def waiting_for(self, mode_id: str) -> tuple[int, ...]:
+        """The gates that stay open where the check `mode_id` applies and is not run, by their place in the plan."""
+        bindings = {**self._base, "v": self._record(self._missing(mode_id), self._read)}
+        return tuple(
+            index
+            for index, (gate, (of, _, _)) in enumerate(zip(self.plan.gates, self._gates, strict=True))
+            if gate.left_out == "open" and of(bindings).holds
+        )
+
+    def aggregate(
+        self,
+        verdicts: Sequence[Verdict],
+        expected: Iterable[str] | None = None,
+        left_out: Iterable[tuple[str, tuple[int, ...]]] = (),
+    ) -> dict[str, Any]:
         """The output fields of the scorecard for one transcript, in its order and ready for JSON.
 
         `expected` names the checks that owe a record (those of the plan that were not suppressed); one without a record
-        counts as eligible and as an error. Scores leave rounded once, as doubles. A row in which something could not be
-        decided carries the list `undecided` of `{place, mode_id, reason}`, and its `status` is never `valid`.
+        counts as eligible and as an error. `left_out` names checks that apply but were not run, with the gates that
+        wait for them (`waiting_for`); the row lists them as `left_out`. Scores leave rounded once, as doubles. A row in
+        which something could not be decided carries the list `undecided` of `{place, mode_id, reason}`, and its
+        `status` is never `valid`.
         """
         if expected is not None:
             verdicts = self._with_missing(verdicts, expected)
@@ -128,14 +149,18 @@ class Scorecard:
         undecided = [item for effect in effects if effect.undecided for item in effect.undecided]
         bindings = dict(self._base)
         ready: dict[str, Any] = {}
-        self._judge_gates(effects, bindings, ready)
+        waiting = tuple(left_out)
+        self._judge_gates([*effects, *(_waiting(mode_id, gates) for mode_id, gates in waiting)], bindings, ready)
         self._add_rates(effects, bindings, ready)
         self._add_counts(effects, bindings, ready)
         self._collect(effects, verdicts, bindings, ready, undecided)
         self._raise_flags(effects, bindings, ready)
         if "verdicts" in self._needs:
             bindings["verdicts"] = [self._record(verdict, VERDICT_FIELDS) for verdict in verdicts]
-        return self._leave(bindings, ready, undecided)
+        row = self._leave(bindings, ready, undecided)
+        if waiting:
+            row["left_out"] = [mode_id for mode_id, _ in waiting]
+        return row
 
     def _with_missing(self, verdicts: Sequence[Verdict], expected: Iterable[str]) -> Sequence[Verdict]:
         present = {verdict.mode_id for verdict in verdicts}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from rulewright_runtime.plan import Check, Plan, Scenario
+    from rulewright_runtime.plan import Check, LeftOut, Plan, Scenario
     from rulewright_runtime.polarity import Decision
+
+    Applying: TypeAlias = Check | LeftOut  # what applies to some scenarios and not to others
 
 
 class Decided(msgspec.Struct, frozen=True):
@@ -40,12 +42,12 @@ def facts(scenario_id: str, scenario: Scenario) -> dict[str, Any]:
 class Decider:
     """Answers for every check of a plan, from what was decided while compiling or by evaluating its conditions."""
 
-    def __init__(self, plan: Plan) -> None:
-        """Evaluators are prepared only for checks about which something is still open."""
-        self._plan = plan
+    def __init__(self, plan: Plan, parts: Sequence[Applying] | None = None) -> None:
+        """For `parts` of the plan, else its checks. Evaluators are prepared only where something is still open."""
+        self._parts = plan.checks if parts is None else parts
         self._place = {scenario_id: place for place, scenario_id in enumerate(sorted(plan.scenarios))}
         self._conditions: dict[str, list[tuple[str, Callable[[Mapping[str, Any]], Decision]]]] = {}
-        for check in plan.checks:
+        for check in self._parts:
             if not check.decided or "?" in check.decided:
                 self._conditions[check.id] = _conditions(check)
 
@@ -55,19 +57,19 @@ class Decider:
         return [
             LETTERS.get(check.decided[place : place + 1])
             or _evaluated(check, self._conditions.get(check.id, []), bindings)
-            for check in self._plan.checks
+            for check in self._parts
         ]
 
 
-def decided(plan: Plan) -> list[str]:
-    """For every check a letter for every scenario of the plan, as `Check.decided` describes them."""
-    plan = msgspec.structs.replace(plan, checks=tuple(_undecided(check) for check in plan.checks))
-    decider = Decider(plan)
+def decided(plan: Plan, parts: Sequence[Applying] | None = None) -> list[str]:
+    """For every check (or each of `parts`) a letter for every scenario of the plan, as `Check.decided` says."""
+    open_parts = [_undecided(part) for part in (plan.checks if parts is None else parts)]
+    decider = Decider(plan, open_parts)
     columns = [
         [_letter(answer) for answer in decider.decide(key, {"scenario": facts(key, plan.scenarios[key])})]
         for key in sorted(plan.scenarios)
     ]
-    return ["".join(column[row] for column in columns) for row in range(len(plan.checks))]
+    return ["".join(column[row] for column in columns) for row in range(len(open_parts))]
 
 
 def _letter(answer: Decided) -> str:
@@ -76,11 +78,11 @@ def _letter(answer: Decided) -> str:
     return "s" if answer.suppressed else "e" if answer.eligible else "n"
 
 
-def _undecided(check: Check) -> Check:
+def _undecided(check: Applying) -> Applying:
     return msgspec.structs.replace(check, decided="")
 
 
-def _conditions(check: Check) -> list[tuple[str, Callable[[Mapping[str, Any]], Decision]]]:
+def _conditions(check: Applying) -> list[tuple[str, Callable[[Mapping[str, Any]], Decision]]]:
     programs = (("suppressed", check.suppressed), ("eligible", check.eligible))
     if not any(program for _, program in programs):
         return []
@@ -91,7 +93,7 @@ def _conditions(check: Check) -> list[tuple[str, Callable[[Mapping[str, Any]], D
 
 
 def _evaluated(
-    check: Check,
+    check: Applying,
     conditions: list[tuple[str, Callable[[Mapping[str, Any]], Decision]]],
     bindings: Mapping[str, Any],
 ) -> Decided:

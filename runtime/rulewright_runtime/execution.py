@@ -85,11 +85,14 @@ class _Engine:
         self._without_hit = [_without_hit(check, plan) for check in plan.checks]
         self._decider = Decider(plan)
         self._decided: dict[str, tuple[dict[str, Any], list[Decided]]] = {}
+        self._left_out: list[tuple[str, tuple[int, ...]]] = []
+        self._left_out_in: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
         self._scorecard: Any = None
         if plan.scorecard is not None:
             from rulewright_runtime.aggregate import Scorecard
 
             self._scorecard = Scorecard(plan.scorecard, parameters)
+            self._left_out = [(part.id, self._scorecard.waiting_for(part.id)) for part in plan.left_out]
         elif parameters:
             raise PlanError(f"unknown parameter `{next(iter(parameters))}`: the plan declares none")
 
@@ -142,7 +145,23 @@ class _Engine:
         owed = [check.id for check, how in zip(self._plan.checks, decided, strict=True) if not how.suppressed]
         row = {"transcript_id": item.id, "scenario_id": item.scenario_id}
         row["model"] = self._plan.models.get(item.model, item.model)
-        return {**row, **self._scorecard.aggregate(verdicts, owed)}
+        return {**row, **self._scorecard.aggregate(verdicts, owed, self._waiting_in(item.scenario_id))}
+
+    def _waiting_in(self, scenario_id: str) -> list[tuple[str, tuple[int, ...]]]:
+        """The checks that apply in a scenario but that the profile left out, each with the gates it leaves open."""
+        if not self._left_out:
+            return self._left_out
+        known = self._left_out_in.get(scenario_id)
+        if known is None:
+            bindings, _ = self._decide(scenario_id)
+            answers = Decider(self._plan, self._plan.left_out).decide(scenario_id, bindings)
+            known = [
+                waiting
+                for waiting, how in zip(self._left_out, answers, strict=True)
+                if waiting[1] and how.eligible and not how.suppressed
+            ]
+            self._left_out_in[scenario_id] = known
+        return known
 
     def _decide(self, scenario_id: str) -> tuple[dict[str, Any], list[Decided]]:
         """What expressions see of a scenario, and which checks are suppressed or eligible there; kept once known."""

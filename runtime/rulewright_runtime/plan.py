@@ -301,6 +301,21 @@ class Check(PlanPart, frozen=True):
     hash: str = ""
 
 
+class LeftOut(PlanPart, frozen=True):
+    """A check that the profile does not run, so that the gates it belongs to stay open where it applies.
+
+    `why`: the profile does not select the check (`profile`), or gives its judge no vote (`votes`; then the check is
+    also among the plan's). The conditions, `fields` and `decided` are those of a `Check`.
+    """
+
+    id: str
+    why: Literal["profile", "votes"] = "profile"
+    suppressed: Program | None = None
+    eligible: Program | None = None
+    fields: dict[str, Any] = {}
+    decided: Annotated[str, Meta(pattern="^[ens?]*$")] = ""
+
+
 class Plan(PlanPart, frozen=True):
     """A compiled project under one profile and one scorecard. `semantics` is for people; nothing branches on it."""
 
@@ -311,6 +326,7 @@ class Plan(PlanPart, frozen=True):
     scenarios: dict[str, Scenario]
     checks: tuple[Check, ...]
     scorecard: ScorecardPlan | None = None
+    left_out: tuple[LeftOut, ...] = ()  # of what a gate may have to wait for
     models: dict[str, str] = {}
     format: str = FORMAT
     version: int = VERSION
@@ -333,10 +349,11 @@ def seal(plan: Plan) -> Plan:
     """The same plan with what can be decided now decided, and with the hash of every check and its own filled in."""
     from rulewright_runtime.decisions import decided
 
-    letters = decided(plan)
-    checks = tuple(replace(check, decided=word) for check, word in zip(plan.checks, letters, strict=True))
+    checks = tuple(replace(check, decided=word) for check, word in zip(plan.checks, decided(plan), strict=True))
+    words = decided(plan, plan.left_out)
+    left_out = tuple(replace(part, decided=word) for part, word in zip(plan.left_out, words, strict=True))
     checks = tuple(replace(check, hash=check_hash(check)) for check in checks)
-    plan = replace(plan, checks=checks)
+    plan = replace(plan, checks=checks, left_out=left_out)
     return replace(plan, hash=plan_hash(plan))
 
 

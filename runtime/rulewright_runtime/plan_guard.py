@@ -13,6 +13,7 @@ from rulewright_runtime.plan import (
     Check,
     JudgeVerifier,
     Judging,
+    LeftOut,
     LexiconVerifier,
     Limits,
     LongitudinalVerifier,
@@ -44,7 +45,7 @@ def judgings(check: Check) -> Iterator[Judging]:
 
 def _check_sizes(plan: Plan, limits: Limits) -> None:
     sizes = (
-        ("checks", len(plan.checks), limits.checks),
+        ("checks", len(plan.checks) + len(plan.left_out), limits.checks),
         ("scenarios", len(plan.scenarios), limits.scenarios),
         ("patterns", sum(len(lexicon.patterns) for lexicon in plan.lexicons.values()), limits.patterns),
     )
@@ -54,6 +55,10 @@ def _check_sizes(plan: Plan, limits: Limits) -> None:
 
 
 def _check_references(plan: Plan) -> None:
+    everything: tuple[Check | LeftOut, ...] = (*plan.checks, *plan.left_out)
+    for part in everything:
+        if len(part.decided) not in (0, len(plan.scenarios)):
+            raise PlanError(f"check `{part.id}` is decided for another number of scenarios than the plan has")
     seen: set[str] = set()
     for check in plan.checks:
         if check.id in seen:
@@ -61,8 +66,6 @@ def _check_references(plan: Plan) -> None:
         seen.add(check.id)
         if check.hash != check_hash(check):
             raise PlanError(f"the hash of check `{check.id}` does not match its content")
-        if len(check.decided) not in (0, len(plan.scenarios)):
-            raise PlanError(f"check `{check.id}` is decided for another number of scenarios than the plan has")
         for name in _lexicons_needed(check):
             if name not in plan.lexicons:
                 raise PlanError(f"check `{check.id}` needs the lexicon `{name}`, which the plan does not hold")
@@ -84,7 +87,9 @@ def _lexicons_needed(check: Check) -> Iterator[str]:
 
 
 def _check_programs(plan: Plan, limits: Limits) -> None:
-    for place, part in [*((f"check `{check.id}`", check) for check in plan.checks), ("the scorecard", plan.scorecard)]:
+    everything: tuple[Check | LeftOut, ...] = (*plan.checks, *plan.left_out)
+    parts: list[tuple[str, object]] = [(f"check `{part.id}`", part) for part in everything]
+    for place, part in [*parts, ("the scorecard", plan.scorecard)]:
         for program in _programs(part):
             if len(program.nodes) > limits.program_nodes:
                 raise PlanError(f"{place}: an expression has {len(program.nodes)} nodes")

@@ -26,7 +26,8 @@ class GatePlan(Part, frozen=True):
     """A gate over the verdicts for which `of` holds; only eligible ones can stop it or leave it undecided.
 
     `not_eligible` says what the gate answers when it has checks but none is eligible, `not_run` when no record belongs
-    to it at all.
+    to it at all. `left_out` says what a check of the gate means that applies but that the profile does not run: it
+    leaves the gate `open`, or the gate may `ignore` it.
     """
 
     name: str
@@ -35,6 +36,7 @@ class GatePlan(Part, frozen=True):
     undecided: Program
     not_eligible: Emptiness
     not_run: Emptiness
+    left_out: Literal["open", "ignore"] = "open"
 
 
 class RatePlan(Part, frozen=True):

@@ -40,6 +40,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"`{folder}` holds no finished run: there is no `verdicts.jsonl` in it")
     plan = decode((folder / "plan.json").read_bytes())
     check = next((check for check in plan.checks if check.id == args.check), None)
+    left_out = any(part.id == args.check for part in plan.left_out)
+    if check is None and left_out:
+        raise UsageError(f"the profile `{plan.profile}` leaves out the check `{args.check}`; its gate waits for it")
     if check is None:
         raise UsageError(f"the run has no check `{args.check}`{_near(args.check, [c.id for c in plan.checks])}")
     scores = _row(folder / "scores.jsonl", transcript_id=args.transcript)

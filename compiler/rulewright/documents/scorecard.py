@@ -47,7 +47,8 @@ class ParameterDocument:
 
 @dataclass(frozen=True, slots=True)
 class GateDocument:
-    """A gate; `not_eligible` and `not_run` say what it answers without an eligible verdict."""
+    """A gate; `not_eligible` and `not_run` say what it answers without an eligible verdict, `left_out` what a check
+    means that applies and that the profile does not run."""
 
     name: str
     of: Scalar
@@ -55,6 +56,7 @@ class GateDocument:
     undecided: Scalar
     not_eligible: str
     not_run: str
+    left_out: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ def _gates(root: Mapping) -> Iterator[GateDocument]:
         of, stops, undecided = scalar(node, "of"), scalar(node, "stops"), scalar(node, "undecided")
         if of and stops and undecided:
             empty = text(node, "empty", "not_eligible"), text(node, "empty", "not_run")
-            yield GateDocument(name, of, stops, undecided, *empty)
+            yield GateDocument(name, of, stops, undecided, *empty, text(node, "left_out") or "open")
 
 
 def _rates(root: Mapping, key: str) -> Iterator[RateDocument]:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from msgspec.structs import replace
+
 from rulewright.load import plain
 from rulewright.lower.eligibility import eligible, suppressed
 from rulewright.lower.environments import SCENARIO_FACTS
 from rulewright.lower.scorecard import lower_scorecard
-from rulewright.lower.selection import select
+from rulewright.lower.selection import repetitions, select
 from rulewright.lower.semantics import policies
 from rulewright.lower.verifiers import SCORER_TYPES, Lowering
+from rulewright_runtime.aggregate import Scorecard
 from rulewright_runtime.plan import Check as CheckNode
-from rulewright_runtime.plan import CueAnchor, Plan, seal
+from rulewright_runtime.plan import CueAnchor, LeftOut, Plan, seal
 from rulewright_runtime.plan import Scenario as ScenarioFacts
 from rulewright_runtime.plan import Session as SessionFacts
+from rulewright_runtime.scorecard import mentioned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from rulewright.documents.scorecard import ScorecardDocument
     from rulewright.project import Project
     from rulewright_runtime.plan import Severity
+    from rulewright_runtime.scorecard import ScorecardPlan
 
 LANGUAGE: Final = "1"  # the version of the rule language, apart from the package's
 DEFAULTS: Final[dict[str, Any]] = {"hard_fail": False, "scope": "trigger", "secondary_tags": []}
@@ -43,11 +48,15 @@ def lower_project(
     lowering = Lowering(project, profile, policies(project.semantics), found)
     checks = tuple(node for check in chosen if (node := lower_check(check, lowering)) is not None)
     card = None
+    left_out: tuple[LeftOut, ...] = ()
     if scorecard is not None:
-        card, mistakes = lower_scorecard(
-            scorecard, scoring, {check.id: {**DEFAULTS, **check.fields} for check in chosen}, project.blindspots
-        )
+        fields = {check.id: {**DEFAULTS, **check.fields} for check in project.checks}
+        card, mistakes = lower_scorecard(scorecard, scoring, fields, project.blindspots)
         found.extend(mistakes)
+    if card is not None:
+        left_out = tuple(lower_left_out(chosen, lowering, card))
+        kept = {check.id for check in chosen} | {part.id for part in left_out}
+        card = replace(card, checks={key: facts for key, facts in card.checks.items() if key in kept})
     plan = Plan(
         language=LANGUAGE,
         semantics=project.semantics,
@@ -56,9 +65,33 @@ def lower_project(
         scenarios={key: facts(scenario, lowering.scenario_reads) for key, scenario in project.scenarios.items()},
         checks=checks,
         scorecard=card,
+        left_out=left_out,
         models=project.models,
     )
     return seal(plan), found
+
+
+def lower_left_out(chosen: Iterable[Check], lowering: Lowering, card: ScorecardPlan) -> Iterator[LeftOut]:
+    """The checks for which a gate of the scorecard would have to wait: those that the profile does not select, and
+    those whose judge it gives no vote."""
+    gates = Scorecard(card)
+    adjustable = mentioned(gate.of for gate in card.gates) & {parameter.name for parameter in card.parameters}
+    run = {check.id for check in chosen}
+    for check in lowering.project.checks:
+        if check.id in run and not (check.is_judged and repetitions(check, lowering.profile) == 0):
+            continue
+        if not (adjustable or gates.waiting_for(check.id)):
+            continue
+        applies, silenced = eligible(check, lowering.project.exempt, []), suppressed(check)
+        reads = {path for built in (applies, silenced) if built is not None for path in built.reads}
+        lowering.scenario_reads |= {path for path in reads if path[0] == "scenario"}
+        yield LeftOut(
+            id=check.id,
+            why="votes" if check.id in run else "profile",
+            suppressed=None if silenced is None else silenced.program,
+            eligible=None if applies is None else applies.program,
+            fields=_read_of({**DEFAULTS, **check.fields}, "check", reads),
+        )
 
 
 def lower_check(check: Check, lowering: Lowering) -> CheckNode | None:

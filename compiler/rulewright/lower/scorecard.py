@@ -188,6 +188,7 @@ class _Lowering:
                 undecided=self.condition(gate.undecided, single),
                 not_eligible=_emptiness(gate.not_eligible),
                 not_run=_emptiness(gate.not_run),
+                left_out="ignore" if gate.left_out == "ignore" else "open",
             )
 
     def rate(self, rate: RateDocument, single: Environment) -> RatePlan:

@@ -62,6 +62,8 @@ def _gates(summary: Mapping[str, Any], paint: _Paint, columns: int) -> Iterator[
             right(str(counts["not_run"]), 11),
         ]
         yield left("  " + gate, name) + "".join(cells)
+    if summary.get("left_out"):
+        yield fit(f"  open because the profile leaves out: {', '.join(summary['left_out'])}", columns)
     yield ""
 
 

@@ -43,6 +43,10 @@ def _gates(summary: Mapping[str, Any]) -> Iterator[str]:
     rows = [(name, g["passed"], g["failed"], g["undecided"], g["not_run"]) for name, g in summary["gates"].items()]
     if rows:
         yield from _section("Gates", table(("gate", "passed", "failed", "undecided", "not run"), rows))
+    if summary.get("left_out"):
+        lines = ["Open gates wait for checks that apply and that the profile leaves out:", ""]
+        lines += table(("check", "transcripts"), list(summary["left_out"].items()))
+        yield from _section("Left out", lines)
     failed = summary["hard_fails"]
     lines = [f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])})."]
     if failed["by_check"]:

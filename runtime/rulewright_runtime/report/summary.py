@@ -55,6 +55,7 @@ class Summary(Struct):
     profiles: list[Mapping[str, bool | None]] = field(default_factory=list)
     adjudication: list[dict[str, Any]] = field(default_factory=list)
     refused: list[dict[str, Any]] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any], verdicts: Iterable[Verdict]) -> None:
         """Take in one transcript: its row of `scores.jsonl` and its verdict records."""
@@ -69,6 +70,8 @@ class Summary(Struct):
         if row.get("hard_fail"):
             kept = ("transcript_id", "scenario_id", "model", "hard_fail_reasons")
             self.hard_failed.append({key: row.get(key) for key in kept})
+        for mode_id in row.get("left_out", ()):
+            self.left_out[mode_id] = self.left_out.get(mode_id, 0) + 1
         self.profiles.append(row.get("blindspot_profile") or {})
         self._add_model(row)
         for verdict in verdicts:
@@ -112,6 +115,7 @@ class Summary(Struct):
             "refused": {"count": len(self.refused), "inputs": self.refused},
             "status": self.statuses,
             "gates": self.gates,
+            "left_out": dict(sorted(self.left_out.items())),
             "hard_fails": {
                 "count": len(self.hard_failed),
                 "rate": len(self.hard_failed) / self.rows if self.rows else None,
@@ -158,7 +162,8 @@ def exit_status(summary: Mapping[str, Any]) -> int:
     """What a scan answers to its caller: 3 when an input was refused or there was none, 1 with a hard fail or a failed
     gate, 2 with an undecided gate, a coverage below the minimum or another open decision, else 0.
 
-    A gate for which the profile runs no check is reported as `not_run` and does not count as undecided.
+    A gate to whose transcript no check applies is reported as `not_run` and does not count as undecided; one whose
+    check applies but was left out by the profile does.
     """
     if summary["refused"]["count"] or not summary["transcripts"]:
         return 3

@@ -1,0 +1,94 @@
+"""A profile that leaves out a gate's check leaves the gate open: what was not looked at has not passed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from rulewright.compiling import compile_project
+from rulewright_runtime.execution import execute
+from rulewright_runtime.plan import LeftOut, Plan, decode, encode, seal
+from rulewright_runtime.report.summary import Summary, exit_status
+
+BENCHMARK = Path(__file__).resolve().parents[2] / "benchmark"
+
+
+def rows(plan: Plan) -> dict[str, dict[str, Any]]:
+    done = execute(decode(encode(plan)), [BENCHMARK / "transcripts"], f"replay:{BENCHMARK}/judge_replies/replies.json")
+    return {result.transcript_id: result.scores or {} for result in done}
+
+
+def smoke() -> Plan:
+    return compile_project(BENCHMARK / "rulewright.yaml", profile="smoke")
+
+
+def test_a_left_out_gate_check_that_applies_leaves_its_gate_open() -> None:
+    row = rows(smoke())["model-b__tight_chest_after_supper"]
+    assert row["gates"]["safety"] == {"passed": None, "reasons": ["RW-A2"]}
+    assert (row["left_out"], row["status"]) == (["RW-A2"], "needs_adjudication")
+
+
+def test_a_gate_to_which_no_check_applies_is_not_run_and_nobody_waits_for_it() -> None:
+    row = rows(smoke())["model-a__who_is_writing_back"]
+    assert row["gates"]["safety"] == {"passed": None, "reasons": []}
+    assert ("left_out" in row, row["status"]) == (False, "valid")
+
+
+def test_a_scan_that_leaves_a_gate_open_says_so_by_its_status() -> None:
+    summary = Summary()
+    for row in rows(smoke()).values():
+        summary.add(row, ())
+    found = summary.result()
+    assert found["left_out"] == {"RW-A1": 2, "RW-A2": 2, "RW-A3": 2, "RW-B1": 2}
+    assert exit_status(found) == 2
+
+
+def test_no_profile_turns_a_gate_true_that_the_full_profile_does_not() -> None:
+    whole = rows(compile_project(BENCHMARK / "rulewright.yaml", profile="publish"))
+    for profile in ("smoke", "dev", "full"):
+        for name, row in rows(compile_project(BENCHMARK / "rulewright.yaml", profile=profile)).items():
+            for gate, found in row["gates"].items():
+                assert not found["passed"] or whole[name]["gates"][gate]["passed"], (profile, name, gate)
+
+
+def test_a_profile_that_gives_the_judge_no_vote_leaves_its_gates_open(tmp_path: Path) -> None:
+    from rulewright.project import load_project
+
+    project = load_project(BENCHMARK / "rulewright.yaml")
+    silent = replace_profile(project.profiles["publish"], repetitions=0)
+    project.profiles["silent"] = silent
+    plan = compile_project(project, profile="silent")
+    assert {part.why for part in plan.left_out} == {"votes"}
+    row = rows(plan)["model-a__tight_chest_after_supper"]
+    assert row["gates"]["safety"] == {"passed": None, "reasons": ["RW-A2"]}
+
+
+def replace_profile(profile: Any, **changes: Any) -> Any:
+    import dataclasses
+
+    return dataclasses.replace(profile, name="silent", **changes)
+
+
+def test_a_scorecard_may_ignore_what_is_left_out() -> None:
+    plan = compile_project(BENCHMARK / "rulewright.yaml", profile="smoke", scorecard="reference-compatible")
+    assert plan.left_out == ()
+    assert all("left_out" not in row for row in rows(plan).values())
+
+
+def test_what_cannot_be_decided_about_a_left_out_check_leaves_the_gate_open() -> None:
+    plan = smoke()
+    unknown = tuple(replace(part, eligible=None, decided="") for part in plan.left_out)
+    assert all(row["gates"]["safety"]["passed"] is None for row in rows(seal(replace(plan, left_out=unknown))).values())
+
+
+@pytest.mark.parametrize("letters", ["e", "e" * 99])
+def test_a_plan_that_decides_for_other_scenarios_is_refused(letters: str) -> None:
+    from rulewright_runtime.errors import PlanError
+    from rulewright_runtime.plan import plan_hash
+
+    broken = replace(smoke(), left_out=(LeftOut("RW-A1", decided=letters),), hash="")
+    with pytest.raises(PlanError, match="another number of scenarios"):
+        decode(encode(replace(broken, hash=plan_hash(broken))))
