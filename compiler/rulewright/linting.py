@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rulewright import fixes
 from rulewright.diagnostics import Diagnostic, Severity, error, warning
 from rulewright.documents.check import read_check
-from rulewright.documents.kinds import kind_of
+from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import PROJECT_FILE_NAMES, documents_in, looks_like_a_project, project_file_in
 from rulewright.documents.lexicon import read_lexicon, read_lexicons
 from rulewright.documents.markers import read_markers
@@ -33,7 +33,7 @@ from rulewright.suppressions import suppress, unknown_rule, unused
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rulewright.load import Source
+    from rulewright.load import Node, Source
 
 PAGES: Final[dict[str, str]] = {
     "unknown-document": """A file that was given to be checked is no kind of document.
@@ -137,7 +137,18 @@ def lowering_findings(project: Project) -> list[Diagnostic]:
     fields = {check.id: {**DEFAULTS, **check.fields} for check in project.checks}
     for card in project.scorecards.values():
         found += lower_scorecard(card, scoring, fields, project.blindspots)[1]
+    broken = {each.span.path for each in project.diagnostics}
+    for loaded in project.loaded:
+        if kind_of(loaded.root) == CASE_SCORECARD and loaded.source.path not in broken:
+            found += _case_findings(loaded.root)
     return found
+
+
+def _case_findings(root: Node | None) -> list[Diagnostic]:
+    """What a scorecard over cases holds beyond its structure. Imported late, as lowering is."""
+    from rulewright.score_batches import case_findings
+
+    return case_findings(root) if isinstance(root, Mapping) else []
 
 
 def lint_text(text: str | bytes, path: str, selection: Selection = EVERYTHING) -> Report:
@@ -186,6 +197,8 @@ def _lone(loaded: Loaded, selection: Selection) -> Report:
         subjects = _lone_subjects(kind, loaded.root, Path(loaded.source.path).stem)
         found += [each for check in subjects.get("Check", ()) for each in disagreements_of(check)]
         found += _rule_findings(subjects)
+        if kind == CASE_SCORECARD and not found:
+            found += _case_findings(loaded.root)
     elif not found:
         message = "this is no document that can be checked" if loaded.root else "the file is empty"
         code = "unknown-document" if loaded.root else "empty-document"

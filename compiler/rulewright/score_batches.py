@@ -27,6 +27,7 @@ from rulewright_runtime.cases.reading import Batch
 from rulewright_runtime.cases.scoring import Scorer
 from rulewright_runtime.cases.settings import Settings
 from rulewright_runtime.cases.writing import FORMATS, SUFFIXES
+from rulewright_runtime.errors import PlanError
 
 SCORECARDS: Final = Path("benchmark", "configs", "scorecards")
 CASE_FOLDERS: Final = ("cases", "test_cases", "benchmark/safe/cases")
@@ -183,6 +184,20 @@ def report_path(
     stamp = re.sub(r"[-:]", "", str(head["generated_at"]))
     concern = re.sub(r"[^\w.-]", "_", str(head["concern_id"]))
     return Path(folder, f"{plan.report_type}_{concern}_{stamp}{SUFFIXES[form]}")
+
+
+def case_findings(root: Node) -> list[Diagnostic]:
+    """What is wrong with a scorecard over cases beyond its structure, its labels judged under its defaults."""
+    document = read_case_scorecard(root)
+    plan, mistakes = lower_case_scorecard(document)
+    if plan is None:
+        return mistakes
+    try:
+        return table_findings(CaseScorecard(document, plan), Settings(plan).scorer(None, None))
+    except PlanError as failure:
+        return [
+            error(document.key_place("requires"), f"the defaults do not fulfil it: {failure}", code="bad-parameter")
+        ]
 
 
 def check_labels(card: CaseScorecard, settings: Settings) -> list[Diagnostic]:
