@@ -34,6 +34,7 @@ RESERVED = frozenset(
         "namespace", "return", "var", "void", "while",
     )
 )  # fmt: skip
+PROFILE_NAMES = frozenset(("loop",))  # reserved in CEL for no use of its own; workflows say `loop.iteration`
 _NUMBERS = frozenset(("INT", "UINT", "DOUBLE"))
 _SPELLING = {"OR": "||", "AND": "&&"}
 
@@ -50,9 +51,12 @@ class Builder:
         self.macros = macros
         self.reserved: dict[int, str] = {}
 
-    def finish(self) -> None:
-        """Report the reserved words that stand as names; only now it is sure that none begins a message type."""
+    def finish(self, allowed: frozenset[str]) -> None:
+        """Report the reserved words that stand as names, but for those allowed; only now it is sure that none begins a
+        message type."""
         for start, word in self.reserved.items():
+            if word in allowed:
+                continue
             help = f"as a field it may stand after a dot, as in `x.{word}`"
             self.mistakes.add(f"`{word}` is a reserved word and can't be a name", start, start + len(word), help)
 

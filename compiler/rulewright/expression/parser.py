@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from rulewright.expression.actions import ACTIONS, Builder
+from rulewright.expression.actions import ACTIONS, PROFILE_NAMES, Builder
 from rulewright.expression.lexer import END, OPERAND_ENDS, Dialect, Token, tokens
 from rulewright.expression.nodes import children
 from rulewright.expression.syntax_errors import OPENERS, Mistakes, Trouble, explain
@@ -50,7 +50,7 @@ def parse(text: str, dialect: Dialect = Dialect.PROFILE, *, macros: bool = True)
     builder = Builder(mistakes, macros=macros)
     tree = _Run(found, builder, dialect).run()
     if builder.reserved:
-        builder.finish()
+        builder.finish(PROFILE_NAMES if dialect is Dialect.PROFILE else frozenset())
     if tree is not None and len(found) > MAX_DEPTH:
         _check_depth(tree, mistakes)
     if tree is None or mistakes.found:

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Final
 
-from rulewright.expression.actions import RESERVED
+from rulewright.expression.actions import PROFILE_NAMES, RESERVED
 from rulewright.expression.lexer import Dialect
 from rulewright.expression.nodes import (
     Binary,
@@ -145,7 +145,8 @@ class _Printer:
 
     def name(self, name: str, *, absolute: bool = False) -> str:
         """A name that stands alone."""
-        if name in RESERVED or (self.profile and not absolute and name in _OPERATOR_WORDS):
+        reserved = RESERVED - PROFILE_NAMES if self.profile else RESERVED
+        if name in reserved or (self.profile and not absolute and name in _OPERATOR_WORDS):
             raise ValueError(f"`{name}` can't be a name")
         return f".{_plain(name)}" if absolute else _plain(name)
 

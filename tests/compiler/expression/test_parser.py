@@ -168,6 +168,12 @@ def test_messages_keep_their_type_and_fields() -> None:
     assert node == MessageLiteral(".a.for.T", (("x", one), ("y-z", two)), NOWHERE, (1,))
 
 
+def test_loop_is_a_name_of_the_profile_only() -> None:
+    assert parse("loop.iteration >= 2", Dialect.PROFILE)
+    with pytest.raises(ExpressionError, match="`loop` is a reserved word"):
+        parse("loop.iteration >= 2", Dialect.STRICT)
+
+
 def test_reserved_words_are_fields_but_no_names() -> None:
     assert parse("a.for") == Select(A, "for", NOWHERE)
     assert refused("a + for") == (5, "`for` is a reserved word and can't be a name")
