@@ -281,6 +281,13 @@ def _map(building: Building, node: Node, mode: int, args: list[Closure]) -> Clos
     return collect
 
 
+def _absorbed(why: EvaluationError) -> EvaluationError:
+    """The error, to be kept while others are tried; a limit ends everything, or a loop would run against it again."""
+    if why.code == "limit":
+        raise why
+    return why
+
+
 def _absorbing(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
     """`and` and `or`: a deciding operand wins over errors on either side (CEL spec, logical operators)."""
     parts = tuple(args)
@@ -292,7 +299,8 @@ def _absorbing(building: Building, node: Node, mode: int, args: list[Closure]) -
             try:
                 value = part(argument)
             except EvaluationError as why:
-                error = error or why
+                kept = _absorbed(why)
+                error = error or kept
                 continue
             if value is decides:
                 return bool(decides)
@@ -424,7 +432,8 @@ def _quantifier(building: Building, node: Node, mode: int, inner: int, args: lis
             try:
                 value = body(step)
             except EvaluationError as why:
-                error = error or why
+                kept = _absorbed(why)
+                error = error or kept
                 continue
             if value is decides:
                 return bool(decides)
@@ -534,7 +543,7 @@ def _bind(building: Building, node: Node, mode: int, inner: int, args: list[Clos
         try:
             frame[place] = bound(argument)
         except EvaluationError as why:
-            frame[place] = _Failed(why)
+            frame[place] = _Failed(_absorbed(why))
         return body(frame)
 
     return bind

@@ -8,7 +8,7 @@ from rulewright_runtime.errors import EvaluationError
 
 MAX_TEXT: Final = 10_000_000  # code points or bytes
 MAX_LIST: Final = 1_000_000
-MAX_STEPS: Final = 10_000_000  # of nested loops, and of functions that compare every element with every other
+MAX_STEPS: Final = 3_000_000  # of nested loops, and of functions that compare every element with every other
 
 
 def check_text(length: int) -> None:
