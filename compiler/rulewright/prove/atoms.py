@@ -1,0 +1,415 @@
+"""Takes conditions apart: what joins (and, or, not, choices) above, and below it atoms that read single variables.
+
+An atom's value can change only at the cuts of its variable: the numbers at which a comparison tips, the texts it names.
+What reads several variables, or nothing this proof understands, becomes an opaque atom: it may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, TypeAlias
+
+from rulewright.expression.raising import raise_program
+from rulewright.expression.unparse import unparse
+from rulewright.prove.domains import NUMBERS, Domain, Domains, Path
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.evaluate import Evaluator, prepare
+from rulewright_runtime.ir import Node, Program, literal, literal_value
+from rulewright_runtime.score import Score, exact_pair
+from rulewright_runtime.values import Optional
+
+COMPARISONS: Final = frozenset(("_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_"))
+_EQUALITY: Final = frozenset(("_==_", "_!=_"))
+_STRICT: Final = frozenset(("_+_", "_-_", "_*_", "_/_", "-_", "score"))
+_JOINING: Final = frozenset(("and", "or", "not", "cond"))
+_MOST_FORMS: Final = 64
+
+# A formula: ("atom", number), ("const", bits), ("and" | "or", parts), ("not", part), ("cond", parts), ("same", parts)
+Formula: TypeAlias = "tuple[str, Any]"
+TRUE: Final = 1
+FALSE: Final = 2
+ERROR: Final = 4
+ANYTHING: Final = TRUE | FALSE | ERROR
+_LARGEST_JOINT: Final = 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Atom:
+    """A part of a condition: the program that decides it, and the variables it reads; `opaque` says why it can't be
+    decided, if so."""
+
+    program: Program
+    reads: tuple[Path, ...]
+    opaque: str | None
+
+
+@dataclass(slots=True)
+class Atoms:
+    """The atoms of several conditions over the same variables, each once, with the cuts of every variable."""
+
+    domains: Domains
+    atoms: list[Atom] = field(default_factory=list)
+    cuts: dict[Path, set[Any]] = field(default_factory=dict)
+    found: dict[Path, Domain] = field(default_factory=dict)
+    _known: dict[Any, int] = field(default_factory=dict)
+
+    def formula(self, program: Program) -> Formula:
+        """The formula of a condition."""
+        return self._formula(program, len(program.nodes) - 1)
+
+    def _formula(self, program: Program, at: int) -> Formula:
+        node = program.nodes[at]
+        if node.op in _JOINING:
+            return node.op, tuple([self._formula(program, arg) for arg in node.args])
+        if node.op == "const":
+            if node.value[0] != "bool":
+                return "const", ERROR
+            return "const", TRUE if node.value[-1] else FALSE
+        if node.op == "call" and node.value in COMPARISONS:
+            if node.value in _EQUALITY and all(self._is_bool(program, arg) for arg in node.args):
+                same: Formula = ("same", tuple([self._formula(program, arg) for arg in node.args]))
+                return same if node.value == "_==_" else ("not", (same,))
+            choice = _choice_below(program, at)
+            if choice is not None:
+                return self._chosen(program, at, choice)
+        return "atom", self._atom(program, at)
+
+    def _chosen(self, program: Program, at: int, choice: int) -> Formula:
+        """A comparison with a choice inside is a choice between two comparisons."""
+        condition, then, otherwise = program.nodes[choice].args
+        parts = [self._formula(program, condition)]
+        parts += [self._formula(_redirected(program, choice, branch), at) for branch in (then, otherwise)]
+        return "cond", tuple(parts)
+
+    def _is_bool(self, program: Program, at: int) -> bool:
+        """Whether the node is true, false or an error and nothing else."""
+        node = program.nodes[at]
+        if node.op == "call":
+            return node.value in COMPARISONS
+        path = path_at(program, at)
+        if path is not None and node.op in ("name", "select"):
+            domain = self.domains.find(path)
+            return domain is not None and domain.kind == "bool" and not (domain.null or domain.optional)
+        return node.op in ("and", "or", "not") or (node.op == "const" and node.value[0] == "bool")
+
+    def _atom(self, program: Program, at: int) -> int:
+        alone = extract(program, at)
+        key = shape(alone)
+        if key not in self._known:
+            self._known[key] = len(self.atoms)
+            self.atoms.append(self._studied(alone))
+        return self._known[key]
+
+    def _studied(self, program: Program) -> Atom:
+        whole = paths_of(program)
+        if whole is None:
+            return self._opaque(program, "")
+        reads: dict[Path, Domain] = {}
+        for path in whole:
+            domain = self.domains.find(path)
+            if domain is None:
+                return self._opaque(program, f", because the values of `{'.'.join(path)}` are not known")
+            reads[path] = domain
+        if any(not domain.finite for domain in reads.values()):
+            if len(reads) > 1:
+                return self._opaque(program, ", because it reads several variables at once")
+            ((path, domain),) = reads.items()
+            try:
+                cuts = _Cuts(program, path, domain).gathered()
+            except _Beyond:
+                return self._opaque(program, "")
+            self.cuts.setdefault(path, set()).update(cuts)
+        elif _product(domain.cells(()) for domain in reads.values()) > _LARGEST_JOINT:
+            return self._opaque(program, ", because it reads too many variables at once")
+        self.found.update(reads)
+        return Atom(program, tuple(reads), None)
+
+    def _opaque(self, program: Program, why: str) -> Atom:
+        return Atom(program, (), f"`{written(program)}` is beyond exact splitting{why}")
+
+
+def _choice_below(program: Program, at: int) -> int | None:
+    """The last choice among the operands of a comparison, through operators that read all of theirs."""
+    pending = list(program.nodes[at].args)
+    while pending:
+        here = pending.pop()
+        node = program.nodes[here]
+        if node.op == "cond":
+            return here
+        if node.op == "call" and node.value in _STRICT:
+            pending += node.args
+    return None
+
+
+def _redirected(program: Program, old: int, new: int) -> Program:
+    """The program that reads node `new` wherever it read `old`."""
+    nodes = [
+        Node(n.op, tuple([new if a == old else a for a in n.args]), n.value, n.at) if old in n.args else n
+        for n in program.nodes
+    ]
+    return Program(tuple(nodes), program.source, program.strict)
+
+
+def _product(parts: Iterator[list[Any]]) -> int:
+    result = 1
+    for part in parts:
+        result *= len(part)
+    return result
+
+
+def written(program: Program) -> str:
+    """The program as a person would write it, on one line of at most 80 characters."""
+    said = " ".join(unparse(raise_program(program)).split())
+    return said if len(said) <= 80 else f"{said[:77]}..."
+
+
+def extract(program: Program, at: int) -> Program:
+    """The part of a program that ends at node `at`, alone."""
+    if at == len(program.nodes) - 1:
+        return program
+    needed = {at}
+    for number in range(at, -1, -1):
+        if number in needed:
+            needed.update(program.nodes[number].args)
+    kept = sorted(needed)
+    place = {old: new for new, old in enumerate(kept)}
+    nodes = [program.nodes[old] for old in kept]
+    renumbered = [Node(n.op, tuple([place[a] for a in n.args]), n.value, n.at) for n in nodes]
+    return Program(tuple(renumbered), program.source, program.strict)
+
+
+def shape(program: Program) -> Any:
+    """Equal for programs that are the same but for their places in the text."""
+    return program.strict, tuple([(n.op, n.args, _frozen(n.value)) for n in program.nodes])
+
+
+def _frozen(value: Any) -> Any:
+    return tuple([_frozen(item) for item in value]) if isinstance(value, (list, tuple)) else value
+
+
+def substitute(program: Program, values: Mapping[str, Any]) -> Program:
+    """The program with the variables in `values` replaced by these values."""
+    return Program(tuple([_with_value(node, values) for node in program.nodes]), program.source, program.strict)
+
+
+def _with_value(node: Node, values: Mapping[str, Any]) -> Node:
+    if node.op == "name" and len(node.value) == 1 and not node.value[0][1] and node.value[0][0] in values:
+        return Node("const", (), literal(values[node.value[0][0]]), node.at)
+    return node
+
+
+def path_at(program: Program, at: int) -> Path | None:
+    """The path that a node reads: a name and the fields selected from it; None for any other node."""
+    node = program.nodes[at]
+    if node.op == "name":
+        return (node.value[0][0], *node.value[0][1]) if len(node.value) == 1 else None
+    if node.op in ("select", "opt_select", "has"):
+        below = path_at(program, node.args[0])
+        return None if below is None else (*below, node.value)
+    if node.op in ("index", "opt_index"):
+        key = program.nodes[node.args[1]]
+        below = path_at(program, node.args[0])
+        return None if below is None or key.op != "const" or key.value[0] != "string" else (*below, key.value[1])
+    return None
+
+
+def paths_of(program: Program) -> list[Path] | None:
+    """The longest paths a program reads, in order; None when it reads a name that can't be told."""
+    inner: set[int] = set()
+    found: dict[Path, None] = {}
+    for at in range(len(program.nodes) - 1, -1, -1):
+        node = program.nodes[at]
+        path = path_at(program, at)
+        if path is None:
+            if node.op == "name":
+                return None
+            continue
+        if node.op != "name":
+            inner.add(node.args[0])
+        if at not in inner or _read_elsewhere(program, at):
+            found[path] = None
+    return sorted(found)
+
+
+def _read_elsewhere(program: Program, at: int) -> bool:
+    """Whether a node that a path goes through is also read as a whole."""
+    through = ("select", "opt_select", "has", "index", "opt_index")
+    return any(at in n.args and not (n.op in through and n.args[0] == at) for n in program.nodes)
+
+
+def bits_of(evaluate: Evaluator, bindings: Mapping[str, Any]) -> int:
+    """Whether a condition is true, false, or neither."""
+    try:
+        value = evaluate(bindings)
+    except RuntimeFailure:
+        return ERROR
+    return TRUE if value is True else FALSE if value is False else ERROR
+
+
+class _Beyond(Exception):  # noqa: N818  it is a way out, no mistake
+    """The atom is not one whose cuts are known."""
+
+
+class _Cuts:
+    """Gathers where an atom of one variable can change: every comparison is one of straight lines."""
+
+    def __init__(self, program: Program, path: Path, domain: Domain) -> None:
+        self.program = program
+        self.path = path
+        self.domain = domain
+        self.cuts: set[Any] = {Fraction(0), Fraction(1)} if domain.kind != "score" else set()
+
+    def gathered(self) -> set[Any]:
+        """The cuts of the atom; raises _Beyond."""
+        self.truth(len(self.program.nodes) - 1)
+        return self.cuts
+
+    def truth(self, at: int) -> None:
+        """A node read as true or false."""
+        node = self.program.nodes[at]
+        if node.op in _JOINING:
+            for arg in node.args:
+                self.truth(arg)
+        elif node.op == "call" and node.value in COMPARISONS:
+            self.comparison(*node.args, ordered=node.value not in _EQUALITY)
+        elif node.op == "call" and node.value == "@in":
+            self.membership(*node.args)
+        elif (node.op == "has" and self.reads(at)) or (
+            node.op == "call" and node.value == "hasValue" and self.reads(node.args[0])
+        ):
+            return
+        elif not self.is_constant(at):
+            raise _Beyond
+
+    def comparison(self, left: int, right: int, *, ordered: bool) -> None:
+        if self.domain.kind == "string":
+            self.texts(left, right, ordered)
+            return
+        lines, others = self.lines(left), self.lines(right)
+        if len(lines) * len(others) > _MOST_FORMS:
+            raise _Beyond
+        self.cuts.update((d - b) / (a - c) for a, b in lines for c, d in others if a != c)
+
+    def texts(self, left: int, right: int, ordered: bool) -> None:
+        if ordered:
+            raise _Beyond
+        for at in (left, right):
+            if self.is_constant(at):
+                self.add_texts(self.value(at))
+            elif not self.reads_value(at):
+                raise _Beyond
+
+    def membership(self, item: int, container: int) -> None:
+        items = self.value(container) if self.is_constant(container) else None
+        if not isinstance(items, (list, tuple)):
+            raise _Beyond
+        if self.domain.kind == "string":
+            if not self.reads_value(item):
+                raise _Beyond
+            self.add_texts(items)
+            return
+        values = {reading for each in items for reading in self.readings(each)}
+        self.cuts.update((value - b) / a for a, b in self.lines(item) for value in values if a)
+
+    def add_texts(self, value: Any) -> None:
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(each, str):
+                self.cuts.add(each)
+
+    def lines(self, at: int) -> set[tuple[Fraction, Fraction]]:
+        """The straight lines `a * variable + b` that a number runs along, between the cuts that are gathered."""
+        if self.domain.kind not in NUMBERS:
+            raise _Beyond
+        if self.reads_value(at):
+            return {(Fraction(1), Fraction(0))}
+        if self.is_constant(at):
+            return {(Fraction(0), each) for each in self.readings(self.value(at))}
+        node = self.program.nodes[at]
+        if node.op == "cond":
+            self.truth(node.args[0])
+            return self.few(self.lines(node.args[1]) | self.lines(node.args[2]))
+        if node.op != "call":
+            raise _Beyond
+        if node.value == "score":
+            lines = self.lines(node.args[0])
+            self.cuts.update((edge - b) / a for a, b in lines if a for edge in (Fraction(0), Fraction(1)))
+            return lines
+        if node.value == "orValue":
+            return self.few(self.lines(node.args[0]) | self.lines(node.args[1]))
+        if self.domain.kind != "score":  # ints overflow and doubles round
+            raise _Beyond
+        return self.arithmetic(node)
+
+    def arithmetic(self, node: Node) -> set[tuple[Fraction, Fraction]]:
+        parts = [self.lines(arg) for arg in node.args]
+        if node.value == "-_":
+            return {(-a, -b) for a, b in parts[0]}
+        if len(parts) != 2:
+            raise _Beyond
+        pairs = [(one, two) for one in parts[0] for two in parts[1]]
+        match node.value:
+            case "_+_":
+                return self.few({(a + c, b + d) for (a, b), (c, d) in pairs})
+            case "_-_":
+                return self.few({(a - c, b - d) for (a, b), (c, d) in pairs})
+            case "_*_" if all(a == 0 or c == 0 for (a, _), (c, _) in pairs):
+                return self.few({(a * d + c * b, b * d) for (a, b), (c, d) in pairs})
+            case "_/_" if all(c == 0 and d != 0 for _, (c, d) in pairs):
+                return self.few({(a / d, b / d) for (a, b), (_, d) in pairs})
+        raise _Beyond
+
+    def few(self, lines: set[tuple[Fraction, Fraction]]) -> set[tuple[Fraction, Fraction]]:
+        if len(lines) > _MOST_FORMS:
+            raise _Beyond
+        return lines
+
+    def readings(self, value: Any) -> set[Fraction]:
+        """A constant's exact values: a double beside a score is its shortest decimal, elsewhere what it is."""
+        if isinstance(value, Optional):
+            return self.readings(value.value) if value.present else set()
+        if isinstance(value, bool) or not isinstance(value, (int, float, Score)):
+            return set()
+        shortest = _exact(value)
+        if shortest is None:
+            return set()
+        return (
+            {shortest} if self.domain.kind == "score" or isinstance(value, int) else {shortest, Fraction(float(value))}
+        )
+
+    def reads(self, at: int) -> bool:
+        node = self.program.nodes[at]
+        if node.op == "opt_map" and not node.at:  # how an optional score is read
+            at = node.args[0]
+        return path_at(self.program, at) == self.path
+
+    def reads_value(self, at: int) -> bool:
+        """Whether a node is the variable, perhaps taken out of its optional or checked to be a score."""
+        node = self.program.nodes[at]
+        if node.op == "call" and node.value in ("value", "score") and self.domain.kind == "score":
+            return self.reads_value(node.args[0])
+        if node.op == "call" and node.value == "value":
+            return self.reads_value(node.args[0])
+        return self.reads(at)
+
+    def is_constant(self, at: int) -> bool:
+        node = self.program.nodes[at]
+        return node.op == "const" or (node.op != "local" and paths_of(extract(self.program, at)) == [])
+
+    def value(self, at: int) -> Any:
+        """The value of a part that reads nothing; None when it has none."""
+        node = self.program.nodes[at]
+        if node.op == "const":
+            return literal_value(node.value)
+        try:
+            return prepare(extract(self.program, at))({})
+        except RuntimeFailure:
+            return None
+
+
+def _exact(value: Any) -> Fraction | None:
+    try:
+        return Fraction(*exact_pair(value))
+    except RuntimeFailure:
+        return None

@@ -1,0 +1,73 @@
+"""One question, several ways to its answer: exact splitting first, and a solver where conditions join variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rulewright.prove.domains import Domains, Path
+from rulewright.prove.intervals import Goal, Space, TooMany
+from rulewright.prove.results import Refuted, Unknown, Witness
+from rulewright.prove.witness import replayed
+from rulewright_runtime.evaluate import Evaluator, prepare
+from rulewright_runtime.ir import Program
+
+
+@dataclass(slots=True)
+class Search:
+    """Looks for inputs under which conditions are true, false or undecided as a goal says."""
+
+    programs: Sequence[Program]
+    domains: Domains
+    space: Space = field(init=False)
+    evaluators: dict[int, Evaluator] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Take the conditions apart once for all goals."""
+        self.space = Space(self.programs, self.domains)
+
+    def find(self, goal: Goal) -> Witness | Unknown | None:
+        """An input that meets the goal; None when there is none; Unknown when that can't be told."""
+        why: str | None = None
+        try:
+            for box in self.space.boxes(goal):
+                hindrance = self.space.hindrance(box)
+                if hindrance is None:
+                    shown = self.space.chosen(box)
+                    witness = self._replayed(goal, shown, self.space.anything())
+                    if witness is not None:
+                        return witness
+                    hindrance = "no input could be made that shows it"
+                why = why or hindrance
+        except TooMany:
+            why = "there are too many cases to go through"
+        return None if why is None else self._solve(goal, why)
+
+    def _solve(self, goal: Goal, why: str) -> Witness | Unknown | None:
+        from rulewright.prove.smt import solve
+
+        solved = solve([self.programs[number] for number, _ in goal], [bits for _, bits in goal], self.domains)
+        if isinstance(solved, Unknown):
+            return Unknown(f"{why}; {solved.reason}" if solved.reason else why)
+        if solved is None:
+            return None
+        return self._replayed(goal, solved, {}) or Unknown(why)
+
+    def _replayed(self, goal: Goal, shown: Mapping[Path, Any], others: Mapping[Path, Any]) -> Witness | None:
+        for number, _ in goal:
+            if number not in self.evaluators:
+                self.evaluators[number] = prepare(self.programs[number])
+        return replayed(self.evaluators, goal, shown, others, self.domains)
+
+
+def refuting(search: Search, goals: Sequence[Goal]) -> Refuted | Unknown | None:
+    """Refuted by the first goal that an input meets; None when none of them can be met."""
+    unknown: Unknown | None = None
+    for goal in goals:
+        match search.find(goal):
+            case Witness() as witness:
+                return Refuted(witness)
+            case Unknown() as found:
+                unknown = unknown or found
+    return unknown
