@@ -12,8 +12,8 @@ from rulewright_runtime.score import Score, parse_score
 _FORGOTTEN: Final[Mapping[str, dict[str, Any]]] = {
     "confidence_score": {"confidence": None, "advisory": ""},
     "metrics": {"metrics": ()},
-    "review": {"decision": None},
-    "pair": {"challenger_approved": None, "subtask_completed": False},
+    "review": {"decision": None, "review_feedback": "", "quality_checks": {}},
+    "pair": {"challenger_approved": None},
     "policy_gate": {"verdict": None},
     "hil": {"resolved": None},
 }
@@ -41,8 +41,11 @@ class TaskContext(msgspec.Struct, frozen=True):
     metrics: tuple[Measured, ...] = ()
     advisory: str = ""
     decision: Literal["GO", "NO_GO"] | None = None
+    review_feedback: str = ""
+    quality_checks: dict[str, bool] = msgspec.field(default_factory=dict)
+    reviews: int = 0
     challenger_approved: bool | None = None
-    subtask_completed: bool = False
+    challenges: int = 0
     driver: str = ""
     challenger: str = ""
     verdict: Literal["PASS", "FAIL"] | None = None
@@ -62,28 +65,27 @@ class TaskContext(msgspec.Struct, frozen=True):
 
     def bindings(self) -> dict[str, Any]:
         """What guards see. What was not said is absent."""
-        made: dict[str, Any] = {"pair": {}, "review": {}, "policy_gate": {}, "hil": {}}
+        made: dict[str, Any] = dict(self.gate_bindings())
+        if self.metrics:
+            made["metrics"] = {metric.type: metric.value for metric in self.metrics}
         if self.score is not None:
             made["confidence_score"] = self.score
-            made["metrics"] = {metric.type: metric.value for metric in self.metrics}
-        if self.decision is not None:
-            made["review"]["decision"] = self.decision
-        made["pair"] = self._pair()
         if self.verdict is not None:
-            made["policy_gate"]["verdict"] = self.verdict
-        if self.resolved is not None:
-            made["hil"]["resolved"] = self.resolved
+            made["policy_gate"] = {"verdict": self.verdict}
         return made
 
     def gate_bindings(self) -> dict[str, Any]:
-        """What decides a gate's verdict besides evidence: review and pair, and never confidence."""
-        return {"review": {} if self.decision is None else {"decision": self.decision}, "pair": self._pair()}
-
-    def _pair(self) -> dict[str, Any]:
+        """What may decide a gate's verdict besides evidence: review, pair and person, and never confidence."""
         made: dict[str, Any] = {}
+        if self.decision is not None:
+            made["review"] = {
+                "decision": self.decision,
+                "feedback": self.review_feedback,
+                "iteration": self.reviews,
+                "quality_checks": self.quality_checks,
+            }
         if self.challenger_approved is not None:
-            made["challenger_approved"] = self.challenger_approved
-        if self.driver:
-            made |= {"driver_agent": self.driver, "challenger_agent": self.challenger}
-            made["subtask_completed"] = self.subtask_completed
+            made["pair"] = {"challenger_approved": self.challenger_approved, "iteration": self.challenges}
+        if self.resolved is not None:
+            made["hil"] = {"resolved": self.resolved}
         return made

@@ -1,0 +1,391 @@
+"""What is done at each place of a task's machine: work, score, challenge, review, gate, and waiting for a person."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.score import Score
+from rulewright_runtime.workflow import collectors
+from rulewright_runtime.workflow.adapters.base import AdapterError, Reply
+from rulewright_runtime.workflow.collectors.judge import judge_prompt, parse_score
+from rulewright_runtime.workflow.context import Measured
+from rulewright_runtime.workflow.contracts import breaches
+from rulewright_runtime.workflow.desk import Desk
+from rulewright_runtime.workflow.events import Said
+from rulewright_runtime.workflow.gate import GateReport, judge_evidence
+from rulewright_runtime.workflow.machine import Activity, Event, used
+from rulewright_runtime.workflow.plan import Contract, Metric, Task
+from rulewright_runtime.workflow.record import TaskRecord
+from rulewright_runtime.workflow.scoring import ZERO, EvalMetric, exact_confidence, measured
+
+LOG: Final = logging.getLogger("rulewright.workflow")
+MAX_SHOWN: Final = 200_000  # characters of one output that a judge is shown
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an activity ended: the event for the machine, the record with what was learnt, and what is written down."""
+
+    event: Event
+    record: TaskRecord
+    said: tuple[Said, ...] = ()
+    report: GateReport | None = None
+    review: dict[str, Any] | None = None
+    outputs: tuple[tuple[str, bytes], ...] = ()
+    tokens_used: int = 0
+    cost_usd: float = 0.0
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class _Spent:
+    """What the judges of one scoring used."""
+
+    tokens_used: int = 0
+    cost_usd: float = 0.0
+    calls: list[str] = field(default_factory=list)
+
+
+def perform(activity: Activity, task: Task, record: TaskRecord, desk: Desk) -> Outcome:
+    """Do what the place asks for. Raises AdapterError where it may be tried again."""
+    return _ACTIVITIES[activity](task, record, desk)
+
+
+def worker(task: Task, record: TaskRecord) -> str:
+    """Who does the work at present: the driver of a pair, the coder of a review, or the task's agent."""
+    if record.context.driver:
+        return record.context.driver
+    if task.pair is not None:
+        return task.pair.driver_agent
+    return task.agent if task.review is None else task.review.coder_agent
+
+
+def challenger(task: Task, record: TaskRecord) -> str:
+    """Who challenges at present."""
+    assert task.pair is not None
+    return record.context.challenger or task.pair.challenger_agent
+
+
+def _work(task: Task, record: TaskRecord, desk: Desk) -> Outcome:
+    lacking = list(breaches(task.inputs, desk.root))
+    if lacking:
+        return Outcome("failed", record, reason=f"inputs: {'; '.join(lacking)}")
+    agent = worker(task, record)
+    reply = desk.ask(task, record, agent, "work")
+    broken = list(breaches(task.outputs, desk.root))
+    if broken:
+        raise AdapterError(f"outputs: {'; '.join(broken)}")
+    record = _answered(record, f"{agent}/work", reply)
+    record = replace(record, iteration=record.iteration + 1, feedback=(), locked={})
+    outputs = tuple(desk.written(task))
+    entry = {"agent": agent, "summary": reply.summary, "outputs": [path for path, _ in outputs]}
+    said = Said("context.assembled", {"iteration": record.iteration, "purpose": "work"}, agent=agent)
+    return Outcome(
+        "worked",
+        _remember(record, "work", entry),
+        (said,),
+        outputs=outputs,
+        tokens_used=reply.tokens_used,
+        cost_usd=reply.cost_usd,
+    )
+
+
+def _score(task: Task, record: TaskRecord, desk: Desk) -> Outcome:
+    """Collect the metrics, compute confidence. What fails counts as 0.0, and scoring itself never fails."""
+    assert task.confidence is not None
+    spent = _Spent()
+    found = [_measure(metric, task, record, desk, spent) for metric in task.confidence.metrics]
+    confidence: Score | None = None
+    if task.confidence.mode == "composite":
+        confidence = _confidence(found)
+    context = replace(
+        record.context, metrics=tuple(found), confidence=None if confidence is None else str(confidence), advisory=""
+    )
+    calls = dict(record.calls)
+    for key in spent.calls:
+        calls[key] = calls.get(key, 0) + 1
+    record = replace(
+        record,
+        context=context,
+        calls=calls,
+        tokens_used=record.tokens_used + spent.tokens_used,
+        cost_usd=record.cost_usd + spent.cost_usd,
+    )
+    entry: dict[str, Any] = {"confidence_score": None if confidence is None else float(confidence)}
+    entry["metrics"] = {metric.type: metric.value for metric in found}
+    failures = tuple(
+        Said("metric.failed", {"metric": metric.type, "reason": metric.failure, "counts_as": 0.0}, "warning")
+        for metric in found
+        if metric.failure
+    )
+    shown = ", ".join(
+        f"{metric.type} {metric.value:g}" + (f" ({metric.details})" * bool(metric.details)) for metric in found
+    )
+    record = replace(record, feedback=(*record.feedback, {"from": "confidence_loop", "text": shown}))
+    return Outcome(
+        "scored",
+        _remember(record, "score", entry),
+        failures,
+        tokens_used=spent.tokens_used,
+        cost_usd=spent.cost_usd,
+    )
+
+
+def _confidence(found: list[Measured]) -> Score:
+    try:
+        return exact_confidence([EvalMetric(metric.type, metric.value, metric.weight) for metric in found])
+    except (EvaluationError, ValueError, ArithmeticError) as error:
+        LOG.warning("confidence is 0.0: %s", error)
+        return ZERO
+
+
+def _measure(metric: Metric, task: Task, record: TaskRecord, desk: Desk, spent: _Spent) -> Measured:
+    """One metric as it was measured."""
+    details: list[str] = []
+
+    def collect() -> float:
+        reading = collectors.measure(
+            metric.type,
+            desk.root,
+            metric.sources,
+            requirements=metric.requirements,
+            outputs=[output.path for output in task.outputs],
+        )
+        details.append(reading.details)
+        return reading.value
+
+    def judge() -> float:
+        return _ask_judge(metric, task, record, desk, spent)
+
+    judged = metric.type == "llm_judge"
+    result, failure = measured(metric.type, metric.weight, judge if judged else collect)
+    source = f"judge:{metric.evaluator_agent}" if judged else ", ".join((*metric.sources, *metric.requirements))
+    return Measured(
+        type=metric.type,
+        value=float(result.value),
+        weight=metric.weight,
+        source=source,
+        evaluator_agent=metric.evaluator_agent,
+        details=failure or "; ".join(details),
+        failure=failure,
+    )
+
+
+def _ask_judge(metric: Metric, task: Task, record: TaskRecord, desk: Desk, spent: _Spent) -> float:
+    evaluator = metric.evaluator_agent
+    if not evaluator:
+        raise AdapterError("llm_judge metric requires evaluator_agent")
+    if evaluator in {worker(task, record), task.agent}:
+        raise AdapterError("llm_judge evaluator_agent must differ from task agent")
+    shown = [(path, content.decode("utf-8", errors="replace")[:MAX_SHOWN]) for path, content in desk.written(task)]
+    prompt = judge_prompt(metric.criteria or _criteria(task), shown)
+    for retry in range(desk.max_retries(evaluator) + 1):
+        try:
+            reply = desk.ask(task, record, evaluator, "judge", prompt=prompt, about=metric.type, retry=retry)
+            break
+        except AdapterError as error:
+            failure = error
+    else:
+        raise failure
+    spent.tokens_used += reply.tokens_used
+    spent.cost_usd += reply.cost_usd
+    spent.calls.append(f"{evaluator}/judge:{metric.type}")
+    return parse_score(reply.text)
+
+
+def _criteria(task: Task) -> list[str]:
+    """Without criteria of its own a judge is given the task's description and the contracts of its outputs."""
+    found = [task.description] if task.description.strip() else []
+    found += [f"`{o.path}`: {_promise(o.contract)}" for o in task.outputs if o.contract is not None]
+    return found or [f"the outputs do what the task `{task.id}` is called"]
+
+
+def _promise(contract: Contract) -> str:
+    parts = [contract.type] if contract.type else []
+    parts += [f"has the section `{section}`" for section in contract.required_sections]
+    parts += [f"has the field `{name}`" for name in contract.required_fields]
+    return ", ".join(parts) or "fulfils its contract"
+
+
+def _challenge(task: Task, record: TaskRecord, desk: Desk) -> Outcome:
+    agent = challenger(task, record)
+    reply = desk.ask(task, record, agent, "challenge")
+    record = _answered(record, f"{agent}/challenge", reply)
+    context = replace(
+        record.context,
+        challenger_approved=reply.approved,
+        challenges=record.context.challenges + 1,
+        driver=worker(task, record),
+        challenger=agent,
+    )
+    record = replace(record, context=context)
+    if not reply.approved:
+        record = replace(record, feedback=(*record.feedback, {"from": agent, "text": reply.critique}))
+    entry = {
+        "driver_agent": worker(task, record),
+        "challenger_agent": agent,
+        "challenger_critique": reply.critique,
+        "challenger_approved": reply.approved,
+    }
+    return _told("challenged", _remember(record, "challenge", entry), reply)
+
+
+def _review(task: Task, record: TaskRecord, desk: Desk) -> Outcome:
+    assert task.review is not None
+    agent = task.review.reviewer_agent
+    reply = desk.ask(task, record, agent, "review")
+    record = _answered(record, f"{agent}/review", reply)
+    decision: Any = reply.decision
+    context = replace(
+        record.context,
+        decision=decision,
+        review_feedback=reply.feedback,
+        quality_checks=reply.quality_checks,
+        reviews=record.context.reviews + 1,
+    )
+    record = replace(record, context=context)
+    if decision != "GO":
+        record = replace(record, feedback=(*record.feedback, {"from": agent, "text": reply.feedback}))
+    entry = {
+        "iteration": context.reviews,
+        "decision": decision,
+        "feedback": reply.feedback,
+        "timestamp": desk.now(),
+        "quality_checks": reply.quality_checks,
+    }
+    told = _told("reviewed", _remember(record, "review", {"decision": decision, "feedback": reply.feedback}), reply)
+    return Outcome(told.event, told.record, review=entry, tokens_used=told.tokens_used, cost_usd=told.cost_usd)
+
+
+def _gate(task: Task, record: TaskRecord, desk: Desk) -> Outcome:
+    now = desk.hashes(task)
+    changed = [path for path, digest in record.locked.items() if now.get(path) != digest]
+    violations = [f"locked output `{path}` was changed after its review" for path in changed]
+    report = judge_evidence(task, record.context, desk.root, desk.now(), violations=violations)
+    record = replace(record, context=replace(record.context, verdict=report.verdict))
+    if report.reasons:
+        record = replace(
+            record, feedback=(*record.feedback, {"from": "policy_gate", "text": "; ".join(report.reasons)})
+        )
+    details = {"overlay_type": "policy_gate", "decision": report.verdict, "reasons": list(report.reasons)}
+    details["iteration"] = sum(entry["step"] == "gate" for entry in record.history) + 1
+    said = Said("overlay.iteration", details, "info" if report.verdict == "PASS" else "warning")
+    entry = {"verdict": report.verdict, "reasons": list(report.reasons)}
+    return Outcome("gated", _remember(record, "gate", entry), (said,), report=report)
+
+
+def _human(task: Task, record: TaskRecord, desk: Desk) -> Outcome:
+    """A person has decided; the decision becomes the event."""
+    assert record.item is not None
+    item = desk.store.item(record.item)
+    resolved = item.status == "RESOLVED"
+    entry = {"trigger": item.trigger, "status": item.status, "by": item.resolved_by, "notes": item.resolution_notes}
+    record = replace(record, item=None, context=replace(record.context, resolved=resolved))
+    record = _remember(record, "human", entry)
+    if resolved:
+        return Outcome("resolved", record)
+    return Outcome("rejected", record, reason=f"rejected by {item.resolved_by}: {item.resolution_notes}")
+
+
+def _decide(task: Task, record: TaskRecord, desk: Desk) -> Outcome:
+    return Outcome("decide", record)
+
+
+def _wait(task: Task, record: TaskRecord, desk: Desk) -> Outcome:
+    if task.pair is not None:
+        context = replace(record.context, driver=task.pair.driver_agent, challenger=task.pair.challenger_agent)
+        record = replace(record, context=context)
+    return Outcome("ready", record)
+
+
+_ACTIVITIES: Final[Mapping[Activity, Callable[[Task, TaskRecord, Desk], Outcome]]] = {
+    "wait": _wait,
+    "agent": _work,
+    "score": _score,
+    "challenge": _challenge,
+    "review": _review,
+    "gate": _gate,
+    "human": _human,
+    "decide": _decide,
+}
+
+
+def _told(event: Event, record: TaskRecord, reply: Reply) -> Outcome:
+    return Outcome(event, record, tokens_used=reply.tokens_used, cost_usd=reply.cost_usd)
+
+
+def _answered(record: TaskRecord, call: str, reply: Reply) -> TaskRecord:
+    calls = {**record.calls, call: record.calls.get(call, 0) + 1}
+    return replace(
+        record,
+        calls=calls,
+        tokens_used=record.tokens_used + reply.tokens_used,
+        cost_usd=record.cost_usd + reply.cost_usd,
+    )
+
+
+def _remember(record: TaskRecord, step: str, entry: Mapping[str, Any]) -> TaskRecord:
+    """The history of the task's loops: what a reviewer is shown."""
+    return replace(record, history=(*record.history, {"iteration": record.iteration, "step": step, **entry}))
+
+
+def definition(task: Task) -> dict[str, Any]:
+    """The task as people read it: without its machine and programs."""
+    made: dict[str, Any] = msgspec.to_builtins(replace(task, confidence=None, gate=None))
+    del made["machine"], made["confidence"], made["gate"]
+    if task.gate is not None:
+        made["risk_tier"] = task.gate.risk_tier
+    if task.confidence is not None:
+        made["metrics"] = [msgspec.to_builtins(metric) for metric in task.confidence.metrics]
+        made["threshold"] = task.confidence.threshold
+    return made
+
+
+def overlay_state(task: Task, record: TaskRecord) -> dict[str, Any]:
+    """Where the overlays of a task stand: the context, the iterations used, what passed, and the pair's session."""
+    loops = {
+        loop.name: {"used": used(task.machine, record.state, loop.name), "max_iterations": loop.max_iterations}
+        for loop in task.machine.loops
+    }
+    state: dict[str, Any] = {
+        "context": msgspec.to_builtins(record.context),
+        "loops": loops,
+        "passed": list(record.passed),
+        "max_iterations_exceeded": bool(record.max_iterations_exceeded),
+    }
+    if task.pair is not None:
+        state["pair_session"] = pair_session(task, record, loops.get("paired_workflow", {}))
+    return state
+
+
+def pair_session(task: Task, record: TaskRecord, loop: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything driver and challenger did, iteration by iteration."""
+    assert task.pair is not None
+    summaries = {e["iteration"]: e["summary"] for e in record.history if e["step"] == "work"}
+    history = [
+        {
+            "iteration": entry["iteration"],
+            "driver_output_summary": summaries.get(entry["iteration"], ""),
+            "challenger_critique": entry["challenger_critique"],
+            "challenger_approved": entry["challenger_approved"],
+        }
+        for entry in record.history
+        if entry["step"] == "challenge"
+    ]
+    return {
+        "driver_agent": task.pair.driver_agent,
+        "challenger_agent": task.pair.challenger_agent,
+        "current_role_driver": worker(task, record),
+        "role_switch": task.pair.role_switch,
+        "iteration": loop.get("used", 0),
+        "max_iterations": loop.get("max_iterations"),
+        "history": history,
+        "challenger_approved": record.context.challenger_approved,
+    }

@@ -1,0 +1,59 @@
+"""Contracts: whether the files a task wrote hold what was promised."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from rulewright_runtime.workflow.collectors.base import CollectionError, read_text
+from rulewright_runtime.workflow.plan import Artifact
+
+_HEADING: Final = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
+_FORMATS: Final = {"json": (".json",), "markdown": (".md", ".markdown"), "yaml": (".yaml", ".yml"), "text": (".txt",)}
+
+
+def breaches(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
+    """What each artifact lacks, in words. An artifact that does not exist lacks itself."""
+    for artifact in artifacts:
+        if not (root / artifact.path).exists():
+            yield f"`{artifact.path}` is missing"
+        elif artifact.contract is not None:
+            try:
+                yield from _lacking(artifact, root)
+            except CollectionError as error:
+                yield f"`{artifact.path}` {error.reason}"
+
+
+def _lacking(artifact: Artifact, root: Path) -> Iterator[str]:
+    contract, path = artifact.contract, artifact.path
+    assert contract is not None
+    text = read_text(root, path)
+    kind = (contract.file_format or "").lower().lstrip(".")
+    if kind and not path.lower().endswith(_FORMATS.get(kind, (f".{kind}",))):
+        yield f"`{path}` is not a `{contract.file_format}` file"
+    headings = {heading.strip().casefold() for heading in _HEADING.findall(text)}
+    for section in contract.required_sections:
+        if section.strip().casefold() not in headings:
+            yield f"`{path}` lacks the section `{section}`"
+    if contract.required_fields or kind == "json":
+        fields = _fields(path, text)
+        if fields is None:
+            yield f"`{path}` is no JSON object"
+            return
+        for field in contract.required_fields:
+            if field not in fields:
+                yield f"`{path}` lacks the field `{field}`"
+
+
+def _fields(path: str, text: str) -> set[str] | None:
+    """The top-level keys of a JSON object, or of a mapping in YAML, which is read line by line."""
+    if path.lower().endswith((".yaml", ".yml", ".md")):
+        return set(re.findall(r"^(?:\"|')?([\w.-]+)(?:\"|')?[ \t]*:(?:\s|$)", text, re.MULTILINE))
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return set(found) if isinstance(found, dict) else None

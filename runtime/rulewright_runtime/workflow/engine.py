@@ -1,0 +1,271 @@
+"""The engine: brings every task of a workflow to its end, side by side where the graph allows it.
+
+Whatever it does is written down before the next thing begins; a run that was killed goes on from its last transaction.
+An activity that was under way then is done again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.workflow.adapters import Adapter, open_adapters
+from rulewright_runtime.workflow.desk import Desk, utc_now
+from rulewright_runtime.workflow.events import Event, Said
+from rulewright_runtime.workflow.hil import OPEN, Item
+from rulewright_runtime.workflow.machine import TERMINAL, activity, start, status
+from rulewright_runtime.workflow.notify import Notifier
+from rulewright_runtime.workflow.plan import Limits, Task, WorkflowPlan, decode, plan_hash
+from rulewright_runtime.workflow.record import TaskRecord
+from rulewright_runtime.workflow.settings import Settings
+from rulewright_runtime.workflow.steps import advance, fail, watch_budget
+from rulewright_runtime.workflow.store import Run, RunStatus, Store, StoreError
+
+LOG: Final = logging.getLogger("rulewright.workflow")
+
+
+class EngineError(RuntimeFailure):
+    """A run that can't begin or go on."""
+
+
+class Result(msgspec.Struct, frozen=True):
+    """How a run stands. `waiting` are the queue items that people have to decide, `blocked` the tasks that never run
+    because one before them has FAILED."""
+
+    run_id: str
+    status: RunStatus
+    tasks: dict[str, str]
+    waiting: tuple[Item, ...] = ()
+    blocked: tuple[str, ...] = ()
+    reasons: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+def run(
+    plan: WorkflowPlan,
+    store: Store,
+    settings: Settings,
+    *,
+    resume: bool | str = False,
+    only: str | None = None,
+    one_step: bool = False,
+    patient: bool = False,
+    adapter: Callable[[str], Adapter] | None = None,
+    tell: Callable[[Sequence[Event]], None] = lambda _: None,
+    now: Callable[[], str] = utc_now,
+) -> Result:
+    """Run `plan`, or with `resume` go on with its latest unfinished run (or the run named).
+
+    `only` names a task that is brought to its end, with what it depends on, and nothing else. `one_step` does a single
+    activity. `patient` waits for people, looking at the queue every few seconds; else the run ends when only people can
+    go on, and is resumed later. `tell` hears every event after it was written. Raises EngineError where there is
+    nothing to resume, the plan has changed, or the database is in use.
+    """
+    with _alone(store.path):
+        found = _taken_up(plan, store, resume) if resume else _begun(plan, store, now, tell)
+        root = Path(settings.folder)
+        notifier = Notifier(settings)
+        desk = Desk(
+            plan=plan,
+            run_id=found.run_id,
+            store=store,
+            settings=settings,
+            root=root,
+            adapter=adapter or open_adapters(settings, root),
+            now=now,
+            tell=tell,
+            notify=notifier.notify,
+        )
+        try:
+            return _Engine(desk, only, patient).go(one_step=one_step)
+        finally:
+            notifier.close()
+
+
+def _begun(plan: WorkflowPlan, store: Store, now: Callable[[], str], tell: Callable[[Sequence[Event]], None]) -> Run:
+    records = []
+    for task in plan.tasks:
+        state = start(task.machine)
+        records.append((task.id, status(task.machine, state), TaskRecord(state)))
+    begun = store.begin(plan, records, now())
+    tell(store.events(begun.run_id))
+    return begun
+
+
+def _taken_up(plan: WorkflowPlan, store: Store, resume: bool | str) -> Run:
+    if isinstance(resume, str):
+        found = store.run(resume)
+    else:
+        runs = [run for run in store.runs(plan.name) if run.status not in {"COMPLETED", "FAILED"}]
+        if not runs:
+            raise EngineError(f"there is no unfinished run of `{plan.name}` to resume")
+        found = runs[-1]
+    if found.status in {"COMPLETED", "FAILED"}:
+        raise EngineError(f"`{found.run_id}` is {found.status}: there is nothing to resume")
+    if _work(decode(found.plan)) != _work(plan):
+        raise EngineError(f"`{plan.name}` has changed since `{found.run_id}` began: start a new run")
+    store.replan(found.run_id, plan)
+    return found
+
+
+def _work(plan: WorkflowPlan) -> str:
+    """What must not change while a run is under way; how it spends time and money may."""
+    return plan_hash(replace(plan, limits=Limits()))
+
+
+class _Engine:
+    """One session of a run."""
+
+    def __init__(self, desk: Desk, only: str | None, patient: bool) -> None:
+        self._desk, self._patient = desk, patient
+        self._tasks = {task.id: task for task in desk.plan.tasks}
+        self._records = {name: record for name, (_, record) in desk.store.records(desk.run_id).items()}
+        self._chosen = set(self._tasks) if only is None else self._needed(only)
+
+    def _needed(self, name: str) -> set[str]:
+        """The task and everything it depends on."""
+        if name not in self._tasks:
+            raise EngineError(f"the workflow has no task `{name}`")
+        found, pending = set(), [name]
+        while pending:
+            each = pending.pop()
+            if each not in found:
+                found.add(each)
+                pending += self._tasks[each].dependencies
+        return found
+
+    def go(self, *, one_step: bool) -> Result:
+        desk = self._desk
+        watch_budget(desk)
+        if one_step:
+            ready = next(self._ready(()), None)
+            if ready is not None and not desk.stop.is_set():
+                self._records[ready] = advance(self._tasks[ready], self._records[ready], desk)
+        else:
+            self._drive()
+        if desk.stop.is_set() and desk.plan.limits.cost_enforcement == "stop":
+            for name, task in self._tasks.items():
+                self._records[name] = fail(task, self._records[name], desk, "the cost budget is used up")
+        return self._finish()
+
+    def _drive(self) -> None:
+        """Keep as many tasks going as are allowed, until nothing can go on without a person."""
+        desk = self._desk
+        active: dict[Future[None], str] = {}
+        with ThreadPoolExecutor(desk.plan.limits.max_concurrent_tasks, "task") as pool:
+            try:
+                while True:
+                    for name in self._ready(active.values()):
+                        if len(active) >= desk.plan.limits.max_concurrent_tasks or desk.stop.is_set():
+                            break
+                        active[pool.submit(self._bring, name)] = name
+                    if not active:
+                        if self._patient and self._waiting() and not desk.stop.is_set():
+                            desk.stop.wait(max(0.05, desk.settings.poll_interval_seconds))
+                            continue
+                        return
+                    for done in wait(active, return_when=FIRST_COMPLETED).done:
+                        del active[done]
+                        done.result()
+            except BaseException:
+                desk.stop.set()
+                raise
+
+    def _ready(self, busy: Collection[str]) -> Iterator[str]:
+        """The tasks that can go on now, in the order of the plan."""
+        for name, task in self._tasks.items():
+            if name in self._chosen and name not in busy and self._can_go_on(task):
+                yield name
+
+    def _can_go_on(self, task: Task) -> bool:
+        record = self._records[task.id]
+        now = status(task.machine, record.state)
+        if now in TERMINAL:
+            return False
+        if now == "PENDING":
+            return all(self._status(name) == "COMPLETED" for name in task.dependencies)
+        if activity(task.machine, record.state) == "human":
+            return record.item is not None and self._desk.store.item(record.item).status not in OPEN
+        return True
+
+    def _bring(self, name: str) -> None:
+        """Advance one task until it has ended, waits for a person, or the run is to stop."""
+        task = self._tasks[name]
+        while self._can_go_on(task) and not self._desk.stop.is_set():
+            self._records[name] = advance(task, self._records[name], self._desk)
+
+    def _status(self, name: str) -> str:
+        return status(self._tasks[name].machine, self._records[name].state)
+
+    def _waiting(self) -> list[str]:
+        return [name for name in self._tasks if name in self._chosen and self._status(name) == "HIL_PENDING"]
+
+    def _finish(self) -> Result:
+        """Write down how the run stands."""
+        desk = self._desk
+        states = {name: self._status(name) for name in self._tasks}
+        blocked = tuple(self._blocked(states))
+        stuck = all(now in TERMINAL for name, now in states.items() if name not in blocked)
+        if all(now == "COMPLETED" for now in states.values()):
+            outcome: RunStatus = "COMPLETED"
+        elif stuck:
+            outcome = "FAILED"
+        else:
+            outcome = "WAITING" if self._waiting() and next(self._ready(()), None) is None else "PAUSED"
+        said = []
+        if outcome in {"COMPLETED", "FAILED"}:
+            run = desk.store.run(desk.run_id)
+            counts = {now: [name for name in states if states[name] == now] for now in ("COMPLETED", "FAILED")}
+            details = {
+                "status": outcome,
+                "completed": counts["COMPLETED"],
+                "failed": counts["FAILED"],
+                "blocked": list(blocked),
+                "tokens_used": run.tokens_used,
+                "estimated_cost_usd": round(run.cost_usd, 6),
+            }
+            said.append(Said("engine.completed", details, "info" if outcome == "COMPLETED" else "error"))
+        desk.tell(desk.store.finish(desk.run_id, outcome, desk.now(), said))
+        reasons = {name: record.reason for name, record in self._records.items() if states[name] == "FAILED"}
+        waiting = tuple(desk.store.items(desk.run_id, waiting=True))
+        return Result(desk.run_id, outcome, states, waiting, blocked, reasons)
+
+    def _blocked(self, states: dict[str, str]) -> Iterator[str]:
+        """The tasks that never run, because one they depend on has FAILED or never runs."""
+        lost = {name for name, now in states.items() if now == "FAILED"}
+        for name, task in self._tasks.items():
+            if states[name] == "PENDING" and lost & set(task.dependencies):
+                lost.add(name)
+                yield name
+
+
+@contextlib.contextmanager
+def _alone(database: Path) -> Iterator[None]:
+    """Only one engine works on a database; the lock goes with the process that holds it."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        yield
+        return
+    path = database.with_name(database.name + ".lock")
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise EngineError(f"another run is at work on `{database}`") from None
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+__all__ = ["EngineError", "Result", "StoreError", "run"]

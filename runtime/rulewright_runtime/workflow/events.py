@@ -1,0 +1,40 @@
+"""Events: what happened in a run, as lines of JSON with one envelope."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import msgspec
+
+VERSION: Final = "1"
+
+Level = Literal["info", "warning", "error"]
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One event. `task_run_id`, `task_id` and `agent` are null where it is about the run."""
+
+    run_id: str
+    task_run_id: str | None
+    timestamp: str
+    level: Level
+    event_type: str
+    workflow: str
+    task_id: str | None
+    agent: str | None
+    details: dict[str, Any]
+    version: str = VERSION
+
+    def as_line(self) -> str:
+        """The event as one line of JSON, the version first."""
+        fields = {"version": self.version, **msgspec.to_builtins(self)}
+        return msgspec.json.encode(fields).decode()
+
+
+class Said(msgspec.Struct, frozen=True):
+    """An event before it is known when it is written down."""
+
+    event_type: str
+    details: dict[str, Any] = msgspec.field(default_factory=dict)
+    level: Level = "info"
+    agent: str | None = None

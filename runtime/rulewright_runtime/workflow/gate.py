@@ -1,0 +1,168 @@
+"""The policy gate: evidence is collected and judged; confidence is noted beside it and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from rulewright_runtime.polarity import Place, condition
+from rulewright_runtime.workflow import collectors
+from rulewright_runtime.workflow.collectors import CollectionError, Reading
+from rulewright_runtime.workflow.context import TaskContext
+from rulewright_runtime.workflow.plan import Evidence, Gate, Task
+
+Status = Literal["PASS", "FAIL", "SKIPPED"]
+CHECKS: Final[tuple[Evidence, ...]] = (
+    "acceptance_evidence",
+    "verification",
+    "operational_readiness",
+    "requirement_coverage",
+)
+_NAMES: Final[Mapping[Evidence, str]] = {
+    "acceptance_evidence": "acceptance",
+    "verification": "verification",
+    "operational_readiness": "operational readiness",
+    "requirement_coverage": "requirement coverage",
+}
+
+
+class Check(msgspec.Struct, frozen=True):
+    """How one kind of evidence came out, and why."""
+
+    status: Status
+    details: str = ""
+
+
+class GateReport(msgspec.Struct, frozen=True):
+    """What a gate found. `confidence_*`, `metrics`, `mode` and `threshold` are advice, and were not asked.
+
+    `reasons` says what stood against PASS, in words; it is empty where the verdict is PASS.
+    """
+
+    task_id: str
+    risk_tier: str
+    verdict: Literal["PASS", "FAIL"]
+    evidence_checks: dict[str, Check]
+    confidence_score: float | None
+    confidence_advisory: str | None
+    hil_required: bool
+    evaluated_at: str
+    metrics: list[dict[str, Any]]
+    mode: str | None
+    threshold: float | None
+    coverage: float | None = None
+    reasons: tuple[str, ...] = ()
+
+
+def judge_evidence(
+    task: Task, context: TaskContext, root: Path, now: str, *, violations: Sequence[str] = ()
+) -> GateReport:
+    """The report of the task's gate over the files below `root`. `violations` are reasons of the caller's, such as
+    locked outputs that were changed; each of them fails the gate."""
+    gate = task.gate
+    assert gate is not None
+    checks, coverage = collect(task, gate, root)
+    sees: dict[str, Any] = {"evidence": {name: check.status for name, check in checks.items()}}
+    if coverage is not None:
+        sees["coverage"] = coverage
+    decision = condition(gate.verdict, Place.PERMITTING)({**sees, **context.gate_bindings()})
+    reasons = [] if decision.holds else _reasons(gate, checks, decision.undecided)
+    reasons += violations
+    return GateReport(
+        task_id=task.id,
+        risk_tier=gate.risk_tier,
+        verdict="FAIL" if reasons else "PASS",
+        evidence_checks={name: checks[name] for name in CHECKS},
+        confidence_score=None if context.score is None else float(context.score),
+        confidence_advisory=context.advisory or None,
+        hil_required=gate.sign_off,
+        evaluated_at=now,
+        metrics=[msgspec.to_builtins(metric) for metric in context.metrics],
+        mode=None if task.confidence is None else task.confidence.mode,
+        threshold=None if task.confidence is None else task.confidence.threshold,
+        coverage=None if coverage is None else float(coverage),
+        reasons=tuple(reasons),
+    )
+
+
+def collect(task: Task, gate: Gate, root: Path) -> tuple[dict[Evidence, Check], Fraction | None]:
+    """Every kind of evidence with its status, and the share of requirements met where it was measured."""
+    checks: dict[Evidence, Check] = {}
+    coverage: Fraction | None = None
+    for name in CHECKS:
+        if name not in gate.looked_at and name not in gate.required:
+            checks[name] = _skipped(name, gate)
+            continue
+        try:
+            reading = _READERS[name](task, gate, root)
+        except CollectionError as error:
+            checks[name] = Check("FAIL", f"missing {_NAMES[name]} evidence: {error}")
+            continue
+        if reading is None:
+            checks[name] = Check("FAIL", f"missing {_NAMES[name]} evidence")
+        elif name == "requirement_coverage":
+            coverage = reading.exact
+            checks[name] = _covered(reading, gate)
+        else:
+            checks[name] = Check("PASS" if reading.clean else "FAIL", reading.details)
+    return checks, coverage
+
+
+def _skipped(name: Evidence, gate: Gate) -> Check:
+    if name == "requirement_coverage" and gate.risk_tier != "T0":
+        return Check("SKIPPED", "not configured")
+    return Check("SKIPPED", f"not required for {gate.risk_tier}")
+
+
+def _covered(reading: Reading, gate: Gate) -> Check:
+    threshold = gate.coverage_threshold
+    if threshold is None:
+        return Check("PASS", reading.details)
+    if reading.exact >= Fraction(repr(float(threshold))):
+        return Check("PASS", reading.details)
+    return Check("FAIL", f"requirement coverage below threshold {threshold:g}: {reading.details}")
+
+
+def _acceptance(task: Task, gate: Gate, root: Path) -> Reading | None:
+    sources = gate.sources.get("acceptance", ())
+    return collectors.together(collectors.acceptance, "acceptance", root, sources, ()) if sources else None
+
+
+def _verification(task: Task, gate: Gate, root: Path) -> Reading | None:
+    """Lint and security reports, all of which have to be clean."""
+    named = [(kind, gate.sources[kind]) for kind in ("lint", "security") if gate.sources.get(kind)]
+    scope = [output.path for output in task.outputs]
+    readings = [(kind, collectors.together(collectors.scan, kind, root, paths, scope)) for kind, paths in named]
+    if not readings:
+        return None
+    details = "; ".join(f"{kind}: {reading.details}" for kind, reading in readings)
+    return Reading(sum(r.good for _, r in readings), sum(r.total for _, r in readings), details)
+
+
+def _readiness(task: Task, gate: Gate, root: Path) -> Reading | None:
+    sources = gate.sources.get("readiness", ())
+    return collectors.together(collectors.readiness, "readiness", root, sources, ()) if sources else None
+
+
+def _requirements(task: Task, gate: Gate, root: Path) -> Reading | None:
+    lists = gate.sources.get("requirements", ())
+    places = gate.sources.get("implemented", ()) or tuple(output.path for output in task.outputs)
+    return collectors.requirement_coverage(root, lists, places) if lists else None
+
+
+_READERS: Final[Mapping[Evidence, Callable[[Task, Gate, Path], Reading | None]]] = {
+    "acceptance_evidence": _acceptance,
+    "verification": _verification,
+    "operational_readiness": _readiness,
+    "requirement_coverage": _requirements,
+}
+
+
+def _reasons(gate: Gate, checks: Mapping[Evidence, Check], undecided: str | None) -> list[str]:
+    failed = [f"{name}: {check.details}" for name, check in checks.items() if check.status == "FAIL"]
+    reasons = failed or ["a condition of the gate does not hold"]
+    return reasons + ([f"a condition can't be decided: {undecided}"] if undecided is not None else [])

@@ -1,0 +1,56 @@
+"""The queue of people: what is waiting for a decision, and the one decision each item takes."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import msgspec
+
+from rulewright_runtime.errors import RuntimeFailure
+
+Status = Literal["PENDING", "ACKED", "RESOLVED", "REJECTED"]
+OPEN: Final[frozenset[Status]] = frozenset({"PENDING", "ACKED"})
+MOVES: Final[dict[str, Status]] = {"ack": "ACKED", "resolve": "RESOLVED", "reject": "REJECTED"}
+
+
+class QueueError(RuntimeFailure):
+    """A queue that can't be written or read, or a decision it does not take."""
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One thing a person is asked. `context` holds task_definition, loop_history and overlay_state, and the gate's
+    last report where there is one."""
+
+    id: str
+    task_id: str
+    trigger: str
+    reason: str
+    status: Status
+    context: dict[str, Any]
+    created_at: str
+    run_id: str
+    workflow: str
+    acked_at: str | None = None
+    acked_by: str | None = None
+    resolved_at: str | None = None
+    resolved_by: str | None = None
+    resolution_notes: str = ""
+
+
+def decided(item: Item, move: Literal["ack", "resolve", "reject"], by: str, notes: str, now: str) -> Item:
+    """The item after the decision. Raises QueueError where it was decided before, or a rejection has no reason."""
+    if item.status not in OPEN:
+        raise QueueError(
+            f"`{item.id}` is {item.status} already: {item.resolved_by or 'somebody'} decided at {item.resolved_at}"
+        )
+    if not by.strip():
+        raise QueueError("a decision needs the name of the person who takes it")
+    if move == "ack":
+        if item.status == "ACKED":
+            raise QueueError(f"`{item.id}` is ACKED already, by {item.acked_by}")
+        return msgspec.structs.replace(item, status="ACKED", acked_at=now, acked_by=by)
+    if move == "reject" and not notes.strip():
+        raise QueueError("a rejection needs a reason")
+    return msgspec.structs.replace(
+        item, status=MOVES[move], resolved_at=now, resolved_by=by, resolution_notes=notes.strip()
+    )

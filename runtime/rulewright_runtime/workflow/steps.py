@@ -1,0 +1,260 @@
+"""One step of one task: an activity, the machine's step, and the transaction that makes both lasting."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from rulewright_runtime.workflow.activities import Outcome, definition, overlay_state, perform, worker
+from rulewright_runtime.workflow.adapters.base import AdapterError
+from rulewright_runtime.workflow.context import TaskContext
+from rulewright_runtime.workflow.desk import Desk
+from rulewright_runtime.workflow.events import Said
+from rulewright_runtime.workflow.hil import Item
+from rulewright_runtime.workflow.machine import Effect, Step, activity, status, step, used
+from rulewright_runtime.workflow.plan import OVERLAYS, Task
+from rulewright_runtime.workflow.record import TaskRecord
+from rulewright_runtime.workflow.store import Change
+
+LOG: Final = logging.getLogger("rulewright.workflow")
+_BUDGET_WARNING: Final = 0.8
+
+
+def advance(task: Task, record: TaskRecord, desk: Desk) -> TaskRecord:
+    """Do what the task's place asks for, take the step it leads to, and write both down; the value is the new record.
+
+    A call that failed is written down, too, and may be tried again by advancing once more. Raises StoreError or
+    QueueError where nothing can be written; the task is then where it was.
+    """
+    doing = activity(task.machine, record.state)
+    try:
+        outcome = perform(doing, task, record, desk)
+    except AdapterError as failure:
+        agent = _called(task, record, doing)
+        if record.retries < desk.max_retries(agent):
+            return _retry(task, record, desk, agent, str(failure))
+        outcome = Outcome("failed", record, reason=str(failure))
+    return take(task, outcome, desk)
+
+
+def take(task: Task, outcome: Outcome, desk: Desk) -> TaskRecord:
+    """Take the step that the outcome leads to, in one transaction."""
+    before = outcome.record
+    taken = step(task.machine, before.state, outcome.event, before.context.bindings())
+    record, said, item = _apply(task, taken, outcome, desk)
+    place = task.machine.place(taken.state.place)
+    if place.activity == "human" and item is None:
+        record, item = _ask(task, record, desk, "t2_gate", "the gate's tier is T2: a person has to sign", outcome)
+    if item is not None:
+        said.append(Said("hil.created", {"item": item.id, "trigger": item.trigger, "reason": item.reason}))
+    said += _status_events(task, record, taken, outcome)
+    if taken.after == "RUNNING" and not record.started:
+        record = replace(record, started=True, started_at=time.time())
+    source, event, target = taken.transition.source, taken.transition.event, taken.transition.target
+    change = Change(
+        task_id=task.id,
+        record=record,
+        status=taken.after,
+        moved=(source, event, target, taken.before, taken.after, "; ".join(taken.undecided)),
+        events=(*outcome.said, *said),
+        item=item,
+        report=outcome.report if outcome.report is None else replace(outcome.report),
+        review=outcome.review,
+        outputs=outcome.outputs,
+        tokens_used=outcome.tokens_used,
+        cost_usd=outcome.cost_usd,
+    )
+    desk.tell(desk.store.commit(desk.run_id, change, desk.now()))
+    if item is not None:
+        desk.notify(item)
+    if outcome.cost_usd:
+        watch_budget(desk)
+    return record
+
+
+def _apply(task: Task, taken: Step, outcome: Outcome, desk: Desk) -> tuple[TaskRecord, list[Said], Item | None]:
+    """The record after the step, what its effects say, and the queue item they ask for."""
+    old = outcome.record
+    context = old.context.forget(taken.transition.forgets)
+    record = replace(old, state=taken.state, context=context, retries=0)
+    said: list[Said] = []
+    item: Item | None = None
+    decision = _decision(task, old, taken)
+    if decision is not None:
+        said.append(decision)
+        record = replace(record, history=(*record.history, _history(old, decision)))
+    for effect in taken.effects:
+        if effect.kind == "ask":
+            record, item = _ask(task, record, desk, effect.subject, effect.words, outcome)
+        else:
+            record, more = _effect(task, record, effect, outcome, desk)
+            said += more
+    return record, said, item
+
+
+def _effect(
+    task: Task, record: TaskRecord, effect: Effect, outcome: Outcome, desk: Desk
+) -> tuple[TaskRecord, list[Said]]:
+    if effect.kind == "advise":
+        context = replace(record.context, advisory=effect.words)
+        return replace(record, context=context), [_advisory(task, context, effect.words)]
+    if effect.kind == "pass":
+        passed = tuple(name for name in OVERLAYS if name in {*record.passed, effect.subject})
+        return replace(record, passed=passed), []
+    if effect.kind == "exceeded":
+        loops = tuple(dict.fromkeys((*record.max_iterations_exceeded, effect.subject)))
+        return replace(record, max_iterations_exceeded=loops), []
+    if effect.kind == "lock":
+        hashes = desk.hashes(task)
+        return replace(record, locked=hashes), [Said("artifact.locked", {"outputs": sorted(hashes)})]
+    if effect.kind == "swap":
+        driver, challenger = record.context.challenger, record.context.driver
+        context = replace(record.context, driver=driver, challenger=challenger)
+        return replace(record, context=context), [
+            Said("pair.roles_switched", {"driver_agent": driver, "challenger_agent": challenger})
+        ]
+    return replace(record, reason=outcome.reason or effect.words), []
+
+
+def _advisory(task: Task, context: TaskContext, words: str) -> Said:
+    assert task.confidence is not None
+    details: dict[str, Any] = {"signal": words, "mode": task.confidence.mode, "threshold": task.confidence.threshold}
+    details["confidence_score"] = None if context.score is None else float(context.score)
+    details["metrics"] = {metric.type: metric.value for metric in context.metrics}
+    return Said("confidence.advisory", details)
+
+
+def _decision(task: Task, record: TaskRecord, taken: Step) -> Said | None:
+    """What the end of an iteration decided, where the step left a place that decides about a loop."""
+    kind, colon, loop = taken.transition.source.partition(":")
+    if kind != "decide" or not colon:
+        return None
+    names = {each.name: each for each in task.machine.loops}
+    found = names[loop]  # type: ignore[index]  # the machine's places are named after its loops
+    if taken.transition.target == "work":
+        decision = "continue"
+    else:
+        exceeded = any(effect.kind == "exceeded" for effect in taken.effects)
+        decision = "max_iterations_exceeded" if exceeded else "exit"
+    details: dict[str, Any] = {
+        "overlay_type": loop,
+        "iteration": used(task.machine, record.state, found.name),
+        "decision": decision,
+    }
+    if loop == "confidence_loop":
+        score = record.context.score
+        details["confidence_score"] = None if score is None else float(score)
+    if taken.undecided:
+        details["undecided"] = list(taken.undecided)
+    return Said("overlay.iteration", details, "warning" if decision == "max_iterations_exceeded" else "info")
+
+
+def _history(record: TaskRecord, decision: Said) -> dict[str, Any]:
+    kept = {key: decision.details[key] for key in ("overlay_type", "decision")}
+    return {"iteration": record.iteration, "step": "decide", **kept}
+
+
+def _ask(
+    task: Task, record: TaskRecord, desk: Desk, trigger: str, words: str, outcome: Outcome
+) -> tuple[TaskRecord, Item]:
+    """A new item of the queue, with everything its reader needs."""
+    number = record.items + 1
+    reports = desk.store.reports(desk.run_id, task.id) + ([outcome.report] if outcome.report else [])
+    item = Item(
+        id=f"{desk.run_id}-{task.id}-{number}",
+        task_id=task.id,
+        trigger=trigger,
+        reason=words,
+        status="PENDING",
+        context={
+            "task_definition": definition(task),
+            "loop_history": list(record.history),
+            "overlay_state": overlay_state(task, record),
+            "gate_reports": [msgspec.to_builtins(report) for report in reports],
+        },
+        created_at=desk.now(),
+        run_id=desk.run_id,
+        workflow=desk.plan.name,
+    )
+    return replace(record, item=item.id, items=number), item
+
+
+def _status_events(task: Task, record: TaskRecord, taken: Step, outcome: Outcome) -> list[Said]:
+    said: list[Said] = []
+    if taken.before == "PENDING":
+        for warning in task.warnings:
+            LOG.warning("task `%s`: %s", task.id, warning)
+            said.append(Said("task.warning", {"warning": warning}, "warning"))
+    if taken.after == "RUNNING" and not record.started:
+        details = {"overlays": list(task.overlays), "dependencies": list(task.dependencies)}
+        said.append(Said("task.started", details, agent=worker(task, record)))
+    if taken.after == "COMPLETED":
+        said.append(Said("task.completed", _spent(record), agent=worker(task, record)))
+    if taken.after == "FAILED":
+        details = {"reason": record.reason, "max_iterations_exceeded": bool(record.max_iterations_exceeded)}
+        said.append(Said("task.failed", {**details, **_spent(record)}, "error", worker(task, record)))
+    return said
+
+
+def _spent(record: TaskRecord) -> dict[str, Any]:
+    return {
+        "duration_ms": max(0, round((time.time() - record.started_at) * 1000)) if record.started else 0,
+        "tokens_used": record.tokens_used,
+        "estimated_cost_usd": round(record.cost_usd, 6),
+        "retry_count": record.retry_count,
+        "loop_count": record.iteration,
+    }
+
+
+def _called(task: Task, record: TaskRecord, doing: str) -> str:
+    if doing == "challenge" and task.pair is not None:
+        return record.context.challenger or task.pair.challenger_agent
+    if doing == "review" and task.review is not None:
+        return task.review.reviewer_agent
+    return worker(task, record)
+
+
+def _retry(task: Task, record: TaskRecord, desk: Desk, agent: str, reason: str) -> TaskRecord:
+    """Write down that the call failed, and wait longer each time."""
+    LOG.warning("task `%s`: agent `%s` failed and is asked again: %s", task.id, agent, reason)
+    retry = record.retries + 1
+    record = replace(record, retries=retry, retry_count=record.retry_count + 1)
+    said = Said("task.retrying", {"retry": retry, "reason": reason}, "warning", agent)
+    desk.tell(desk.store.commit(desk.run_id, Change(task_id=task.id, record=record, events=(said,)), desk.now()))
+    desk.stop.wait(desk.plan.limits.retry_backoff_seconds * 2 ** (retry - 1))
+    return record
+
+
+def watch_budget(desk: Desk) -> None:
+    """Say once that 80 % of the budget are spent, and once that all of it is; stop where the plan says so."""
+    limits = desk.plan.limits
+    run = desk.store.run(desk.run_id)
+    budget = limits.cost_budget_per_run_usd
+    share = run.cost_usd / budget if budget else (float("inf") if run.cost_usd else 0.0)
+    said: Sequence[Said] = ()
+    level = 2 if share >= 1 else 1 if share >= _BUDGET_WARNING else 0
+    if level > run.warned:
+        pct = None if share == float("inf") else round(100 * share, 1)
+        details = {"current_cost": round(run.cost_usd, 6), "budget": budget, "pct_used": pct}
+        said = [
+            Said(kind, details, "warning")
+            for number, kind in ((1, "cost.budget_warning"), (2, "cost.exceeded"))
+            if run.warned < number <= level
+        ]
+        desk.tell(desk.store.note(desk.run_id, desk.now(), said, warned=level))
+    if level == 2 and limits.cost_enforcement != "warn":
+        desk.stop.set()
+
+
+def fail(task: Task, record: TaskRecord, desk: Desk, reason: str) -> TaskRecord:
+    """End a task that is RUNNING, at the next place that allows it."""
+    while status(task.machine, record.state) in {"RUNNING", "NEEDS_REWORK"}:
+        doing = activity(task.machine, record.state)
+        event: Any = "decide" if doing == "decide" else "failed"
+        record = take(task, Outcome(event, record, reason=reason), desk)
+    return record

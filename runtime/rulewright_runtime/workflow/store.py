@@ -1,0 +1,432 @@
+"""The database of runs: one SQLite file, in which every transition of a task is one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.workflow import tables
+from rulewright_runtime.workflow.events import Event, Said
+from rulewright_runtime.workflow.gate import GateReport
+from rulewright_runtime.workflow.hil import OPEN, Item, QueueError, decided
+from rulewright_runtime.workflow.plan import WorkflowPlan, encode
+from rulewright_runtime.workflow.record import TaskRecord
+
+LOG: Final = logging.getLogger("rulewright.workflow")
+MAX_CONTENT: Final = 2**20  # bytes of an output that are kept, so that reviewers can compare
+
+RunStatus = Literal["RUNNING", "WAITING", "PAUSED", "COMPLETED", "FAILED"]
+Log = Literal["gate_reports", "review_log"]
+Kind = TypeVar("Kind")
+
+
+class StoreError(RuntimeFailure):
+    """A database that can't be opened, written or understood."""
+
+
+class Run(msgspec.Struct, frozen=True):
+    """A run as the database knows it."""
+
+    number: int
+    run_id: str
+    workflow: str
+    plan: bytes
+    plan_hash: str
+    status: RunStatus
+    started_at: str
+    finished_at: str | None
+    tokens_used: int
+    cost_usd: float
+    warned: int
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Everything that one transaction writes about a task. `status` and `moved` are None where it only takes note."""
+
+    task_id: str
+    record: TaskRecord
+    status: str | None = None
+    moved: tuple[str, str, str, str, str, str] | None = None  # source, event, target, before, after, undecided
+    events: tuple[Said, ...] = ()
+    item: Item | None = None
+    report: GateReport | None = None
+    review: dict[str, Any] | None = None
+    outputs: tuple[tuple[str, bytes], ...] = ()
+    tokens_used: int = 0
+    cost_usd: float = 0.0
+
+
+class Call(NamedTuple):
+    """A call that is about to be made."""
+
+    operation_id: str
+    session_id: str
+    agent: str
+    purpose: str
+
+
+class Store:
+    """An open database of runs. Threads may share it; other processes may decide queue items meanwhile."""
+
+    def __init__(self, path: str | os.PathLike[str], *, queue_path: str | os.PathLike[str] | None = None) -> None:
+        """Open or create the database at `path`. Raises StoreError. `queue_path` mirrors queue items as JSON files."""
+        self.path = Path(path)
+        self._queue = None if not queue_path else Path(queue_path)
+        self._lock = threading.RLock()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+            self._db.row_factory = sqlite3.Row
+            self._db.execute("pragma journal_mode = wal")
+            self._db.execute("pragma synchronous = full")
+            self._prepare()
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"the database `{self.path}` can't be opened: {error}") from None
+
+    def _prepare(self) -> None:
+        with self.transaction():
+            version = self._db.execute("pragma user_version").fetchone()[0]
+            if version == 0:
+                for statement in tables.statements():
+                    self._db.execute(statement)
+            elif version != tables.VERSION:
+                raise StoreError(
+                    f"the database `{self.path}` has version {version}; this runtime reads {tables.VERSION}"
+                )
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def __enter__(self) -> Store:
+        """The store itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing. Raises StoreError where the database refuses."""
+        with self._lock:
+            try:
+                self._db.execute("begin immediate")
+                try:
+                    yield self._db
+                except BaseException:
+                    self._db.execute("rollback")
+                    raise
+                self._db.execute("commit")
+            except sqlite3.Error as error:
+                raise StoreError(f"the database `{self.path}` can't be written: {error}") from error
+
+    # runs
+
+    def begin(self, plan: WorkflowPlan, records: Sequence[tuple[str, str, TaskRecord]], now: str) -> Run:
+        """A new run of `plan`; `records` are the tasks with status and record, in order."""
+        with self.transaction() as db:
+            number = db.execute("select coalesce(max(number), 0) + 1 from runs").fetchone()[0]
+            run_id = f"run-{number}"
+            db.execute(
+                "insert into runs (number, run_id, workflow, plan, plan_hash, status, started_at)"
+                " values (?,?,?,?,?,?,?)",
+                (number, run_id, plan.name, encode(plan), plan.hash, "RUNNING", now),
+            )
+            rows = [(run_id, task, n, status, _pack(record)) for n, (task, status, record) in enumerate(records)]
+            db.executemany("insert into tasks values (?,?,?,?,?)", rows)
+            self._say(db, run_id, plan.name, None, now, [Said("engine.started", _about(plan))])
+        return self.run(run_id)
+
+    def run(self, run_id: str) -> Run:
+        """The run called `run_id`. Raises StoreError when there is none."""
+        rows = self._rows("select * from runs where run_id = ?", run_id)
+        if not rows:
+            latest = self._rows("select run_id from runs order by number desc limit 5")
+            known = ", ".join(f"`{row['run_id']}`" for row in latest)
+            raise StoreError(f"there is no run `{run_id}`" + (f"; the latest are {known}" if known else ""))
+        return msgspec.convert(dict(rows[0]), Run)
+
+    def runs(self, workflow: str | None = None) -> list[Run]:
+        """All runs, or those of one workflow, the newest last."""
+        rows = self._rows("select * from runs where ? is null or workflow = ? order by number", workflow, workflow)
+        return [msgspec.convert(dict(row), Run) for row in rows]
+
+    def finish(self, run_id: str, status: RunStatus, now: str, said: Sequence[Said] = ()) -> list[Event]:
+        """Write down how the run stands; `said` are its last events."""
+        with self.transaction() as db:
+            over = now if status in {"COMPLETED", "FAILED"} else None
+            db.execute("update runs set status = ?, finished_at = ? where run_id = ?", (status, over, run_id))
+            return self._say(db, run_id, self.run(run_id).workflow, None, now, said)
+
+    def replan(self, run_id: str, plan: WorkflowPlan) -> None:
+        """Keep the plan that the run goes on with."""
+        with self.transaction() as db:
+            db.execute("update runs set plan = ?, plan_hash = ? where run_id = ?", (encode(plan), plan.hash, run_id))
+
+    # tasks
+
+    def records(self, run_id: str) -> dict[str, tuple[str, TaskRecord]]:
+        """Status and record of every task, in order."""
+        rows = self._rows("select task_id, status, record from tasks where run_id = ? order by position", run_id)
+        return {row["task_id"]: (row["status"], _unpack(row["record"], TaskRecord)) for row in rows}
+
+    def commit(self, run_id: str, change: Change, now: str) -> list[Event]:
+        """One transaction: record, transition, events, queue item, gate report, review and outputs, or nothing.
+
+        Raises QueueError where the queue can't take an item, StoreError where the database can't be written.
+        """
+        with self.transaction() as db:
+            db.execute(
+                "update tasks set record = ?, status = coalesce(?, status) where run_id = ? and task_id = ?",
+                (_pack(change.record), change.status, run_id, change.task_id),
+            )
+            if change.moved is not None:
+                db.execute(
+                    "insert into transitions (run_id, task_id, source, event, target, before, after, undecided)"
+                    " values (?,?,?,?,?,?,?,?)",
+                    (run_id, change.task_id, *change.moved),
+                )
+            if change.report is not None:
+                self._keep(db, "gate_reports", run_id, change.task_id, change.report)
+            if change.review is not None:
+                self._log_review(db, run_id, change.task_id, change.review)
+            self._keep_outputs(db, run_id, change)
+            if change.cost_usd or change.tokens_used:
+                db.execute(
+                    "update runs set cost_usd = cost_usd + ?, tokens_used = tokens_used + ? where run_id = ?",
+                    (change.cost_usd, change.tokens_used, run_id),
+                )
+            written = self._say(db, run_id, self.run(run_id).workflow, change.task_id, now, change.events)
+            if change.item is not None:
+                self._queue_item(db, change.item)
+        return written
+
+    def note(self, run_id: str, now: str, said: Sequence[Said], *, warned: int | None = None) -> list[Event]:
+        """Events about the run itself."""
+        with self.transaction() as db:
+            if warned is not None:
+                db.execute("update runs set warned = ? where run_id = ?", (warned, run_id))
+            return self._say(db, run_id, self.run(run_id).workflow, None, now, said)
+
+    def attempt(self, run_id: str, task_id: str, call: Call, now: str) -> str:
+        """Write down that a call is about to be made; the value is its attempt id, which no other call has."""
+        with self.transaction() as db:
+            query = "select count(*) from attempts where operation_id = ?"
+            number = db.execute(query, (call.operation_id,)).fetchone()[0] + 1
+            attempt_id = f"{call.operation_id}:attempt_{number}"
+            values = (run_id, task_id, call.operation_id, attempt_id, call.session_id, call.agent, call.purpose, now)
+            db.execute(
+                "insert into attempts (run_id, task_id, operation_id, attempt_id, session_id, agent, purpose,"
+                " started_at) values (?,?,?,?,?,?,?,?)",
+                values,
+            )
+        return attempt_id
+
+    # people
+
+    def items(self, run_id: str | None = None, *, waiting: bool = False) -> list[Item]:
+        """The queue, the oldest first; with `waiting` only what is not decided yet."""
+        rows = self._rows("select body from hil_items where ? is null or run_id = ? order by number", run_id, run_id)
+        found = [_unpack(row["body"], Item) for row in rows]
+        return [item for item in found if item.status in OPEN] if waiting else found
+
+    def item(self, item_id: str) -> Item:
+        """One item. Raises QueueError when there is none."""
+        rows = self._rows("select body from hil_items where id = ?", item_id)
+        if not rows:
+            raise QueueError(f"there is no item `{item_id}` in the queue")
+        return _unpack(rows[0]["body"], Item)
+
+    def decide(
+        self, item_id: str, move: Literal["ack", "resolve", "reject"], *, by: str, notes: str = "", now: str
+    ) -> Item:
+        """Take one decision. Raises QueueError where it was taken already: of two people only one decides."""
+        with self.transaction() as db:
+            item = decided(self.item(item_id), move, by, notes, now)
+            db.execute("update hil_items set status = ?, body = ? where id = ?", (item.status, _pack(item), item.id))
+            if move != "ack":
+                kind = "hil.resolved" if move == "resolve" else "hil.rejected"
+                details = {"item": item.id, "trigger": item.trigger, "resolved_by": by, "notes": item.resolution_notes}
+                self._say(db, item.run_id, item.workflow, item.task_id, now, [Said(kind, details)])
+            self._mirror(item)
+        return item
+
+    def _queue_item(self, db: sqlite3.Connection, item: Item) -> None:
+        try:
+            number = db.execute("select coalesce(max(number), 0) + 1 from hil_items").fetchone()[0]
+            values = (item.id, number, item.run_id, item.task_id, item.status, _pack(item))
+            db.execute("insert into hil_items values (?,?,?,?,?,?)", values)
+        except sqlite3.Error as error:
+            raise _queue_failure(error) from error
+        self._mirror(item)
+
+    def _mirror(self, item: Item) -> None:
+        if self._queue is None:
+            return
+        try:
+            self._queue.mkdir(parents=True, exist_ok=True)
+            target = self._queue / f"{item.id}.json"
+            temporary = target.with_suffix(".new")
+            temporary.write_bytes(msgspec.json.format(_pack(item), indent=2) + b"\n")
+            os.replace(temporary, target)
+        except OSError as error:
+            raise _queue_failure(error) from error
+
+    # what happened
+
+    def events(self, run_id: str, *, by_task: bool = False) -> list[Event]:
+        """What happened, in order of time; `by_task` gives the order that is the same whatever ran side by side: what
+        began the run, then task by task in the order of the plan, then the rest."""
+        rows = self._rows("select body from events where run_id = ? order by number", run_id)
+        found = [_unpack(row["body"], Event) for row in rows]
+        if not by_task:
+            return found
+        order = {task: number for number, task in enumerate(self.records(run_id))}
+        last = len(order)
+        return sorted(found, key=lambda e: -1 if e.event_type == "engine.started" else order.get(e.task_id or "", last))
+
+    def transitions(self, run_id: str, task_id: str | None = None) -> list[dict[str, Any]]:
+        """Every step of every task, in order."""
+        query = "select * from transitions where run_id = ? and (? is null or task_id = ?) order by number"
+        return [dict(row) for row in self._rows(query, run_id, task_id, task_id)]
+
+    def reports(self, run_id: str, task_id: str | None = None) -> list[GateReport]:
+        """The gate reports, in order."""
+        return self._kept("gate_reports", run_id, task_id, GateReport)
+
+    def review_log(self, run_id: str, task_id: str) -> dict[str, Any]:
+        """The review of a task: an entry for each iteration, and how it ended."""
+        entries = self._kept("review_log", run_id, task_id, dict[str, Any])
+        final = entries[-1]["decision"] if entries else None
+        over = entries[-1]["timestamp"] if final == "GO" else None
+        log = {"task_id": task_id, "overlay": "agentic_review", "iterations": entries}
+        return {**log, "final_decision": final, "completed_at": over}
+
+    def outputs(self, run_id: str, task_id: str) -> list[tuple[int, str, str, bytes | None]]:
+        """What the agent wrote: iteration, path, sha256 and content (None where it was too large), in order."""
+        query = (
+            "select iteration, path, outputs.sha256, content from outputs left join contents using (sha256)"
+            " where run_id = ? and task_id = ? order by outputs.number"
+        )
+        return [tuple(row) for row in self._rows(query, run_id, task_id)]
+
+    def attempts(self, run_id: str) -> list[dict[str, Any]]:
+        """Every call that was begun, in order."""
+        return [dict(row) for row in self._rows("select * from attempts where run_id = ? order by number", run_id)]
+
+    def export(self, run_id: str) -> dict[str, Any]:
+        """The whole run as plain data, tasks in the order of the plan."""
+        run = msgspec.to_builtins(self.run(run_id))
+        del run["plan"]
+        tasks = {}
+        for task_id, (status, record) in self.records(run_id).items():
+            tasks[task_id] = {
+                "status": status,
+                "record": msgspec.to_builtins(record),
+                "transitions": [
+                    {k: v for k, v in step.items() if k not in {"number", "run_id", "task_id"}}
+                    for step in self.transitions(run_id, task_id)
+                ],
+                "gate_reports": [msgspec.to_builtins(report) for report in self.reports(run_id, task_id)],
+                "review_log": self.review_log(run_id, task_id),
+                "outputs": [
+                    {"iteration": iteration, "path": path, "sha256": digest}
+                    for iteration, path, digest, _ in self.outputs(run_id, task_id)
+                ],
+            }
+        events = [msgspec.json.decode(event.as_line()) for event in self.events(run_id, by_task=True)]
+        items = sorted(self.items(run_id), key=lambda item: item.id)
+        return {"run": run, "tasks": tasks, "hil": [msgspec.to_builtins(item) for item in items], "events": events}
+
+    # inside
+
+    def _rows(self, query: str, *values: object) -> list[sqlite3.Row]:
+        with self._lock:
+            try:
+                return self._db.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                raise StoreError(f"the database `{self.path}` can't be read: {error}") from error
+
+    def _say(
+        self, db: sqlite3.Connection, run_id: str, workflow: str, task_id: str | None, now: str, said: Sequence[Said]
+    ) -> list[Event]:
+        written = []
+        where = "select run_id || '.' || (position + 1) from tasks where run_id = ? and task_id = ?"
+        task_run = None if task_id is None or not said else db.execute(where, (run_id, task_id)).fetchone()[0]
+        for each in said:
+            event = Event(
+                run_id=run_id,
+                task_run_id=task_run,
+                timestamp=now,
+                level=each.level,
+                event_type=each.event_type,
+                workflow=workflow,
+                task_id=task_id,
+                agent=each.agent,
+                details=each.details,
+            )
+            db.execute(
+                "insert into events (run_id, task_id, event_type, body) values (?,?,?,?)",
+                (run_id, task_id, each.event_type, _pack(event)),
+            )
+            written.append(event)
+        return written
+
+    def _keep(self, db: sqlite3.Connection, table: Log, run_id: str, task_id: str, body: Any) -> None:
+        db.execute(f"insert into {table} (run_id, task_id, body) values (?,?,?)", (run_id, task_id, _pack(body)))
+
+    def _kept(self, table: Log, run_id: str, task_id: str | None, kind: type[Kind]) -> list[Kind]:
+        query = f"select body from {table} where run_id = ? and (? is null or task_id = ?) order by number"
+        return [_unpack(row["body"], kind) for row in self._rows(query, run_id, task_id, task_id)]
+
+    def _log_review(self, db: sqlite3.Connection, run_id: str, task_id: str, entry: dict[str, Any]) -> None:
+        """A log that can't be written is no reason to stop."""
+        db.execute("savepoint review")
+        try:
+            self._keep(db, "review_log", run_id, task_id, entry)
+        except sqlite3.Error as error:
+            db.execute("rollback to review")
+            LOG.warning("the review log of `%s` can't be written: %s", task_id, error)
+        db.execute("release review")
+
+    def _keep_outputs(self, db: sqlite3.Connection, run_id: str, change: Change) -> None:
+        for path, content in change.outputs:
+            digest = hashlib.sha256(content).hexdigest()
+            if len(content) <= MAX_CONTENT:
+                db.execute("insert or ignore into contents values (?,?)", (digest, content))
+            db.execute(
+                "insert into outputs (run_id, task_id, iteration, path, sha256) values (?,?,?,?,?)",
+                (run_id, change.task_id, change.record.iteration, path, digest),
+            )
+
+
+def _about(plan: WorkflowPlan) -> dict[str, Any]:
+    return {"tasks": [task.id for task in plan.tasks], "plan": plan.hash}
+
+
+def _queue_failure(error: Exception) -> QueueError:
+    LOG.critical("the human queue can't be written: %s", error)
+    return QueueError(f"the human queue can't be written: {error}")
+
+
+def _pack(value: Any) -> bytes:
+    return msgspec.json.encode(value, order="deterministic")
+
+
+def _unpack(data: bytes, kind: type[Kind]) -> Kind:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.MsgspecError as error:
+        raise StoreError(f"the database holds a row that can't be read: {error}") from None
