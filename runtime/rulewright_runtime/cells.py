@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.leaves import Leaf, leaf_of
+from rulewright_runtime.leaves import ROOT, Leaf, leaf_of
 
 if TYPE_CHECKING:
     from rulewright_runtime.evaluate import Building
@@ -96,7 +96,7 @@ def cells_of(building: Building, number: int, mode: int, evaluate: Callable[[Any
     general closure."""
     leaves = numeric_leaves(building, number, mode)
     axes = axes_of(leaves) if leaves else None
-    if axes is None or mode != -1 or math.prod(len(axis.cuts) + 1 for axis in axes) > MAX_CELLS:
+    if axes is None or mode != ROOT or math.prod(len(axis.cuts) + 1 for axis in axes) > MAX_CELLS:
         return None
     try:
         answers = tuple(evaluate(_bindings(axes, cell)) for cell in _all_cells(axes))

@@ -20,8 +20,9 @@ from typing import Any, Final
 
 from rulewright_runtime.cells import Axis, Cells, cells_of
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.evaluate import ROOT, Building, prepare
+from rulewright_runtime.evaluate import Building, prepare
 from rulewright_runtime.ir import Program
+from rulewright_runtime.leaves import ROOT
 
 _ODD: Final = 255  # the code of a row that no cell answers
 _MAX_CODES: Final = 255

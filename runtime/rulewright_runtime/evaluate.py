@@ -8,25 +8,23 @@ that holds the bindings, the steps left, and the slots of bound variables.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
 from rulewright_runtime import access
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import lookup
-from rulewright_runtime.functions.limits import MAX_STEPS, check_list
-from rulewright_runtime.functions.lists import sort_by_keys
+from rulewright_runtime.functions.limits import MAX_STEPS
 from rulewright_runtime.fuse import fuse
 from rulewright_runtime.ir import BINDING, Node, Program, free_locals, literal_value, validate
+from rulewright_runtime.leaves import FIRST_SLOT, FRAME, ROOT
+from rulewright_runtime.loops import BINDERS, Failed, absorbed
 from rulewright_runtime.own import own
-from rulewright_runtime.values import NONE, Optional, make_map, no_overload
+from rulewright_runtime.values import Optional, make_map, no_overload
 
 Closure: TypeAlias = Callable[[Any], Any]
 
-ROOT: Final = -1
-FRAME: Final = -2  # any other mode is the slot whose value is the argument
-FIRST_SLOT: Final = 2
 _GUARD_DEPTH: Final = 40  # below it no evaluation can run out of Python's stack by itself
 _LOOPS: Final = BINDING - {"bind", "opt_map", "opt_flat_map"}
 
@@ -120,7 +118,7 @@ class Building:
                     inner = self.bodies[number, mode]
                     first, *rest = node.args
                     args = [built[first, mode], *(built[b, inner] for b in rest)]
-                    general = _BINDERS[node.op](self, node, mode, inner, args)
+                    general = BINDERS[node.op](self, node, mode, inner, args)
                 else:
                     args = [built[a, mode] for a in node.args]
                     general = _BUILDERS[node.op](self, node, mode, args)
@@ -196,18 +194,11 @@ def _local(building: Building, node: Node, mode: int, args: list[Closure]) -> Cl
 
     def bound(frame: Any) -> Any:
         value = frame[place]
-        if value.__class__ is _Failed:
+        if value.__class__ is Failed:
             raise value.error
         return value
 
     return bound
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    """A bound variable without a value: the error shows only where the variable is read."""
-
-    error: EvaluationError
 
 
 def _select(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
@@ -281,13 +272,6 @@ def _map(building: Building, node: Node, mode: int, args: list[Closure]) -> Clos
     return collect
 
 
-def _absorbed(why: EvaluationError) -> EvaluationError:
-    """The error, to be kept while others are tried; a limit ends everything, or a loop would run against it again."""
-    if why.code == "limit":
-        raise why
-    return why
-
-
 def _absorbing(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
     """`and` and `or`: a deciding operand wins over errors on either side (CEL spec, logical operators)."""
     parts = tuple(args)
@@ -299,7 +283,7 @@ def _absorbing(building: Building, node: Node, mode: int, args: list[Closure]) -
             try:
                 value = part(argument)
             except EvaluationError as why:
-                kept = _absorbed(why)
+                kept = absorbed(why)
                 error = error or kept
                 continue
             if value is decides:
@@ -372,207 +356,6 @@ def _optional_or(operand: Closure, other: Closure, name: str) -> Closure:
     return choose
 
 
-def _items(value: Any) -> Iterable[Any]:
-    """What one variable runs over: the elements of a list, the keys of a map."""
-    if isinstance(value, (list, tuple, Mapping)):
-        return value
-    raise no_overload("a loop", value)
-
-
-def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
-    """What two variables run over: index and element of a list, key and value of a map."""
-    if isinstance(value, (list, tuple)):
-        return enumerate(value)
-    if isinstance(value, Mapping):
-        return value.items()
-    raise no_overload("a loop", value)
-
-
-def _each(building: Building, node: Node, mode: int, inner: int, over: Closure) -> Closure:
-    """A function from the argument to the arguments of the body, one for each step."""
-    if inner != FRAME:
-        return lambda argument: _items(over(argument))
-    framer = building.framer(mode)
-    places = [FIRST_SLOT + slot for slot in node.value]
-
-    def start(argument: Any) -> tuple[list[Any], Any]:
-        value = over(argument)
-        frame = framer(argument)
-        frame[1] -= len(value) if isinstance(value, (list, tuple, Mapping)) else 0
-        if frame[1] < 0:
-            raise EvaluationError(f"more than {MAX_STEPS} steps in loops", "limit")
-        return frame, value
-
-    def one(argument: Any) -> Iterable[Any]:
-        frame, value = start(argument)
-        (place,) = places
-        for item in _items(value):
-            frame[place] = item
-            yield frame
-
-    def two(argument: Any) -> Iterable[Any]:
-        frame, value = start(argument)
-        first, second = places
-        for key, item in _pairs(value):
-            frame[first] = key
-            frame[second] = item
-            yield frame
-
-    return one if len(places) == 1 else two
-
-
-def _quantifier(building: Building, node: Node, mode: int, inner: int, args: list[Closure]) -> Closure:
-    """`all` and `exists`: a deciding element wins over errors of others."""
-    each, body = _each(building, node, mode, inner, args[0]), args[1]
-    decides = node.op == "exists"
-
-    def decide(argument: Any) -> bool:
-        error: EvaluationError | None = None
-        for step in each(argument):
-            try:
-                value = body(step)
-            except EvaluationError as why:
-                kept = _absorbed(why)
-                error = error or kept
-                continue
-            if value is decides:
-                return bool(decides)
-            if value.__class__ is not bool:
-                error = error or no_overload(node.op, value)
-        if error is not None:
-            raise error
-        return not decides
-
-    return decide
-
-
-def _test(body: Closure, name: str) -> Closure:
-    def test(step: Any) -> bool:
-        value = body(step)
-        if value is True or value is False:
-            return bool(value)
-        raise no_overload(name, value)
-
-    return test
-
-
-def _exists_one(building: Building, node: Node, mode: int, inner: int, args: list[Closure]) -> Closure:
-    each, test = _each(building, node, mode, inner, args[0]), _test(args[1], "exists_one")
-    return lambda argument: sum([test(step) for step in each(argument)]) == 1
-
-
-def _filter(building: Building, node: Node, mode: int, inner: int, args: list[Closure]) -> Closure:
-    each, test = _each(building, node, mode, inner, args[0]), _test(args[1], "filter")
-    if inner != FRAME:
-        return lambda argument: [item for item in each(argument) if test(item)]
-    place = FIRST_SLOT + node.value[-1]
-    return lambda argument: [frame[place] for frame in each(argument) if test(frame)]
-
-
-def _split(args: list[Closure], name: str) -> tuple[Closure | None, Closure]:
-    """The filter of a comprehension, if it has one, and what it makes of a step."""
-    return (_test(args[1], name), args[2]) if len(args) == 3 else (None, args[1])
-
-
-def _map_list(building: Building, node: Node, mode: int, inner: int, args: list[Closure]) -> Closure:
-    each = _each(building, node, mode, inner, args[0])
-    test, body = _split(args, "map")
-    if test is None:
-        return lambda argument: [body(step) for step in each(argument)]
-    return lambda argument: [body(step) for step in each(argument) if test(step)]
-
-
-def _map_values(building: Building, node: Node, mode: int, inner: int, args: list[Closure]) -> Closure:
-    each = _each(building, node, mode, inner, args[0])
-    test, body = _split(args, "transformMap")
-    if len(node.value) != 2:
-        return _only_two(node.op)
-    place = FIRST_SLOT + node.value[0]
-
-    def collect(argument: Any) -> Any:
-        return make_map([(step[place], body(step)) for step in each(argument) if test is None or test(step)])
-
-    return collect
-
-
-def _map_entries(building: Building, node: Node, mode: int, inner: int, args: list[Closure]) -> Closure:
-    each = _each(building, node, mode, inner, args[0])
-    test, body = _split(args, "transformMapEntry")
-
-    def collect(argument: Any) -> Any:
-        pairs: list[tuple[Any, Any]] = []
-        for step in each(argument):
-            if test is None or test(step):
-                made = body(step)
-                if not isinstance(made, Mapping):
-                    raise no_overload("transformMapEntry", made)
-                pairs.extend(made.items())
-                check_list(len(pairs))
-        return make_map(pairs)
-
-    return collect
-
-
-def _only_two(name: str) -> Closure:
-    def refuse(_: Any) -> Any:
-        raise EvaluationError(f"`{name}` binds two variables", "no_such_overload")
-
-    return refuse
-
-
-def _sort_by(building: Building, node: Node, mode: int, inner: int, args: list[Closure]) -> Closure:
-    each, key = _each(building, node, mode, inner, args[0]), args[1]
-    place = FIRST_SLOT + node.value[0]
-
-    def sort(argument: Any) -> list[Any]:
-        items, keys = [], []
-        for step in each(argument):
-            keys.append(key(step))
-            items.append(step if inner != FRAME else step[place])
-        return sort_by_keys(items, keys)
-
-    return sort
-
-
-def _bind(building: Building, node: Node, mode: int, inner: int, args: list[Closure]) -> Closure:
-    bound, body = args
-    framer, place = building.framer(mode), FIRST_SLOT + node.value[0]
-
-    def bind(argument: Any) -> Any:
-        frame = framer(argument)
-        try:
-            frame[place] = bound(argument)
-        except EvaluationError as why:
-            frame[place] = _Failed(_absorbed(why))
-        return body(frame)
-
-    return bind
-
-
-def _opt_map(building: Building, node: Node, mode: int, inner: int, args: list[Closure]) -> Closure:
-    operand, body = args
-    framer, place, flat = building.framer(mode), FIRST_SLOT + node.value[0], node.op == "opt_flat_map"
-
-    def apply(argument: Any) -> Any:
-        value = operand(argument)
-        if not isinstance(value, Optional):
-            raise no_overload(node.op, value)
-        if not value.present:
-            return NONE
-        step = value.value
-        if inner == FRAME:
-            step = framer(argument)
-            step[place] = value.value
-        made = body(step)
-        if not flat:
-            return Optional(made)
-        if not isinstance(made, Optional):
-            raise no_overload("optFlatMap", made)
-        return made
-
-    return apply
-
-
 _BUILDERS: Final[Mapping[str, Callable[[Building, Node, int, list[Closure]], Closure]]] = {
     "const": _const,
     "name": _name,
@@ -589,17 +372,4 @@ _BUILDERS: Final[Mapping[str, Callable[[Building, Node, int, list[Closure]], Clo
     "not": _not,
     "cond": _cond,
     "call": _call,
-}
-_BINDERS: Final[Mapping[str, Callable[[Building, Node, int, int, list[Closure]], Closure]]] = {
-    "all": _quantifier,
-    "exists": _quantifier,
-    "exists_one": _exists_one,
-    "filter": _filter,
-    "map_list": _map_list,
-    "map_values": _map_values,
-    "map_entries": _map_entries,
-    "bind": _bind,
-    "opt_map": _opt_map,
-    "opt_flat_map": _opt_map,
-    "sort_by": _sort_by,
 }

@@ -15,7 +15,7 @@ from rulewright_runtime.cells import cells_of, numeric_leaves
 from rulewright_runtime.chains import DEEPEST, WIDEST, chain, pairs
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.ir import Node, literal_value
-from rulewright_runtime.leaves import Holder, Leaf, Member, holder_of, leaf_of, member_of, path_of
+from rulewright_runtime.leaves import FRAME, Holder, Leaf, Member, holder_of, leaf_of, member_of, path_of
 
 if TYPE_CHECKING:
     from rulewright_runtime.evaluate import Building
@@ -295,7 +295,7 @@ def _loop(building: Building, number: int, mode: int, general: Closure, built: B
     if holder is not None:
         return _holder(holder, general)
     body = nodes[node.args[1]]
-    if inner == -2 or len(node.value) != 1:
+    if inner == FRAME or len(node.value) != 1:
         return general
     over = built[node.args[0], mode]
     hit = node.op == "exists"

@@ -19,8 +19,10 @@ from rulewright_runtime.values import INT_MAX, INT_MIN
 if TYPE_CHECKING:
     from rulewright_runtime.evaluate import Building
 
-FIRST_SLOT: Final = 2
-_FRAME: Final = -2
+# The modes of a closure, by what its argument is: the bindings, a frame, or else the slot whose value it is.
+ROOT: Final = -1
+FRAME: Final = -2
+FIRST_SLOT: Final = 2  # of a frame: before it stand the bindings and the steps left
 _MIRRORED: Final = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_", "_==_": "_==_", "_!=_": "_!=_"}
 
 
@@ -72,9 +74,9 @@ def path_of(building: Building, number: int, mode: int) -> tuple[Any, ...] | Non
     if node.op == "name" and len(node.value) == 1:
         name, more = node.value[0]
         path = (sys.intern(name), *map(sys.intern, more), *rest)
-        return (0, *path) if mode == _FRAME else path
+        return (0, *path) if mode == FRAME else path
     if node.op == "local":
-        if mode != _FRAME:
+        if mode != FRAME:
             return rest
         return None if node.value in building.bind_slots else (FIRST_SLOT + node.value, *rest)
     return None
