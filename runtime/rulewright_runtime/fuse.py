@@ -300,12 +300,17 @@ def _loop(building: Building, number: int, mode: int, general: Closure, built: B
     over = built[node.args[0], mode]
     hit = node.op == "exists"
     leaves, others = _deciding(building, node.args[1], inner, hit)
-    first = next((one for one in leaves if len(one.keys) == 1), None)
+    near = [leaf for leaf in leaves if len(leaf.keys) == 1]
     step = built[node.args[1], inner]
-    if first is not None and all(_is_truth(nodes[other]) for other in others):
-        alone = len(leaves) == 1 and not others
-        rest = None if alone else _remaining(leaves, first, others, inner, built, hit, step)
-        return _leaf_loop(over, first, rest, hit, general)
+    if near and all(_is_truth(nodes[other]) for other in others):
+        flag = next((leaf for leaf in near if leaf.test == "t"), None)
+        text = next((leaf for leaf in near if leaf.test == "e"), None)
+        asked = [flag, text] if flag is not None and text is not None else near[:1]
+        left = [leaf for leaf in leaves if leaf not in asked]
+        rest = _remaining(left, others, inner, built, hit, step) if left or others else None
+        if flag is not None and text is not None:
+            return _flag_and_text_loop(over, flag, text, rest, hit, general)
+        return _leaf_loop(over, near[0], rest, hit, general)
     if not _is_truth(body):
         return general
     return _truth_loop(over, step, hit, general)
@@ -322,19 +327,16 @@ def _deciding(building: Building, body: int, inner: int, hit: bool) -> tuple[lis
     return ([leaf], []) if leaf is not None else ([], [])
 
 
-def _remaining(
-    leaves: list[Leaf], first: Leaf, others: list[int], inner: int, built: Built, hit: bool, step: Closure
-) -> Closure:
-    """What is still to be asked of an element whose first leaf did not decide."""
+def _remaining(left: list[Leaf], others: list[int], inner: int, built: Built, hit: bool, step: Closure) -> Closure:
+    """What is still to be asked of an element whose first leaves did not decide."""
     rest: Closure | None = None
     if others:
         parts = tuple(built[other, inner] for other in others)
         rest = parts[0] if len(parts) == 1 else _several(parts, not hit, step)
-    left = [leaf for leaf in leaves if leaf is not first]
-    if not left:
-        assert rest is not None
-        return rest
-    return _chained(left, rest, hit, not hit, step)
+    if left:
+        rest = _chained(left, rest, hit, not hit, step)
+    assert rest is not None
+    return rest
 
 
 def _leaf_loop(over: Closure, leaf: Leaf, rest: Closure | None, hit: bool, general: Closure) -> Closure:
@@ -405,6 +407,33 @@ def _text_loop(over: Closure, leaf: Leaf, rest: Closure | None, hit: bool, gener
                 for item in items:
                     if (item[key] == text) is wanted and (rest is None or rest(item) is hit):
                         return hit
+                return miss
+        except _UNDECIDED:
+            pass
+        return general(a)
+
+    return decide
+
+
+def _flag_and_text_loop(
+    over: Closure, flag: Leaf, text: Leaf, rest: Closure | None, hit: bool, general: Closure
+) -> Closure:
+    """As the loops over one leaf, with two asked within the loop."""
+    (key,), (second,) = flag.keys, text.keys
+    good, bad, wanted = flag.low, flag.other_low, text.low
+    miss = not hit
+
+    def decide(a: Any) -> Any:
+        try:
+            items = over(a)
+            if items.__class__ is list:
+                for item in items:
+                    v = item[key]
+                    if v is good:
+                        if item[second] == wanted and (rest is None or rest(item) is hit):
+                            return hit
+                    elif v is not bad:
+                        return general(a)
                 return miss
         except _UNDECIDED:
             pass
