@@ -64,7 +64,7 @@ def numeric_leaves(building: Building, number: int, mode: int) -> list[Leaf] | N
         if node.op == "const":
             continue
         if node.op in ("cond", "and", "or") or (node.op == "not" and nodes[node.args[0]].op not in ("name", "select")):
-            pending += node.args
+            pending += node.args[::-1]
             if len(pending) > MAX_CELLS:
                 return None
             continue

@@ -316,18 +316,17 @@ def _code_numpy(cells: Cells, indices: bytes, columns: list[Any]) -> tuple[Any, 
 
     length = _length(columns)
     kind = np.uint8 if len(cells.answers) < 256 else np.intp
-    total: Any = np.zeros(length, dtype=kind)
+    total: Any = None
     odd: set[int] = set()
     for axis, column in zip(cells.axes, columns, strict=True):
         values = column if getattr(column, "dtype", None) == np.float64 else np.asarray(_doubles(column, axis, odd))
-        lowest, highest = (values.min(), values.max()) if length else (axis.least, axis.most)
-        if not (axis.least <= lowest and highest <= axis.most):
+        # The least of values with a NaN among them is NaN, so that the comparison fails as it must.
+        if length and not (axis.least <= values.min() and (axis.most == math.inf or values.max() <= axis.most)):
             odd.update(np.flatnonzero(~((values >= axis.least) & (values <= axis.most))).tolist())
-        width = len(axis.cuts) + 1
-        total *= width
-        for cut in axis.cuts:
-            above = values >= cut
-            total += above.view(np.uint8) if kind is np.uint8 else above
+        part = np.zeros(length, dtype=kind) if not axis.cuts else (values >= axis.cuts[0]).astype(kind, copy=False)
+        for cut in axis.cuts[1:]:
+            part += values >= cut
+        total = part if total is None else total * kind(len(axis.cuts) + 1) + part
     codes = np.frombuffer(indices, dtype=np.uint8)[total] if kind is np.intp else _take(np, indices, total)
     rows = sorted(odd)
     if rows:
