@@ -22,6 +22,7 @@ from rulewright_runtime.cases.records import Record, malformed, records_of
 from rulewright_runtime.errors import InputError
 
 OUTPUT_KEYS: Final = ("engine_output", "output")
+_FEW: Final = 150_000
 _NAMES: Final = {"str": "a text", "array": "a list", "object": "an object", "int": "a number", "float": "a number"}
 _COMPLAINT: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `([^`]*)`)?")
 
@@ -117,17 +118,8 @@ class CaseReader:
             return InputError(_at(record.path, message), batch.file, record.line)
         output, problem = self._output(batch, envelope, written, record.data, test_id)
         inputs = {} if problem is not None else model.inputs(written, output)
-        return Case(
-            batch=batch.name,
-            test_id=test_id,
-            archetype=written.archetype,
-            metric_id=written.metric_id,
-            inputs=inputs,
-            problem=problem,
-            file=batch.file,
-            line=record.line,
-            path=record.path,
-        )
+        group, metric_id = written.archetype, written.metric_id
+        return Case(batch.name, test_id, group, metric_id, inputs, problem, batch.file, record.line, record.path)
 
     def _is_another(self, batch: str, test_id: str, data: bytes) -> bool:
         """Whether the test id stood in this batch before, with another payload."""
@@ -196,10 +188,21 @@ class CaseReader:
 
 
 class _Seen:
-    """Which test ids stood before and with what payload: two hashes each, in 16 bytes however long the id is."""
+    """Which test ids stood before and with what payload: two hashes each. A dict is fast while they are few; many are
+    kept in arrays, 16 bytes each however long the ids are."""
 
-    def __init__(self) -> None:
-        self._resize(1 << 12)
+    def __init__(self, *, few: int = _FEW) -> None:
+        self._few = few
+        self._recent: dict[int, int] | None = {}
+
+    def _move(self, recent: dict[int, int]) -> None:
+        self._recent = None
+        size = 1 << 12
+        while 3 * len(recent) > size:
+            size *= 2
+        self._resize(size)
+        for key, payload in recent.items():
+            self.differs(key, payload)
 
     def _resize(self, size: int) -> None:
         self._mask = size - 1
@@ -209,6 +212,11 @@ class _Seen:
 
     def differs(self, key: int, payload: int) -> bool:
         """Whether `key` is known with another payload; it is known afterwards."""
+        recent = self._recent
+        if recent is not None:
+            if len(recent) < self._few:
+                return recent.setdefault(key, payload) != payload
+            self._move(recent)
         key = key or 1  # 0 marks a free place
         at = key & self._mask
         while (known := self._keys[at]) != 0:
@@ -342,7 +350,8 @@ class _Models:
         self.envelope = msgspec.json.Decoder(case.struct("Envelope", known))
         self.output = msgspec.json.Decoder(output_struct)
         self.names = msgspec.json.Decoder(_Names)
-        self._readers = [(each.name, each.source == "output", _reader(each)) for each in plan.inputs]
+        parts = [[each for each in plan.inputs if each.source == source] for source in ("case", "output")]
+        self._case, self._output = (_Extractor(each) for each in parts)
         self._leaves = list(output.leaves) + list(output.below)
 
     def has_output(self, output: Any) -> bool:
@@ -351,23 +360,44 @@ class _Models:
 
     def inputs(self, case: Any, output: Any) -> dict[str, Any]:
         """The inputs of a case by name; what is missing or null is empty."""
-        return {name: read(output if of_output else case) for name, of_output, read in self._readers}
+        values = self._case.values(case)
+        values.update(self._output.values(output))
+        return values
 
 
 _TYPES: Final[Mapping[str, Any]] = {"string": str | None, "strings": list[str] | None}
 
 
-def _reader(part: Input) -> Callable[[Any], Any]:
-    get = attrgetter(".".join(part.path))
-    empty: Any = "" if part.type == "string" else ()
+class _Extractor:
+    """Reads some inputs of a decoded record."""
 
-    def read(record: Any) -> Any:
+    def __init__(self, parts: list[Input]) -> None:
+        self._names = [part.name for part in parts]
+        self._empty: list[Any] = ["" if part.type == "string" else [] for part in parts]
+        self._each = [attrgetter(".".join(part.path)) for part in parts]
+        paths = [".".join(part.path) for part in parts]
+        self._all = attrgetter(*paths) if len(paths) > 1 else None
+
+    def values(self, record: Any) -> dict[str, Any]:
+        """The inputs by name; what is missing or null is empty."""
         try:
-            return get(record) or (empty if empty == "" else [])
+            found = dict(zip(self._names, self._all(record), strict=True)) if self._all is not None else {}
         except AttributeError:  # an object on the way is missing or null
-            return "" if empty == "" else []
+            found = {}
+        if len(found) == len(self._names) and None not in found.values():
+            return found
+        return {
+            name: _read(get, record, empty)
+            for name, get, empty in zip(self._names, self._each, self._empty, strict=True)
+        }
 
-    return read
+
+def _read(get: Callable[[Any], Any], record: Any, empty: Any) -> Any:
+    try:
+        value = get(record)
+    except AttributeError:
+        value = None
+    return (empty if empty == "" else []) if value is None else value
 
 
 def _bytes(reference: _Reference) -> bytes:

@@ -19,6 +19,7 @@ from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.evaluate import Evaluator, prepare
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.score import Score, parse_score, score_of
+from rulewright_runtime.scorecard import mentioned
 from rulewright_runtime.values import Optional
 
 _MEMO_LIMIT: Final = 65536
@@ -54,13 +55,17 @@ class Scorer:
             _require(requirement.that, requirement.otherwise, self.parameters)
         self._texts = [(text.name, _joined(text.value) or prepare(text.value)) for text in plan.texts]
         self._metrics = [_PreparedMetric(metric, self.parameters) for metric in plan.metrics]
+        slow = [metric.share for metric in plan.metrics if _searched_text(metric.share.found) is None]
+        read = mentioned(text.value for text in plan.texts) | mentioned(share.found for share in slow)
+        read |= mentioned(metric.share.when for metric in plan.metrics if metric.share.when is not None)
+        self._needs_parameters = bool(read & self.parameters.keys())
         self._composite = prepare(plan.composite)
         self._labels = [(row.label, prepare(row.when)) for row in plan.labels]
         self._memo: dict[tuple[tuple[int, int], ...], Outcome] = {}
 
     def score(self, inputs: Values) -> Scored:
         """Score the case whose `inputs` are texts and lists of texts. EvaluationError when it has no label."""
-        bindings = {**self.parameters, **inputs}
+        bindings = {**self.parameters, **inputs} if self._needs_parameters else dict(inputs)
         for name, value in self._texts:
             bindings[name] = value(bindings)
         found_by, missing_by, counts = [], [], []
@@ -124,7 +129,9 @@ class _PreparedMetric:
         self.fails = None if metric.fails is None else prepare(metric.fails)
         self.flagged = None if metric.flagged is None else prepare(metric.flagged)
         self._of = metric.share.of
-        self._when = None if metric.share.when is None else prepare(metric.share.when)
+        when = metric.share.when
+        self._list = None if when is None else _required_list(when)
+        self._when = None if when is None or self._list else prepare(when)
         self._folds = bool(metric.share.fold and parameters.get(metric.share.fold))
         self._text = _searched_text(metric.share.found)
         self._found = prepare(metric.share.found)
@@ -132,7 +139,9 @@ class _PreparedMetric:
     def search(self, bindings: Values, lowered: dict[str, str]) -> tuple[list[str], list[str], int]:
         """The phrases found, those missing, and how many count; nothing counts where `when` does not hold."""
         phrases = bindings[self._of]
-        if not phrases or (self._when is not None and not self._when(bindings)):
+        if not phrases or (self._list is not None and not bindings[self._list]):
+            return [], [], 0
+        if self._when is not None and not self._when(bindings):
             return [], [], 0
         if self._text is None or self._folds:
             return self._search_slowly(phrases, bindings)
@@ -196,6 +205,16 @@ def _listed(nodes: list[Node], at: int) -> list[tuple[str, bool]] | None:
         left, right = (_listed(nodes, arg) for arg in node.args)
         return None if left is None or right is None else [*left, *right]
     return None
+
+
+def _required_list(when: Program) -> str | None:
+    """The name of the list when the condition is just `size(list) > 0`."""
+    nodes = when.nodes
+    if [node.op for node in nodes] != ["name", "call", "const", "call"] or nodes[3].args != (1, 2):
+        return None
+    is_size = nodes[1].value == "size" and nodes[3].value == "_>_" and tuple(nodes[2].value) == ("int", "0")
+    name = nodes[0].value
+    return str(name[0][0]) if is_size and len(name) == 1 and not name[0][1] else None
 
 
 def _searched_text(found: Program) -> str | None:
