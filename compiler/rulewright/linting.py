@@ -16,7 +16,13 @@ from rulewright import fixes
 from rulewright.diagnostics import Diagnostic, Severity, error, warning
 from rulewright.documents.check import read_check
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
-from rulewright.documents.layout import PROJECT_FILE_NAMES, documents_in, looks_like_a_project, project_file_in
+from rulewright.documents.layout import (
+    PROJECT_FILE_NAMES,
+    documents_in,
+    has_workflow,
+    looks_like_a_project,
+    project_file_in,
+)
 from rulewright.documents.lexicon import read_lexicon, read_lexicons
 from rulewright.documents.markers import read_markers
 from rulewright.documents.profile import every_check, read_profile, read_profiles
@@ -113,8 +119,9 @@ def lint(paths: Sequence[Path | str], selection: Selection = EVERYTHING) -> Repo
 def lint_project(project: Project, selection: Selection = EVERYTHING) -> Report:
     """The findings of a project that is already loaded."""
     found = [*project.diagnostics, *lowering_findings(project), *_rule_findings(_subjects(project))]
-    found, allowed = _without_accepted(project, found, selection)
-    return _report(found, allowed, project.loaded, selection)
+    of_workflow, read = _workflow_findings(project)
+    found, allowed = _without_accepted(project, [*found, *of_workflow], selection)
+    return _report(found, allowed, (*project.loaded, *read), selection)
 
 
 def lowering_findings(project: Project) -> list[Diagnostic]:
@@ -142,6 +149,15 @@ def lowering_findings(project: Project) -> list[Diagnostic]:
         if kind_of(loaded.root) == CASE_SCORECARD and loaded.source.path not in broken:
             found += _case_findings(loaded.root)
     return found
+
+
+def _workflow_findings(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]:
+    """What is wrong with the project's workflow, and the files read for it. Imported late, as lowering is."""
+    if not (project.file is not None and project.file.workflow) and not has_workflow(project.root):
+        return [], ()
+    from rulewright.workflows import findings_of
+
+    return findings_of(project)
 
 
 def _case_findings(root: Node | None) -> list[Diagnostic]:
@@ -176,7 +192,7 @@ def fix_files(paths: Sequence[Path | str], selection: Selection = EVERYTHING, *,
 
 def _reports(path: Path, selection: Selection) -> Iterator[Report]:
     if path.is_file() and path.name not in PROJECT_FILE_NAMES:
-        yield _lone(load_file(path), selection)
+        yield _file(path, selection)
     elif path.is_file() or project_file_in(path) or looks_like_a_project(path):
         try:
             yield lint_project(load_project(path), selection)
@@ -185,13 +201,28 @@ def _reports(path: Path, selection: Selection) -> Iterator[Report]:
             yield _report(failure.diagnostics, [], files, selection)
     else:
         for file in documents_in(path, deep=True):
-            yield _lone(load_file(file), selection)
+            yield _file(file, selection)
+
+
+def _file(path: Path, selection: Selection) -> Report:
+    """A file that was given alone; a workflow brings the project that it belongs to, for agents and contracts."""
+    loaded = load_file(path)
+    if kind_of(loaded.root) != "workflow":
+        return _lone(loaded, selection)
+    from rulewright.workflows import check, load_workflow
+
+    workflow = load_workflow(path)
+    return _report(check(workflow), [], workflow.loaded, selection)
 
 
 def _lone(loaded: Loaded, selection: Selection) -> Report:
     """A document without its project: its structure, and the rules that look at one document."""
     found = list(loaded.diagnostics)
     kind = kind_of(loaded.root)
+    if kind == "workflow":
+        from rulewright.workflows import check, workflow_of
+
+        return _report(check(workflow_of(loaded)), [], (loaded,), selection)
     if isinstance(loaded.root, Mapping) and kind is not None:
         found += check_structure(kind, loaded.root)
         subjects = _lone_subjects(kind, loaded.root, Path(loaded.source.path).stem)
@@ -241,11 +272,6 @@ def _lone_subjects(kind: str, root: Mapping, name: str) -> dict[str, Sequence[An
 
             card, _ = read_scorecard(root)
             return {"ScorecardDocument": (card,) if card else ()}
-        case "workflow":
-            from rulewright.documents.workflow import read_workflow
-
-            workflow = read_workflow(root, name)
-            return {"WorkflowDocument": (workflow,), "TaskDocument": workflow.tasks}
     return {}
 
 

@@ -11,7 +11,7 @@ from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.agents import AgentDocument, Registry, read_agent, read_agents, registry
 from rulewright.documents.base import descend, value
 from rulewright.documents.contracts import ContractRegistry, read_contracts
-from rulewright.documents.layout import documents_in, project_file_in, resolve
+from rulewright.documents.layout import USUAL_WORKFLOWS, documents_in, project_file_in, resolve
 from rulewright.documents.project_file import ProjectFile, read_project_file
 from rulewright.documents.structure import check_structure
 from rulewright.documents.workflow import WorkflowDocument, read_workflow
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping as Environment
 
+    from rulewright.project import Project
     from rulewright_runtime.workflow.plan import WorkflowPlan
 
-USUAL_FILES: Final = ("workflow.yaml", "workflow.yml", "workflows/default.yaml")
 USUAL_AGENTS: Final = "agents"
 USUAL_CONTRACTS: Final = "contracts.yaml"
 
@@ -110,6 +110,24 @@ def workflow_of(loaded: Loaded, project: ProjectFile | None = None, root: Path |
     return reader.workflow(loaded.root, path.stem, project, path.parent if root is None else root)
 
 
+def findings_of(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]:
+    """What is wrong with the workflow of a project that is already loaded, and the files that were read for it."""
+    written = project.file.workflow.get("file") if project.file is not None else None
+    usual = next((project.root / name for name in USUAL_WORKFLOWS if (project.root / name).is_file()), None)
+    path = usual if written is None or project.path is None else resolve(written, project.path, project.root)
+    if path is None:
+        return [], ()
+    if not path.is_file() and project.file is not None:
+        message = f"`workflow.file` leads to `{path}`, which does not exist"
+        return [error(project.file.place("workflow", "file"), message, code="missing-path")], ()
+    reader = _Reader(os.environ)
+    loaded = reader.load(path, "workflow")
+    if not isinstance(loaded.root, Mapping):
+        return reader.found, (loaded,)
+    workflow = reader.workflow(loaded.root, path.stem, project.file, project.root)
+    return list(check(workflow)), workflow.loaded
+
+
 def check(workflow: Workflow) -> tuple[Diagnostic, ...]:
     """Everything that is wrong with a workflow, sorted: structure, agents, contracts, rules, expressions."""
     found = [*workflow.diagnostics, *rule_findings(workflow), *lower_workflow(workflow.document, workflow.around)[1]]
@@ -158,7 +176,7 @@ def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path
         if not file.is_file():
             raise UsageError(f"`workflow.file` of `{project.path}` leads to `{file}`, which does not exist")
         return file
-    for usual in USUAL_FILES:
+    for usual in USUAL_WORKFLOWS:
         if (root / usual).is_file():
             return root / usual
     raise UsageError(

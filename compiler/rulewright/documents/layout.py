@@ -26,6 +26,7 @@ USUAL_PLACES: Final[dict[str, tuple[str, ...]]] = {
     "scorecards": ("configs/scorecards",),
     "rules": ("configs/rules",),
 }
+USUAL_WORKFLOWS: Final = ("workflow.yaml", "workflow.yml", "workflows/default.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,11 @@ def project_file_in(folder: Path) -> Path | None:
 def looks_like_a_project(folder: Path) -> bool:
     """Whether a folder without project file is laid out as one."""
     return (folder / "checks").is_dir()
+
+
+def has_workflow(folder: Path) -> bool:
+    """Whether a workflow lies where one looks first."""
+    return any((folder / name).is_file() for name in USUAL_WORKFLOWS)
 
 
 def resolve(written: str, file: Path, root: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from rulewright.documents.base import descend, flag, items, scalar
+from rulewright.documents.base import flag, items, scalar
 from rulewright.documents.base import text as text_of
 from rulewright.load import Mapping, Node, Scalar
 
@@ -24,14 +24,23 @@ class Overlay:
 
     name: str
     layers: tuple[Mapping, ...]
+    key: Scalar | None = None  # under which the nearest layer stands; None where nobody writes of the overlay
+
+    @property
+    def field(self) -> str:
+        """Where in the task it stands."""
+        return f"overlays.{self.name}"
+
+    @property
+    def place(self) -> Placed:
+        """The key that stands for the whole; ValueError where nobody writes of the overlay."""
+        if self.key is None:
+            raise ValueError(f"nobody writes of `{self.name}`")
+        return self.key
 
     def find(self, key: str) -> Node | None:
         """The setting's value from the first layer that gives it, or None."""
-        for layer in self.layers:
-            found = layer.get(key)
-            if found is not None:
-                return found
-        return None
+        return next((found for layer in self.layers if (found := layer.get(key)) is not None), None)
 
     def text(self, key: str) -> str:
         """The setting's text, or the empty text."""
@@ -89,5 +98,6 @@ class Loop:
 
 def overlay(name: str, layers: tuple[Mapping, ...]) -> Overlay:
     """The overlay called `name` from mappings of overlays, the nearest first."""
-    found = (descend(layer, name) for layer in layers)
-    return Overlay(name, tuple(each for each in found if isinstance(each, Mapping)))
+    entries = [layer.index[name] for layer in layers if name in layer]
+    found = [(entry.key, entry.value) for entry in entries if isinstance(entry.value, Mapping)]
+    return Overlay(name, tuple(value for _, value in found), found[0][0] if found else None)

@@ -61,11 +61,26 @@ class Surroundings:
     limits: Limits
 
 
+@dataclass(frozen=True, slots=True)
+class LoweredTask:
+    """A task of the plan, and the shape from which its machine was made."""
+
+    task: Task
+    shape: Shape
+
+
+def lowered_tasks(document: WorkflowDocument, around: Surroundings) -> list[LoweredTask]:
+    """The tasks in the order of the file, for a workflow that compiles."""
+    found: list[Diagnostic] = []
+    lowering = _Lowering(document, around, found, Guards(found))
+    return [lowering.lowered(task) for task in document.tasks]
+
+
 def lower_workflow(document: WorkflowDocument, around: Surroundings) -> tuple[WorkflowPlan, list[Diagnostic]]:
     """The sealed plan, and what stands in its way. With findings the plan is good for nothing but further checks."""
     found: list[Diagnostic] = []
     lowering = _Lowering(document, around, found, Guards(found))
-    tasks = {task.id: lowering.task(task) for task in document.tasks}
+    tasks = {task.id: lowering.lowered(task).task for task in document.tasks}
     names = order(document)
     used = {name for task in tasks.values() for name in _agents_of(task)}
     plan = WorkflowPlan(
@@ -86,14 +101,18 @@ class _Lowering:
     found: list[Diagnostic]
     guards: Guards
 
-    def task(self, task: TaskDocument) -> Task:
+    def lowered(self, task: TaskDocument) -> LoweredTask:
         known = facts(task)
         threshold = self.guards.threshold(task, known)
+        shape = self.shape(task, known, threshold)
+        return LoweredTask(self.task(task, known, threshold, machine_of(shape)), shape)
+
+    def task(self, task: TaskDocument, known: Facts, threshold: Built | None, machine: Machine) -> Task:
         enabled = task.enabled
         return Task(
             id=task.id,
             agent=_name(task.agent),
-            machine=self.machine(task, known, threshold),
+            machine=machine,
             overlays=enabled,  # type: ignore[arg-type]
             description=task.description,
             dependencies=tuple(dict.fromkeys(str(each.value) for each in task.dependencies)),
@@ -107,10 +126,10 @@ class _Lowering:
             warnings=(HUMAN_BYPASSED,) if task.requires_human and "hil" not in enabled else (),
         )
 
-    def machine(self, task: TaskDocument, known: Facts, threshold: Built | None) -> Machine:
+    def shape(self, task: TaskDocument, known: Facts, threshold: Built | None) -> Shape:
         enabled = task.enabled
         pair = task.on("paired_workflow")
-        shape = Shape(
+        return Shape(
             loops=self.loops(task, known, threshold),
             confidence="confidence_loop" in enabled,
             met=None if threshold is None else threshold.program,
@@ -122,7 +141,6 @@ class _Lowering:
             hil="hil" in enabled,
             requires_human=task.requires_human,
         )
-        return machine_of(shape)
 
     def loops(self, task: TaskDocument, known: Facts, threshold: Built | None) -> tuple[LoopShape, ...]:
         shapes = []

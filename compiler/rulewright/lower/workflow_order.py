@@ -67,3 +67,12 @@ def waves(document: WorkflowDocument) -> list[tuple[str, ...]]:
                     ready.append(heir)
         wave = sorted(ready, key=position.__getitem__)
     return found
+
+
+def ancestors(document: WorkflowDocument) -> dict[str, frozenset[str]]:
+    """For each task all those that are COMPLETED before it starts; a task of a cycle waits for none."""
+    below = edges(document)
+    found: dict[str, frozenset[str]] = {name: frozenset() for name in below}
+    for name in order(document):
+        found[name] = frozenset(below[name]).union(*(found[each] for each in below[name]))
+    return found

@@ -1,0 +1,221 @@
+"""What is proved of a workflow before it runs: five invariants of every task, proved or refuted by a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rulewright.lower.workflow import lowered_tasks
+from rulewright.lower.workflow_environments import ADVISORY
+from rulewright.lower.workflow_machine import Shape
+from rulewright.prove.results import Property, Proved, Refuted, Result, Unknown
+from rulewright.prove.workflow_machine import Edge, Explorer, Graph, Node
+from rulewright.prove.workflow_values import Truths, paths_of, spoken
+from rulewright.workflows import Workflow, compile_workflow, load_workflow
+from rulewright_runtime.workflow.machine import TERMINAL, Machine, Status, events_of
+from rulewright_runtime.workflow.plan import Gate
+
+CLAIMS: Final = (
+    "every loop is bounded",
+    "COMPLETED only after every enabled overlay passed",
+    "no confidence value reaches COMPLETED without the gate",
+    "T2 always passes through human sign-off",
+    "nothing stays RUNNING",
+)
+TOO_MUCH: Final = "the task has too many states to explore"
+OVERLAY_LOOPS: Final = frozenset({"agentic_review", "paired_workflow", "confidence_loop"})
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A trace that shows that a claim does not hold."""
+
+    claim: str
+    trace: str
+
+
+def prove_workflow(source: Workflow | Path | str, machines: Mapping[str, Machine] | None = None) -> list[Property]:
+    """The invariants of the workflow at a path, in the order of `CLAIMS`, over all its tasks.
+
+    `machines` are explored instead of the compiled ones, by the ids of their tasks: what is promised stays that of the
+    document. Raises `DocumentError` for a workflow that does not compile.
+    """
+    workflow = source if isinstance(source, Workflow) else load_workflow(source)
+    compile_workflow(workflow)
+    prover = Prover()
+    faults: dict[str, list[tuple[str, str]]] = {claim: [] for claim in CLAIMS}
+    open_: list[str] = []
+    for task in lowered_tasks(workflow.document, workflow.around):
+        machine = (machines or {}).get(task.task.id, task.task.machine)
+        found = prover.faults(machine, task.shape, task.task.gate)
+        if found is None:
+            open_.append(task.task.id)
+        for fault in found or ():
+            faults[fault.claim].append((task.task.id, fault.trace))
+    return [_property(workflow, claim, faults[claim], open_) for claim in CLAIMS]
+
+
+def _property(workflow: Workflow, claim: str, faults: list[tuple[str, str]], open_: list[str]) -> Property:
+    result: Result
+    place = None
+    if faults:
+        name, trace = faults[0]
+        more = f" (and {len(faults) - 1} more tasks)" if len(faults) > 1 else ""
+        task = workflow.document.task(name)
+        place = None if task is None else task.key.span
+        result = Refuted(reason=f"task `{name}`: {trace}{more}")
+    elif open_:
+        result = Unknown(f"task `{open_[0]}`: {TOO_MUCH}")
+    else:
+        result = Proved()
+    return Property(claim, result, place)
+
+
+@dataclass(slots=True)
+class Prover:
+    """Proves tasks; machines that differ in nothing are explored once."""
+
+    truths: Truths = field(default_factory=Truths)
+    known: dict[bytes, tuple[Fault, ...] | None] = field(default_factory=dict)
+
+    def faults(self, machine: Machine, shape: Shape, gate: Gate | None) -> tuple[Fault, ...] | None:
+        """The claims that do not hold, each with a trace; None where the machine is too large to tell."""
+        verdict = None if gate is None else gate.verdict
+        exits = [(loop.name, loop.bound, loop.exit) for loop in shape.loops]
+        flags = (shape.confidence, shape.sign_off, shape.hil, shape.requires_human, shape.passed)
+        key = msgspec.json.encode((machine, exits, flags, verdict))
+        if key not in self.known:
+            self.known[key] = self._faults(machine, shape, gate)
+        return self.known[key]
+
+    def _faults(self, machine: Machine, shape: Shape, gate: Gate | None) -> tuple[Fault, ...] | None:
+        own = tuple(_reading(gate))
+        abstract = Explorer(machine, shape, self.truths)
+        graph = abstract.explore()
+        if graph.complete:
+            found = tuple(_faults_of(graph, machine, shape))
+            if not found:
+                return own
+        counted = Explorer(machine, shape, self.truths, concrete=True).explore()
+        shown = tuple(_faults_of(counted, machine, shape))
+        if counted.complete or shown:
+            return own + shown
+        return None
+
+
+def _faults_of(graph: Graph, machine: Machine, shape: Shape) -> Iterator[Fault]:
+    """The first trace against each claim."""
+    checks: tuple[Callable[[Graph, Machine, Shape], str | None], ...] = (
+        _endless, _not_passed, _not_gated, _not_signed, _stuck,
+    )  # fmt: skip
+    for claim, check in zip(CLAIMS, checks, strict=True):
+        trace = check(graph, machine, shape)
+        if trace is not None:
+            yield Fault(claim, trace)
+
+
+def _reading(gate: Gate | None) -> Iterator[Fault]:
+    read = {path[0] for path in paths_of(gate.verdict)} & ADVISORY if gate is not None else set()
+    if read:
+        yield Fault(CLAIMS[2], f"the gate's verdict reads `{min(read)}`")
+
+
+def _completed(graph: Graph, machine: Machine) -> Iterator[Node]:
+    done = {place.name for place in machine.places if place.status == "COMPLETED"}
+    return (node for node in graph.edges if node.place in done)
+
+
+def _not_passed(graph: Graph, machine: Machine, shape: Shape) -> str | None:
+    needed = {str(loop.name) for loop in shape.loops} & OVERLAY_LOOPS
+    for node in _completed(graph, machine):
+        missing: list[str] = sorted(needed - node.seen.passed)
+        missing += ["policy_gate"] if shape.passed is not None and not node.seen.gate else []
+        missing += ["hil"] if shape.requires_human and shape.hil and not node.seen.released else []
+        if missing:
+            return _trace(graph, node, f"COMPLETED although `{missing[0]}` has not passed")
+    return None
+
+
+def _not_gated(graph: Graph, machine: Machine, _: Shape) -> str | None:
+    for node in _completed(graph, machine):
+        if node.seen.scored and not node.seen.gate:
+            return _trace(graph, node, "COMPLETED after scoring, although the gate has not said PASS")
+    return None
+
+
+def _not_signed(graph: Graph, machine: Machine, shape: Shape) -> str | None:
+    for node in _completed(graph, machine):
+        if shape.sign_off and not node.seen.signed:
+            return _trace(graph, node, "COMPLETED although nobody signed the T2 gate")
+    return None
+
+
+def _stuck(graph: Graph, machine: Machine, _: Shape) -> str | None:
+    places = {place.name: place for place in machine.places}
+    waiting: dict[str, frozenset[Status]] = {
+        "wait": frozenset({"PENDING"}), "human": frozenset({"HIL_PENDING"}), "none": TERMINAL,
+    }  # fmt: skip
+    for node, edges in graph.edges.items():
+        place = places[node.place]
+        if place.activity in waiting and place.status not in waiting[place.activity]:
+            return _trace(graph, node, f"{place.status} for ever: nothing is done at `{place.name}`")
+        if (place.status in TERMINAL) != (not events_of(place)):
+            return _trace(graph, node, f"{place.status}, but `{place.name}` is not the end")
+        for edge in edges:
+            if edge.transition is None:
+                said = _event(edge)
+                return _trace(graph, node, f"{place.status} for ever: no way on from `{place.name}`{said}")
+    return None
+
+
+def _endless(graph: Graph, _machine: Machine, _shape: Shape) -> str | None:
+    """A circle in which no iteration of any loop is used: what is left when every node that leads nowhere, or only to
+    such nodes, is taken away."""
+    ways = {
+        node: {target for target in map(_freely, edges) if target is not None} for node, edges in graph.edges.items()
+    }
+    above: dict[Node, list[Node]] = {node: [] for node in ways}
+    for node, targets in ways.items():
+        for target in targets:
+            above[target].append(node)
+    open_ = {node: len(targets) for node, targets in ways.items()}
+    ends = [node for node, number in open_.items() if number == 0]
+    while ends:
+        for before in above[ends.pop()]:
+            open_[before] -= 1
+            if open_[before] == 0:
+                ends.append(before)
+    here = next((node for node, number in open_.items() if number), None)
+    if here is None:
+        return None
+    circle = [here]
+    while here not in circle[:-1]:
+        here = next(edge.target for edge in graph.edges[here] if (to := _freely(edge)) is not None and open_[to])
+        assert here is not None
+        circle.append(here)
+    line = " -> ".join(node.place for node in circle[circle.index(here) :])
+    return _trace(graph, here, f"and round for ever without using an iteration: {line}")
+
+
+def _freely(edge: Edge) -> Node | None:
+    """Where a step leads that uses no iteration."""
+    return edge.target if edge.transition is not None and not edge.transition.counts else None
+
+
+def _trace(graph: Graph, node: Node, end: str) -> str:
+    """The shortest way to a node, in words: `start -ready-> work -worked-> done: ...`."""
+    words = "".join(f"{before.place} -{edge.event}{_world(edge)}-> " for before, edge in graph.way(node))
+    return f"{words}{node.place}: {end}"
+
+
+def _event(edge: Edge) -> str:
+    return f" on `{edge.event}`{_world(edge)}"
+
+
+def _world(edge: Edge) -> str:
+    said = spoken(edge.world)
+    return f" [{said}]" if said else ""

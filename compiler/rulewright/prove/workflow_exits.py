@@ -1,0 +1,33 @@
+"""Which exit conditions of a confidence loop can end it although its threshold is not met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rulewright.lower.workflow_environments import facts
+from rulewright.lower.workflow_guards import Guards
+from rulewright.prove.workflow_values import Truths, worlds
+
+if TYPE_CHECKING:
+    from rulewright.documents.overlays import Loop
+    from rulewright.documents.workflow import TaskDocument
+    from rulewright.load import Scalar
+
+
+def undercutting(task: TaskDocument, loop: Loop) -> Iterator[tuple[int, Scalar]]:
+    """The conditions that hold somewhere below the threshold, with their numbers; none without a threshold. Conditions
+    that do not compile are left to the compiler."""
+    known = facts(task)
+    guards = Guards([])
+    threshold = guards.threshold(task, known)
+    if threshold is None:
+        return
+    truths = Truths()
+    for number, scalar in enumerate(loop.conditions):
+        built = guards.authored(task, "", scalar, known)
+        if built is None:
+            continue
+        both = (threshold.program, built.program)
+        if any(not truths.holds(both[0], world) and truths.holds(both[1], world) for world in worlds(both, truths)):
+            yield number, scalar

@@ -1,0 +1,212 @@
+"""Everything that can happen to a task: its machine explored place by place, against what was promised of it.
+
+The machine is not believed: whether a loop was passed, the gate said PASS or a person signed is judged from what the
+world said at each step, by the conditions of the document. So a machine with one transition too many is found out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from rulewright.lower.workflow_machine import Shape
+from rulewright.prove.workflow_values import Truths, World, worlds
+from rulewright_runtime.workflow.machine import (
+    Event,
+    LoopName,
+    Machine,
+    Place,
+    Transition,
+    events_of,
+    leaving,
+    select,
+)
+
+MOST_STATES: Final = 50_000
+
+
+class Seen(NamedTuple):
+    """What has truly happened to the outputs at hand: the loops that were passed, whether confidence was scored, the
+    gate's PASS, the sign-off; and whether the task was released. `asked` is what a person is being asked."""
+
+    passed: frozenset[str] = frozenset()
+    scored: bool = False
+    gate: bool = False
+    signed: bool = False
+    released: bool = False
+    asked: tuple[str, str] = ("", "")
+
+
+class Node(NamedTuple):
+    """A place, what has happened, and the iterations used: of each loop, or (abstractly) whether any was."""
+
+    place: str
+    seen: Seen
+    used: tuple[int, ...]
+
+
+class Edge(NamedTuple):
+    """A step. Transition and target are None where the machine knows no way on."""
+
+    event: Event
+    world: World
+    transition: Transition | None
+    target: Node | None
+
+
+class Answer(NamedTuple):
+    """What one context says at a place: which guards hold, which loops are truly passed, whether the gate passes."""
+
+    world: World
+    holds: tuple[bool, ...]
+    passed: frozenset[str]
+    gate: bool
+
+
+@dataclass(slots=True)
+class Graph:
+    """What is reachable, nearest first. `complete` is false where there was too much of it."""
+
+    edges: dict[Node, list[Edge]] = field(default_factory=dict)
+    parents: dict[Node, tuple[Node, Edge]] = field(default_factory=dict)
+    complete: bool = True
+
+    def way(self, node: Node) -> list[tuple[Node, Edge]]:
+        """The shortest way from the start to a node."""
+        found = []
+        while node in self.parents:
+            before, edge = self.parents[node]
+            found.append((before, edge))
+            node = before
+        return found[::-1]
+
+
+@dataclass(slots=True)
+class Explorer:
+    """Explores one machine. Abstractly a loop that has begun may or may not have an iteration left, so that the size of
+    its bound does not matter; with `concrete` iterations are counted."""
+
+    machine: Machine
+    shape: Shape
+    truths: Truths
+    concrete: bool = False
+    places: dict[str, Place] = field(default_factory=dict)
+    leaving: dict[tuple[str, Event], tuple[Transition, ...]] = field(default_factory=dict)
+    said: dict[tuple[str, Event], list[Answer]] = field(default_factory=dict)
+
+    def explore(self) -> Graph:
+        """Everything reachable from the start."""
+        self.places = {place.name: place for place in self.machine.places}
+        graph = Graph()
+        first = Node(self.machine.places[0].name, Seen(), (0,) * (len(self.machine.loops) if self.concrete else 1))
+        waiting = deque([first])
+        graph.edges[first] = []
+        while waiting and graph.complete:
+            node = waiting.popleft()
+            graph.edges[node] = list(self.steps(node))
+            for edge in graph.edges[node]:
+                if edge.target is not None and edge.target not in graph.edges:
+                    graph.edges[edge.target] = []
+                    graph.parents[edge.target] = (node, edge)
+                    waiting.append(edge.target)
+            graph.complete = len(graph.edges) <= MOST_STATES
+        return graph
+
+    def steps(self, node: Node) -> Iterator[Edge]:
+        """Every step that can be taken from a node, each once."""
+        for event in events_of(self.places[node.place]):
+            known: set[tuple[int, Node | None]] = set()
+            for answer in self.answers(node.place, event):
+                for left in self.left(node, event):
+                    edge = self.taken(node, event, answer, left)
+                    key = (id(edge.transition), edge.target)
+                    if key not in known:
+                        known.add(key)
+                        yield edge
+
+    def taken(self, node: Node, event: Event, answer: Answer, left: dict[LoopName, bool]) -> Edge:
+        transitions = self.transitions(node.place, event)
+        open_ = (each for each, holds in zip(transitions, answer.holds, strict=True) if holds)
+        chosen = select(open_, lambda _: True, left.__getitem__)
+        if chosen is None:
+            return Edge(event, answer.world, None, None)
+        seen = _after(node.seen, event, answer, chosen)
+        return Edge(event, answer.world, chosen, Node(chosen.target, seen, self.count(node.used, chosen)))
+
+    def transitions(self, place: str, event: Event) -> tuple[Transition, ...]:
+        key = (place, event)
+        if key not in self.leaving:
+            self.leaving[key] = tuple(leaving(self.machine, place, event))
+        return self.leaving[key]
+
+    def count(self, used: tuple[int, ...], taken: Transition) -> tuple[int, ...]:
+        if not self.concrete:
+            return (1,) if taken.counts else used
+        return tuple(
+            number + (loop.name in taken.counts) for number, loop in zip(used, self.machine.loops, strict=True)
+        )
+
+    def left(self, node: Node, event: Event) -> list[dict[LoopName, bool]]:
+        """Which loops have an iteration left: as counted, or every way it may be once a loop has begun."""
+        names = [loop.name for loop in self.machine.loops]
+        if self.concrete:
+            pairs = zip(node.used, self.machine.loops, strict=True)
+            return [{loop.name: number < loop.max_iterations for number, loop in pairs}]
+        counted = {name for each in self.transitions(node.place, event) for name in each.counts}
+        if node.used == (0,) or not counted:
+            return [dict.fromkeys(names, True)]
+        free = [name for name in names if name in counted]
+        base = dict.fromkeys(names, True)
+        return [
+            {**base, **dict(zip(free, falls, strict=True))}
+            for falls in itertools.product((True, False), repeat=len(free))
+        ]
+
+    def answers(self, place: str, event: Event) -> list[Answer]:
+        """What the world can say at a place, each different answer once."""
+        key = (place, event)
+        if key not in self.said:
+            self.said[key] = list(self._answers(self.transitions(place, event), event))
+        return self.said[key]
+
+    def _answers(self, transitions: tuple[Transition, ...], event: Event) -> Iterator[Answer]:
+        claimed = {effect.subject for each in transitions for effect in each.effects if effect.kind == "pass"}
+        exits = [loop for loop in self.shape.loops if loop.name in claimed] if event == "decide" else []
+        verdict = self.shape.passed if event == "gated" else None
+        programs = [program for each in transitions if each.guard for program in each.guard.conditions]
+        programs += [program for loop in exits if loop.exit for program in loop.exit.conditions]
+        programs += [verdict] if verdict is not None else []
+        known = set()
+        for world in worlds(programs, self.truths) if programs else [{}]:
+            holds = tuple(self.truths.met(each.guard, world) for each in transitions)
+            passed = frozenset(loop.name for loop in exits if self.truths.met(loop.exit, world))
+            gate = verdict is not None and self.truths.holds(verdict, world)
+            if (holds, passed, gate) not in known:
+                known.add((holds, passed, gate))
+                yield Answer(world, holds, passed, gate)
+
+
+def _after(seen: Seen, event: Event, answer: Answer, taken: Transition) -> Seen:
+    """What has truly happened after a step."""
+    if event == "worked":
+        seen = Seen(released=seen.released)
+    elif event == "scored":
+        seen = seen._replace(scored=True)
+    elif event == "gated":
+        seen = seen._replace(gate=answer.gate)
+    elif event == "decide":
+        claims = {effect.subject for effect in taken.effects if effect.kind == "pass"}
+        seen = seen._replace(passed=seen.passed | (claims & answer.passed))
+    elif event == "resolved":
+        trigger, loop = seen.asked
+        seen = seen._replace(
+            passed=seen.passed | ({loop} if trigger == "loop_exhaustion" else frozenset()),
+            signed=seen.signed or trigger == "t2_gate",
+            released=seen.released or trigger == "requires_human",
+        )
+    ask = next((effect.subject for effect in taken.effects if effect.kind == "ask"), "")
+    loop = next((effect.subject for effect in taken.effects if effect.kind == "exceeded"), "")
+    return seen._replace(asked=(ask, loop if ask else ""))

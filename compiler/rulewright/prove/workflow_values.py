@@ -1,0 +1,197 @@
+"""What the world may say to a task's machine: a finite set of contexts that shows everything its guards can tell apart.
+
+A number is represented by the constants it is compared with and by a value between each two neighbours, an enum by its
+words, and everything by being absent as well. A condition that is no plain comparison is a coin that falls either way,
+so that a proof covers more than can happen, never less.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final
+
+from rulewright_runtime.ir import Node, Program, literal_value
+from rulewright_runtime.polarity import Place as Polarity
+from rulewright_runtime.polarity import boolean
+from rulewright_runtime.score import Score
+from rulewright_runtime.workflow.machine import Guard
+
+Path = tuple[str, ...]
+World = Mapping[str, Any]
+
+ABSENT: Final = object()
+MOST_CONTEXTS: Final = 4096
+COIN: Final = "coin"  # the key of a context under which stands how each opaque condition falls
+WORDS: Final[Mapping[Path, tuple[Any, ...]]] = {
+    ("review", "decision"): ("GO", "NO_GO", ABSENT),
+    ("policy_gate", "verdict"): ("PASS", "FAIL", ABSENT),
+    ("pair", "challenger_approved"): (True, False, ABSENT),
+    ("hil", "resolved"): (True, False, ABSENT),
+}
+COUNTERS: Final = frozenset({("loop", "iteration"), ("pair", "iteration"), ("review", "iteration")})
+_COMPARING: Final = frozenset({"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "score", "size"})
+_PLAIN: Final = frozenset({"const", "name", "local", "select", "index", "and", "or", "not", "cond", "all", "exists"})
+
+
+@dataclass(slots=True)
+class Truths:
+    """Decides conditions in contexts, as the machine does; what was prepared is kept."""
+
+    prepared: dict[int, tuple[Program, Callable[[World], bool] | None]] = field(default_factory=dict)
+
+    def is_coin(self, program: Program) -> bool:
+        """Whether the condition is one that contexts do not decide."""
+        return self._ready(program) is None
+
+    def holds(self, program: Program, world: World) -> bool:
+        """Whether the condition holds in a context; what can't be decided does not."""
+        decide = self._ready(program)
+        return bool(world.get(COIN, {}).get(program.source)) if decide is None else decide(world)
+
+    def met(self, guard: Guard | None, world: World) -> bool:
+        """Whether a guard holds in a context; no guard always does."""
+        if guard is None:
+            return True
+        return (any if guard.mode == "any" else all)(self.holds(program, world) for program in guard.conditions)
+
+    def _ready(self, program: Program) -> Callable[[World], bool] | None:
+        found = self.prepared.get(id(program))
+        if found is None:
+            decide = boolean(program, Polarity.PERMITTING) if _is_plain(program) else None
+            found = self.prepared[id(program)] = (program, decide)
+        return found[1]
+
+
+def _is_plain(program: Program) -> bool:
+    paths = paths_of(program)
+    known = all(path in WORDS or path in COUNTERS or path[0] in ("confidence_score", "metrics") for path in paths)
+    return known and all(
+        node.op in _PLAIN or (node.op == "call" and node.value in _COMPARING) for node in program.nodes
+    )
+
+
+def paths_of(program: Program) -> frozenset[Path]:
+    """The longest paths that the condition reads."""
+    above: dict[int, list[int]] = {}
+    for number, node in enumerate(program.nodes):
+        for argument in node.args:
+            above.setdefault(argument, []).append(number)
+    return frozenset(
+        path
+        for number, node in enumerate(program.nodes)
+        if node.op == "name"
+        for path in _onwards(program.nodes, above, number, (node.value[-1][0], *node.value[-1][1]))
+    )
+
+
+def _onwards(nodes: tuple[Node, ...], above: Mapping[int, list[int]], number: int, path: Path) -> Iterable[Path]:
+    """The path continued through the fields that are selected from it."""
+    for user in above.get(number, []):
+        node = nodes[user]
+        key = nodes[node.args[1]] if node.op == "index" else None
+        if node.op == "select":
+            yield from _onwards(nodes, above, user, (*path, str(node.value)))
+        elif key is not None and key.op == "const" and key.value[0] == "string" and node.args[0] == number:
+            yield from _onwards(nodes, above, user, (*path, str(key.value[1])))
+        else:
+            yield path
+    if number not in above:
+        yield path
+
+
+def worlds(programs: Iterable[Program], truths: Truths) -> list[World]:
+    """Contexts enough to see every combination of answers the conditions can give."""
+    each = list({id(program): program for program in programs}.values())
+    coins = sorted({program.source for program in each if truths.is_coin(program)})
+    plain = [program for program in each if not truths.is_coin(program)]
+    axes: list[tuple[Path, tuple[Any, ...]]] = [((COIN, source), (True, False)) for source in coins]
+    points = _points(plain)
+    for path in sorted({path for program in plain for path in paths_of(program)}):
+        axes.append((path, _values(path, points, plain)))
+    if math.prod(len(values) for _, values in axes) > MOST_CONTEXTS:
+        return _coins_only(each, truths)
+    return [_world([path for path, _ in axes], values) for values in itertools.product(*(v for _, v in axes))]
+
+
+def _coins_only(programs: list[Program], truths: Truths) -> list[World]:
+    """Too many combinations: every condition may fall either way, one independently of the other."""
+    for program in programs:
+        truths.prepared[id(program)] = (program, None)
+    sources = sorted({program.source for program in programs})[:12]
+    return [
+        {COIN: dict(zip(sources, falls, strict=True))}
+        for falls in itertools.product((True, False), repeat=len(sources))
+    ]
+
+
+def _values(path: Path, points: list[float], programs: list[Program]) -> tuple[Any, ...]:
+    if path in WORDS:
+        return WORDS[path]
+    if path in COUNTERS:
+        numbers = sorted(
+            {whole for point in _constants(programs) for whole in (int(point) - 1, int(point), int(point) + 1)}
+        )
+        return tuple(dict.fromkeys([1, *(number for number in numbers if number >= 1)]))
+    if path == ("metrics",):
+        return (
+            ABSENT,
+            {},
+            *({"some metric": p} for p in points),
+            *({"a": p, "b": q} for p, q in itertools.pairwise(points)),
+        )
+    return (*points, ABSENT)
+
+
+def _constants(programs: list[Program]) -> list[Fraction]:
+    found = set()
+    for program in programs:
+        for node in program.nodes:
+            if node.op == "const":
+                value = literal_value(node.value)
+                if isinstance(value, Score):
+                    found.add(Fraction(value.numerator, value.denominator))
+                elif isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+                    found.add(Fraction(str(value)))
+    return sorted(found)
+
+
+def _points(programs: list[Program]) -> list[float]:
+    """Every constant between 0 and 1, the two ends, and a number between each two neighbours."""
+    cuts = sorted({Fraction(0), Fraction(1), *(cut for cut in _constants(programs) if 0 <= cut <= 1)})
+    between = [(low + high) / 2 for low, high in itertools.pairwise(cuts)]
+    return sorted({float(cut) for cut in (*cuts, *between)})
+
+
+def _world(paths: list[Path], values: tuple[Any, ...]) -> World:
+    world: dict[str, Any] = {}
+    for path, value in zip(paths, values, strict=True):
+        if value is ABSENT:
+            continue
+        here = world
+        for key in path[:-1]:
+            below = here.get(key)
+            here[key] = here = dict(below) if isinstance(below, dict) else {}
+        old = here.get(path[-1])
+        here[path[-1]] = {**value, **old} if isinstance(value, dict) and isinstance(old, dict) else value
+    return world
+
+
+def spoken(world: World) -> str:
+    """A context in words: `confidence_score = 0.8, review.decision = GO`."""
+    parts = []
+    for name, value in world.items():
+        if name == COIN:
+            parts += [f"{'' if falls else 'not '}({source})" for source, falls in value.items()]
+        elif isinstance(value, dict):
+            parts += [f"{name}.{key} = {_shown(item)}" for key, item in value.items()]
+        else:
+            parts.append(f"{name} = {_shown(value)}")
+    return ", ".join(parts)
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

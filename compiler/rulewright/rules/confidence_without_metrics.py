@@ -1,0 +1,28 @@
+"""Rule: confidence that measures nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.documents.base import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.workflow import TaskDocument
+
+
+def confidence_without_metrics(task: TaskDocument) -> Iterator[Diagnostic]:
+    """A confidence loop has no metric that counts.
+
+    Why it matters: without metrics, or with weights that are all zero, confidence is 0.0 and never meets a threshold.
+    Instead: list metrics, at least one of them with a weight above zero.
+    """
+    loop = task.on("confidence_loop")
+    if loop is None:
+        return
+    if not task.metrics:
+        yield task.warning(loop.place, loop.field, "no metrics are listed, so confidence is always 0.0")
+    elif loop.text("mode") != "raw" and all(value(metric.node, "weight") == 0 for metric in task.metrics):
+        yield task.warning(loop.place, f"{loop.field}.metrics", "every weight is 0, so confidence is always 0.0")

@@ -1,0 +1,27 @@
+"""Rule: tasks that wait for each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.lower.workflow_order import cycles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.workflows import Workflow
+
+
+def cyclic_dependency(workflow: Workflow) -> Iterator[Diagnostic]:
+    """Tasks depend on each other in a circle.
+
+    Why it matters: each waits for the next, and none can ever start.
+    Instead: remove one of the dependencies.
+    """
+    for cycle in cycles(workflow.document):
+        task, needed = workflow.document.task(cycle[0]), (*cycle, cycle[0])[1]
+        if task is not None:
+            place = next(each for each in task.dependencies if each.value == needed)
+            line = " -> ".join((*cycle, cycle[0]))
+            yield task.error(place, "dependencies", f"Cyclic dependency detected: {line}")

@@ -1,0 +1,23 @@
+"""Rule: an evaluator that nothing asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.workflow import TaskDocument
+
+
+def evaluator_without_judge(task: TaskDocument) -> Iterator[Diagnostic]:
+    """A metric that needs no judge names an `evaluator_agent`.
+
+    Why it matters: the agent is never asked, so the score is not the one its author has in mind.
+    Instead: remove `evaluator_agent`, or make the metric an `llm_judge`.
+    """
+    for metric in task.metrics:
+        if metric.type and metric.type != "llm_judge" and metric.evaluator is not None:
+            message = f"`{metric.type}` asks no judge, so `evaluator_agent` is never read"
+            yield task.warning(metric.evaluator, f"{metric.field}.evaluator_agent", message)

@@ -1,0 +1,29 @@
+"""Rule: an input that may not be there yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.lower.workflow_order import ancestors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.workflows import Workflow
+
+
+def input_not_awaited(workflow: Workflow) -> Iterator[Diagnostic]:
+    """A task reads what another task writes, but does not wait for it.
+
+    Why it matters: it may run first, and read an old file or none.
+    Instead: add the other task to `dependencies`.
+    """
+    above = ancestors(workflow.document)
+    writers = {artifact.path: task for task in reversed(workflow.document.tasks) for artifact in task.outputs}
+    for task in workflow.document.tasks:
+        for artifact in task.inputs:
+            writer = writers.get(artifact.path)
+            if writer is not None and writer is not task and writer.id not in above[task.id]:
+                message = f"`{artifact.path}` is written by `{writer.id}`, which this task does not wait for"
+                yield task.warning(artifact.node, artifact.field, message, help=f"add `{writer.id}` to `dependencies`")

@@ -1,0 +1,25 @@
+"""Rule: a judge whose name is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.workflow import TaskDocument
+
+
+def judge_without_evaluator(task: TaskDocument) -> Iterator[Diagnostic]:
+    """A metric `llm_judge` names no `evaluator_agent`.
+
+    Why it matters: the judge would be the agent whose work it scores, and that agent likes its own work.
+    Instead: name another agent in `evaluator_agent`, or measure something that needs no judge.
+    """
+    for metric in task.metrics:
+        if metric.type == "llm_judge" and metric.evaluator is None:
+            place = metric.node.get("type") or metric.node
+            message = "llm_judge metric requires evaluator_agent to be set."
+            hint = "name another agent than the task's, or measure `checklist_completion` or `test_coverage` instead"
+            yield task.error(place, metric.field, message, help=hint)

@@ -1,0 +1,26 @@
+"""Rule: a loop that only ends when it is exhausted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.workflow import TaskDocument
+
+
+def loop_nothing_ends(task: TaskDocument) -> Iterator[Diagnostic]:
+    """A confidence loop has neither a threshold nor exit conditions.
+
+    Why it matters: nothing can end it, so every run uses up its iterations and stops at a person or fails.
+    Instead: write a `threshold`, `exit_conditions` or both.
+    """
+    confidence = task.on("confidence_loop")
+    if confidence is None or confidence.number("threshold") is not None:
+        return
+    for loop in task.loops:
+        if loop.name == "confidence_loop" and not loop.conditions:
+            message = "nothing ends this loop: it has neither `threshold` nor `exit_conditions`"
+            yield task.warning(loop.head, loop.field, message)

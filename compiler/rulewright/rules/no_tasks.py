@@ -1,0 +1,24 @@
+"""Rule: a workflow that does nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.workflows import Workflow
+
+
+def no_tasks(workflow: Workflow) -> Iterator[Diagnostic]:
+    """The workflow has no tasks.
+
+    Why it matters: a run ends at once and looks like a success.
+    Instead: write tasks, or remove the file.
+    """
+    document = workflow.document
+    if not document.tasks and "tasks" in document.node:
+        yield warning(document.key_place("tasks"), "there are no tasks")

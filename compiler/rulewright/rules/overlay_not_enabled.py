@@ -1,0 +1,23 @@
+"""Rule: an overlay that is described, but off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.workflow import TaskDocument
+
+
+def overlay_not_enabled(task: TaskDocument) -> Iterator[Diagnostic]:
+    """An overlay of a task is configured, but nothing enables it.
+
+    Why it matters: all overlays but `hil` are off unless they say `enabled: true`, so what is written has no effect.
+    Instead: write `enabled: true`, or `enabled: false` where that is meant.
+    """
+    for overlay in task.overlays.values():
+        if overlay.name != "hil" and overlay.layers and overlay.find("enabled") is None:
+            message = f"`{overlay.name}` is configured, but not enabled"
+            yield task.warning(overlay.place, overlay.field, message, help="write `enabled: true`")

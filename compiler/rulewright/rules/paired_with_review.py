@@ -1,0 +1,24 @@
+"""Rule: a pair and a review at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.workflow import TaskDocument
+
+
+def paired_with_review(task: TaskDocument) -> Iterator[Diagnostic]:
+    """A task enables both `paired_workflow` and `agentic_review`.
+
+    Why it matters: both decide who writes and who judges, and they would decide differently.
+    Instead: enable one of them.
+    """
+    pair, review = task.on("paired_workflow"), task.on("agentic_review")
+    if pair is not None and review is not None:
+        message = "paired_workflow and agentic_review are mutually exclusive"
+        notes = [(review.place, "`agentic_review` is enabled here")]
+        yield task.error(pair.place, "overlays", message, notes=notes)

@@ -1,0 +1,28 @@
+"""Rule: two roles that one agent plays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.workflow import TaskDocument
+
+
+def partner_is_the_author(task: TaskDocument) -> Iterator[Diagnostic]:
+    """A challenger is the driver, or a reviewer the coder.
+
+    Why it matters: who wrote the work would approve it.
+    Instead: name another agent.
+    """
+    for name, partner, author, role in (
+        ("paired_workflow", "challenger_agent", "driver_agent", (task.challenger, task.driver)),
+        ("agentic_review", "reviewer_agent", "coder_agent", (task.reviewer, task.coder)),
+    ):
+        judge, writer = role
+        if task.on(name) and judge is not None and writer is not None and judge.value == writer.value:
+            notes = [(writer, f"`{writer.value}` writes what is judged")]
+            message = f"{partner} must differ from {author}"
+            yield task.error(judge, f"overlays.{name}.{partner}", message, notes=notes)

@@ -1,0 +1,26 @@
+"""Rule: a pair or review without its second person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.workflow import TaskDocument
+
+
+def partner_missing(task: TaskDocument) -> Iterator[Diagnostic]:
+    """A pair has no `challenger_agent`, or a review no `reviewer_agent`.
+
+    Why it matters: nobody would judge the work, and the loop could never end well.
+    Instead: name an agent other than the one who writes.
+    """
+    for name, key, agent in (
+        ("paired_workflow", "challenger_agent", task.challenger),
+        ("agentic_review", "reviewer_agent", task.reviewer),
+    ):
+        overlay = task.on(name)
+        if overlay is not None and agent is None:
+            yield task.error(overlay.place, f"overlays.{name}.{key}", f"{name} requires {key}")

@@ -1,0 +1,32 @@
+"""Rule: a name that no agent bears."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.documents.structure import suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.workflows import Workflow
+
+
+def unknown_agent(workflow: Workflow) -> Iterator[Diagnostic]:
+    """A task names an agent that is not in the registry.
+
+    Why it matters: nobody would do the work, or judge it.
+    Instead: name ba, architect, pe, le, dev, reviewer, or an agent that the project or the workflow describes.
+    """
+    for task in workflow.document.tasks:
+        for named in task.agents:
+            name = str(named.agent.value)
+            if name not in workflow.agents:
+                near = suggest(name, workflow.agents.names)
+                hint = f"did you mean `{near}`?" if near else f"there are {_listed(workflow.agents.names)}"
+                yield task.error(named.agent, named.field, f"agent '{name}' not found", help=hint)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

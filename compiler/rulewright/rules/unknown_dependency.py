@@ -1,0 +1,28 @@
+"""Rule: a dependency on no task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.documents.structure import suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.workflows import Workflow
+
+
+def unknown_dependency(workflow: Workflow) -> Iterator[Diagnostic]:
+    """A task depends on a task that the workflow does not have.
+
+    Why it matters: it would wait for ever, or start without what it needs.
+    Instead: correct the id.
+    """
+    known = [task.id for task in workflow.document.tasks]
+    for task in workflow.document.tasks:
+        for number, needed in enumerate(task.dependencies):
+            if needed.value not in known:
+                near = suggest(str(needed.value), known)
+                hint = f"did you mean `{near}`?" if near else None
+                yield task.error(needed, f"dependencies[{number}]", f"task '{needed.value}' not found", help=hint)
