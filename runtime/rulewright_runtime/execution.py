@@ -13,7 +13,7 @@ from rulewright_runtime.match import Matcher
 from rulewright_runtime.plan import LexiconVerifier, ScenarioRule
 from rulewright_runtime.plan_guard import judgings
 from rulewright_runtime.transcripts import Reader, Transcript, from_record
-from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, not_eligible
+from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, incomplete, not_eligible
 from rulewright_runtime.verify import lexicon, verifier_of
 from rulewright_runtime.verify.scene import Scene
 
@@ -124,6 +124,8 @@ class _Engine:
             for place, (check, how) in enumerate(zip(self._plan.checks, decided, strict=True))
             if not how.suppressed
         )
+        if any(turn.error is not None for turn in item.turns):
+            verdicts = tuple(map(incomplete, verdicts))
         return TranscriptResult(
             item.id, item.scenario_id, item.model, verdicts, self._score(item, verdicts, decided), scene.calls
         )

@@ -8,7 +8,9 @@ plan was compiled. A plan names no judge, command, callable or file.
     |-- lexicons    name -> Lexicon            what the text matcher looks for (marker lists are lexicons too)
     |-- scenarios   id -> Scenario             the facts that eligibility and windows need
     |-- checks      Check, in result order
-    |   `-- verifier   LexiconVerifier | ScenarioRule | JudgeVerifier | LongitudinalVerifier   (by the key `type`)
+    |   `-- verifier   LexiconVerifier, ScenarioRule, JudgeVerifier ... (by the key `type`)
+    |-- left_out    LeftOut: checks that the profile does not run and gates wait for
+    |-- machines    name -> StateMachine,  corpora  name -> Corpus
     `-- scorecard   how verdicts become gates and scores, with its parameters and blindspot labels
 """
 
@@ -18,12 +20,15 @@ import hashlib
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, field
 from msgspec.structs import replace
 
+from rulewright_runtime.corpus import Corpus, Outcome
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program
+from rulewright_runtime.plan_part import PlanPart
 from rulewright_runtime.scorecard import ScorecardPlan
+from rulewright_runtime.state_machine import StateMachine
 
 FORMAT: Final = "rulewright-plan"
 VERSION: Final = 1
@@ -33,10 +38,6 @@ Severity = Literal["S1", "S2", "S3", "S4", "S4_GATE", "S5"]
 Role = Literal["user", "assistant"]
 Unit = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0, le=1001)]
-
-
-class PlanPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What all parts of a plan have in common: they can't be changed, and an unknown key is refused."""
 
 
 class Pattern(PlanPart, frozen=True):
@@ -68,12 +69,16 @@ class CueAnchor(PlanPart, frozen=True):
 
 
 class Session(PlanPart, frozen=True):
-    """One session of a scenario: the turn numbers it spans (they run on across sessions)."""
+    """One session of a scenario: the turn numbers it spans (they run on across sessions).
+
+    `elapsed` is how the author put the time before it, `hours` the same since the session before, where that is known.
+    """
 
     number: int
     first_turn: int
     last_turn: int
     elapsed: str = ""
+    hours: Annotated[float, Meta(ge=0)] | None = None
 
 
 class Scenario(PlanPart, frozen=True):
@@ -85,7 +90,8 @@ class Scenario(PlanPart, frozen=True):
     title: str = ""
     cue_anchors: tuple[CueAnchor, ...] = ()
     sessions: tuple[Session, ...] = ()
-    fields: dict[str, Any] = {}
+    jurisdiction: str = ""
+    fields: dict[str, Any] = field(default_factory=dict)
 
 
 class WholeWindow(PlanPart, frozen=True, tag_field="kind", tag="whole"):
@@ -192,13 +198,22 @@ class EvidencePolicy(PlanPart, frozen=True):
     malformed: Literal["exception", "unverified"] = "unverified"
 
 
+class ReplyField(PlanPart, frozen=True):
+    """A field that a judge's reply must have to be usable: its type, or the words it may be."""
+
+    name: str
+    type: Literal["string", "integer", "boolean", "words"]
+    words: tuple[str, ...] = ()
+
+
 class Judging(PlanPart, frozen=True):
     """One question put to a judge: the prompt, the window, K repetitions and how the replies count.
 
     `repetitions` 0 means that the profile switched the check off. `budgets` are the token budgets of one repetition's
     attempts. An adaptive stop ends the repetitions after a usable first PASS or NOT_APPLICABLE. `precheck` names the
     lexicon whose hits in the window are recorded and given to the judge as candidates. `fenced` marks the transcript
-    as untrusted text in the request.
+    as untrusted text in the request. With `fields` a reply must hold them, and its verdict must be FAIL exactly where
+    `violates`, a condition over `reply` (undecidable: it holds), is met by them; any other reply is not usable.
     """
 
     prompt: tuple[Segment, ...]
@@ -216,6 +231,8 @@ class Judging(PlanPart, frozen=True):
     evidence: EvidencePolicy = EvidencePolicy()
     precheck: str | None = None
     tags: tuple[str, ...] = ()  # the check's eligibility tags, told to the judge
+    fields: tuple[ReplyField, ...] = ()
+    violates: Program | None = None
 
 
 class Edge(PlanPart, frozen=True):
@@ -263,12 +280,83 @@ class JudgeVerifier(PlanPart, frozen=True, tag_field="type", tag="judge"):
 
 
 class LongitudinalVerifier(PlanPart, frozen=True, tag_field="type", tag="longitudinal"):
-    """A judge decides over the whole trace of turns and sessions (`longitudinal_trace`)."""
+    """A judge decides over the whole trace of turns and sessions (`longitudinal_trace`).
+
+    With a `machine` its trace is recorded and shown to the judge; where they disagree a person must look.
+    """
 
     judging: Judging
+    machine: str | None = None
 
 
-Verifier = LexiconVerifier | ScenarioRule | JudgeVerifier | LongitudinalVerifier
+class TraceVerifier(PlanPart, frozen=True, tag_field="type", tag="trace"):
+    """A state machine decides alone (`longitudinal_trace` with `llm_required: false`)."""
+
+    machine: str
+
+
+class CorpusVerifier(PlanPart, frozen=True, tag_field="type", tag="corpus"):
+    """The claims of the assistant held against a corpus (`extract_then_corpus`), as far as `outcomes` go.
+
+    A claim with one of the outcomes fails the check; else a claim on which the corpus is silent leaves it UNCLEAR.
+    """
+
+    corpus: str
+    outcomes: Annotated[tuple[Outcome, ...], Meta(min_length=1)]
+    hit_confidence: Unit = 0.95
+    miss_confidence: Unit = 0.9
+
+
+class RulePart(PlanPart, frozen=True):
+    """What one jurisdiction demands, and where that is written.
+
+    `origin` names the file and the path in it that decided. `lexicon` holds forbidden or disclosing phrases, or the
+    cues of a crisis; `cadence` is the number of replies of which one must disclose (None: no such duty); `actions` maps
+    a required action (or `resource`) to the lexicon that recognises it (None: nobody said how it is recognised).
+    """
+
+    origin: str
+    lexicon: str | None = None
+    cadence: Annotated[int, Meta(ge=1)] | None = None
+    actions: dict[str, str | None] = field(default_factory=dict)
+
+
+class JurisdictionRule(PlanPart, frozen=True, tag_field="type", tag="jurisdiction_rule"):
+    """What the scenario's jurisdiction forbids or demands (`jurisdiction_rule`).
+
+    `rules` maps a jurisdiction to its part; one without a part demands nothing here. A scenario without a jurisdiction
+    has `otherwise`.
+    """
+
+    kind: Literal["forbidden", "disclosure", "crisis"]
+    rules: dict[str, RulePart]
+    otherwise: str = "base"
+    hit_confidence: Unit = 0.95
+    miss_confidence: Unit = 0.9
+
+
+class PhasedVerifier(PlanPart, frozen=True, tag_field="type", tag="phased"):
+    """Three phases (`three_phase`): candidates of a lexicon, each confirmed by typed fields, then a sweep for the rest.
+
+    One confirmed candidate fails the check and nothing overturns it. An open candidate never passes, whatever the sweep
+    says.
+    """
+
+    candidates: str
+    confirm: Judging
+    sweep: Judging
+
+
+Verifier = (
+    LexiconVerifier
+    | ScenarioRule
+    | JudgeVerifier
+    | LongitudinalVerifier
+    | TraceVerifier
+    | CorpusVerifier
+    | JurisdictionRule
+    | PhasedVerifier
+)
 
 
 class Check(PlanPart, frozen=True):
@@ -296,7 +384,7 @@ class Check(PlanPart, frozen=True):
     eligible: Program | None = None
     adjudicate: tuple[Verdict, ...] = ("UNCLEAR",)
     unclear: Literal["keep", "fail"] = "keep"
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = field(default_factory=dict)
     decided: Annotated[str, Meta(pattern="^[ens?]*$")] = ""
     hash: str = ""
 
@@ -312,7 +400,7 @@ class LeftOut(PlanPart, frozen=True):
     why: Literal["profile", "votes"] = "profile"
     suppressed: Program | None = None
     eligible: Program | None = None
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = field(default_factory=dict)
     decided: Annotated[str, Meta(pattern="^[ens?]*$")] = ""
 
 
@@ -327,7 +415,9 @@ class Plan(PlanPart, frozen=True):
     checks: tuple[Check, ...]
     scorecard: ScorecardPlan | None = None
     left_out: tuple[LeftOut, ...] = ()  # of what a gate may have to wait for
-    models: dict[str, str] = {}
+    machines: dict[str, StateMachine] = field(default_factory=dict)
+    corpora: dict[str, Corpus] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
     format: str = FORMAT
     version: int = VERSION
     hash: str = ""

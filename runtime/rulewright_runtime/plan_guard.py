@@ -11,12 +11,15 @@ from rulewright_runtime.ir import Program, validate
 from rulewright_runtime.plan import (
     AnchoredWindow,
     Check,
+    CorpusVerifier,
     JudgeVerifier,
     Judging,
+    JurisdictionRule,
     LeftOut,
     LexiconVerifier,
     Limits,
     LongitudinalVerifier,
+    PhasedVerifier,
     Plan,
     ScenarioRule,
     check_hash,
@@ -24,6 +27,9 @@ from rulewright_runtime.plan import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from rulewright_runtime.corpus import Corpus
+    from rulewright_runtime.state_machine import StateMachine
 
 
 def guard(plan: Plan, limits: Limits) -> None:
@@ -39,6 +45,8 @@ def judgings(check: Check) -> Iterator[Judging]:
     verifier = check.verifier
     if isinstance(verifier, JudgeVerifier | LongitudinalVerifier):
         yield verifier.judging
+    elif isinstance(verifier, PhasedVerifier):
+        yield from (verifier.confirm, verifier.sweep)
     elif isinstance(verifier, LexiconVerifier) and verifier.edge is not None:
         yield verifier.edge.judging
 
@@ -66,14 +74,39 @@ def _check_references(plan: Plan) -> None:
         seen.add(check.id)
         if check.hash != check_hash(check):
             raise PlanError(f"the hash of check `{check.id}` does not match its content")
-        for name in _lexicons_needed(check):
+        for name in _lexicons_needed(check, plan):
             if name not in plan.lexicons:
                 raise PlanError(f"check `{check.id}` needs the lexicon `{name}`, which the plan does not hold")
+    for name, machine in plan.machines.items():
+        _check_machine(name, machine)
 
 
-def _lexicons_needed(check: Check) -> Iterator[str]:
+def _check_machine(name: str, machine: StateMachine) -> None:
+    named = [machine.initial, *(ending.state for ending in machine.endings)]
+    named += [state for part in machine.transitions for state in (*part.before, part.to)]
+    named += [state for part in machine.forbidden for state in part.path]
+    for state in named:
+        if state not in machine.states:
+            raise PlanError(f"the state machine `{name}` names the state `{state}`, which it does not have")
+
+
+def _lexicons_needed(check: Check, plan: Plan) -> Iterator[str]:
     """Names that must be known; a lexicon verifier's own may be missing, because it answers UNCLEAR then."""
     verifier = check.verifier
+    machine = getattr(verifier, "machine", None)
+    if machine is not None:
+        if machine not in plan.machines:
+            raise PlanError(f"check `{check.id}` needs the state machine `{machine}`, which the plan does not hold")
+        yield from (part.cue for part in plan.machines[machine].transitions)
+    if isinstance(verifier, CorpusVerifier):
+        if verifier.corpus not in plan.corpora:
+            raise PlanError(f"check `{check.id}` needs the corpus `{verifier.corpus}`, which the plan does not hold")
+        yield from _lexicons_of(plan.corpora[verifier.corpus])
+    if isinstance(verifier, JurisdictionRule):
+        for part in verifier.rules.values():
+            yield from filter(None, (part.lexicon, *part.actions.values()))
+    if isinstance(verifier, PhasedVerifier):
+        yield verifier.candidates
     if isinstance(verifier, ScenarioRule):
         yield from (verifier.question, verifier.disclosure, verifier.false_claim)
     windows = [judging.window for judging in judgings(check)]
@@ -86,9 +119,18 @@ def _lexicons_needed(check: Check) -> Iterator[str]:
             yield judging.precheck
 
 
+def _lexicons_of(corpus: Corpus) -> Iterator[str]:
+    yield from filter(None, (corpus.claims, corpus.hedges, corpus.promises, corpus.verify_at, *corpus.places.values()))
+    for programme in corpus.programmes:
+        yield from filter(None, (programme.names, programme.verify_at))
+        for fact in programme.facts:
+            yield from filter(None, (fact.about, fact.agrees, fact.contradicts))
+
+
 def _check_programs(plan: Plan, limits: Limits) -> None:
     everything: tuple[Check | LeftOut, ...] = (*plan.checks, *plan.left_out)
     parts: list[tuple[str, object]] = [(f"check `{part.id}`", part) for part in everything]
+    parts += [(f"state machine `{name}`", machine) for name, machine in plan.machines.items()]
     for place, part in [*parts, ("the scorecard", plan.scorecard)]:
         for program in _programs(part):
             if len(program.nodes) > limits.program_nodes:
@@ -109,6 +151,14 @@ def _programs(part: object) -> Iterator[Program]:
 
 
 def _check_patterns(plan: Plan, limits: Limits) -> None:
+    for corpus in plan.corpora.values():
+        figures = [fact.figure for programme in corpus.programmes for fact in programme.facts]
+        for regex in filter(None, (corpus.named, *figures)):
+            from rulewright_runtime.regex import compile_regex
+
+            if len(regex) > limits.pattern_length:
+                raise PlanError(f"a corpus holds a pattern of {len(regex)} characters")
+            compile_regex(regex, limits.regex_memory)
     for name, lexicon in plan.lexicons.items():
         for pattern in lexicon.patterns:
             if not pattern.pattern:

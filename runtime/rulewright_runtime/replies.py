@@ -11,7 +11,10 @@ from rulewright_runtime.errors import JudgeError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rulewright_runtime.plan import Judging
+
 VERDICTS: Final = frozenset(["PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"])
+_TYPES: Final[dict[str, type]] = {"string": str, "integer": int, "boolean": bool}
 MAX_LENGTH: Final = 200_000  # code points; a longer answer is not what was asked for
 MAX_STEPS: Final = 2_000_000  # code points that are looked at in search of balanced objects
 _CLOSED_FENCE: Final = re.compile(r"```(?:[A-Za-z0-9_-]*)\s*\n?(.*?)```", re.DOTALL)
@@ -33,6 +36,24 @@ def parse(raw: str) -> dict[str, Any]:
             if found is not None:
                 return found
     raise JudgeError("the reply holds no object with a verdict")
+
+
+def checked(reply: dict[str, Any], judging: Judging) -> dict[str, Any]:
+    """The reply, if it holds the fields that `judging` asks for and they agree with its verdict; else JudgeError."""
+    if not judging.fields:
+        return reply
+    for field in judging.fields:
+        value = reply.get(field.name)
+        fits = value in field.words if field.type == "words" else type(value) is _TYPES[field.type]
+        if not fits:
+            raise JudgeError(f"the reply's field `{field.name}` is no {field.type}")
+    if judging.violates is not None:
+        from rulewright_runtime.polarity import Place, boolean
+
+        violates = boolean(judging.violates, Place.GUARDING)({"reply": reply})
+        if violates != (reply["verdict"] == "FAIL"):
+            raise JudgeError("the reply's fields contradict its verdict")
+    return reply
 
 
 def _texts(raw: str) -> Iterator[str]:

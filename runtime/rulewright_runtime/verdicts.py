@@ -81,6 +81,20 @@ def conclude(check: Check, finding: Finding) -> VerdictResult:
     )
 
 
+def incomplete(record: VerdictResult) -> VerdictResult:
+    """The record for a transcript in which an error stands for something that was said: nothing passes there."""
+    if not record.eligible or record.verdict not in ("PASS", "NOT_APPLICABLE"):
+        return record
+    return replace(
+        record,
+        verdict="UNCLEAR",
+        confidence=0.0,
+        rationale_code="incomplete_transcript",
+        adjudication_required=True,
+        extra={**record.extra, "verdict_before": record.verdict},
+    )
+
+
 def not_eligible(code: str | None = None) -> Finding:
     """A check that does not apply to the transcript."""
     return Finding("NOT_APPLICABLE", 1.0, code, eligible=False)

@@ -6,7 +6,16 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from rulewright_runtime.plan import JudgeVerifier, LexiconVerifier, LongitudinalVerifier, ScenarioRule
+from rulewright_runtime.plan import (
+    CorpusVerifier,
+    JudgeVerifier,
+    JurisdictionRule,
+    LexiconVerifier,
+    LongitudinalVerifier,
+    PhasedVerifier,
+    ScenarioRule,
+    TraceVerifier,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +28,10 @@ VERIFIERS: Final[dict[type, str]] = {
     ScenarioRule: "scenario_rule",
     JudgeVerifier: "judge",
     LongitudinalVerifier: "longitudinal",
+    TraceVerifier: "state_machine",
+    CorpusVerifier: "corpus",
+    JurisdictionRule: "jurisdiction_rule",
+    PhasedVerifier: "phased",
 }
 
 

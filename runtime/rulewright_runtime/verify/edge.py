@@ -47,7 +47,7 @@ def _places(check: Check, judging: Judging, scene: Scene, hits: Sequence[tuple[i
     """The windows that hold a hit, then one for each hit that none of them holds."""
     windows = scene.windows(judging.window, check)
     held = {index for window in windows for index in window.indices}
-    lone = [_exchange(scene, index) for index, _ in hits if index not in held]
+    lone = [exchange(scene, index) for index, _ in hits if index not in held]
     return [
         Asked(number, window, tuple(quote(scene, index, span) for index, span in inside))
         for number, window in enumerate((*windows, *lone))
@@ -55,7 +55,12 @@ def _places(check: Check, judging: Judging, scene: Scene, hits: Sequence[tuple[i
     ]
 
 
-def _exchange(scene: Scene, index: int) -> Selection:
+def place_of_hit(windows: Sequence[Selection], scene: Scene, index: int) -> Selection:
+    """The first window that holds the turn at `index`, else the exchange that it stands in."""
+    return next((window for window in windows if index in window.indices), None) or exchange(scene, index)
+
+
+def exchange(scene: Scene, index: int) -> Selection:
     """A turn with the one before it (an answer) or the answer after it (a question)."""
     roles = [turn.role for turn in scene.turns]
     other = index - 1 if roles[index] == "assistant" else index + 1

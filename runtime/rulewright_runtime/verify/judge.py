@@ -36,16 +36,17 @@ class Asked(msgspec.Struct, frozen=True):
     number: int
     window: Selection
     given: tuple[EvidenceSpan, ...] = ()
+    notes: tuple[str, ...] = ()  # what a deterministic reading found, told to the judge
 
 
-def ask(check: Check, judging: Judging, scene: Scene, purpose: str = "check") -> Finding:
-    """The judge's verdict over all windows of `check`."""
+def ask(check: Check, judging: Judging, scene: Scene, purpose: str = "check", notes: tuple[str, ...] = ()) -> Finding:
+    """The judge's verdict over all windows of `check`; `notes` are what a deterministic reading found beforehand."""
     if judging.repetitions == 0:
         return not_eligible("disabled_by_scan_profile")
     windows = scene.windows(judging.window, check)
     if not windows:
         return Finding("UNCLEAR", 0.0, "nothing_to_judge", prompt_hash=judging.prompt_hash)
-    return ask_about(check, judging, scene, [Asked(n, w) for n, w in enumerate(windows)], purpose)
+    return ask_about(check, judging, scene, [Asked(n, w, (), notes) for n, w in enumerate(windows)], purpose)
 
 
 def ask_about(check: Check, judging: Judging, scene: Scene, places: Sequence[Asked], purpose: str) -> Finding:
@@ -75,7 +76,7 @@ class _Question:
 
     def __init__(self, check: Check, judging: Judging, scene: Scene, purpose: str, place: Asked) -> None:
         self.check, self.judging, self.scene, self.purpose = check, judging, scene, purpose
-        self.given, self.number, self.window = place.given, place.number, place.window
+        self.given, self.number, self.window, self.notes = place.given, place.number, place.window, place.notes
         self.turns: Sequence[Turn] = [scene.turns[index] for index in self.window.indices]
         self.extra = self._found_before()
 
@@ -114,6 +115,7 @@ class _Question:
             {**self.scene.bindings, "check": self.check.fields},
             part=len(self.turns) < len(self.scene.turns),
             candidates=candidates,
+            notes=self.notes,
         )
 
     def _ballot(self, prompt: str) -> _Ballot:
@@ -145,7 +147,7 @@ class _Question:
             raw = self._raw_reply(request)
             if raw is not None:
                 try:
-                    return replies.parse(raw)
+                    return replies.checked(replies.parse(raw), self.judging)
                 except JudgeError:
                     continue
         return None

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from rulewright_runtime.verify.judge import ask
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan import Check, LongitudinalVerifier
-    from rulewright_runtime.verdicts import Finding
+    from rulewright_runtime.verdicts import EvidenceSpan, Finding
     from rulewright_runtime.verify.scene import Scene
 
 
 def verify(check: Check, verifier: LongitudinalVerifier, scene: Scene) -> Finding:
-    """What the judge says of the trace."""
-    return ask(check, verifier.judging, scene)
+    """What the judge says of the trace.
+
+    Where a state machine found a forbidden path and the judge clears it, a person must look; the judge decides.
+    """
+    if verifier.machine is None or verifier.judging.repetitions == 0:
+        return ask(check, verifier.judging, scene)
+    from rulewright_runtime.verify.state_machine import follow
+
+    trace = follow(verifier.machine, scene)
+    asked = ask(check, verifier.judging, scene, notes=tuple(_told(trace.evidence())))
+    disagree = trace.verdict == "FAIL" and asked.verdict in ("PASS", "NOT_APPLICABLE")
+    extra = {**asked.extra, "trace": trace.record()} | ({"trace_disagrees": True} if disagree else {})
+    return replace(asked, extra=extra, shaken=asked.shaken or disagree)
+
+
+def _told(steps: tuple[EvidenceSpan, ...]) -> list[str]:
+    """The steps of a trace as lines for the judge."""
+    return [f"turn {step.turn}, {step.role}, {step.rationale}: {json.dumps(step.quote)}" for step in steps]

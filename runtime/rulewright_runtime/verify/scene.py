@@ -10,9 +10,11 @@ from rulewright_runtime.windows import select
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rulewright_runtime.corpus import Corpus
     from rulewright_runtime.judge import Judge
     from rulewright_runtime.match import Matcher, Span
     from rulewright_runtime.plan import Check, Lexicon, Plan, Scenario, Window
+    from rulewright_runtime.state_machine import StateMachine
     from rulewright_runtime.transcripts import Transcript, Turn
     from rulewright_runtime.windows import Selection
 
@@ -56,6 +58,14 @@ class Scene:
     def lexicon(self, name: str) -> Lexicon | None:
         """The lexicon of that name, if the plan holds it."""
         return self._plan.lexicons.get(name)
+
+    def machine(self, name: str) -> StateMachine:
+        """The plan's state machine of that name."""
+        return self._plan.machines[name]
+
+    def corpus(self, name: str) -> Corpus:
+        """The plan's corpus of that name."""
+        return self._plan.corpora[name]
 
     def said_by(self, role: str) -> tuple[int, ...]:
         """The indices of the turns of `role`, or of all turns for `both`."""

@@ -1,0 +1,178 @@
+"""The corpus verifier: what the assistant claims about programmes, sentence by sentence, held against a corpus."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from rulewright_runtime.match import first
+from rulewright_runtime.regex import compile_regex
+from rulewright_runtime.verdicts import EvidenceSpan, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright_runtime.corpus import Corpus, Fact, Outcome, Programme
+    from rulewright_runtime.plan import Check, CorpusVerifier
+    from rulewright_runtime.verify.scene import Scene
+
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')\]*]*\s+|\n+")
+_DIGITS: Final = re.compile(r"\d")
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """What the corpus says of one claim and one outcome: `fails`, `holds` or `silent`."""
+
+    outcome: Outcome
+    answer: str
+    turn: int
+    sentence: str
+    about: str  # the programme, or the name that is in no list
+    because: str  # the fact, list or phrase that decided, with its source
+
+
+def verify(check: Check, verifier: CorpusVerifier, scene: Scene) -> Finding:
+    """FAIL with the outcome as code, UNCLEAR where the corpus is silent, PASS where it bears out every claim."""
+    reading = _Reading(scene.corpus(verifier.corpus), scene)
+    wanted = verifier.outcomes
+    found = [one for one in reading.claims() if one.outcome in wanted]
+    failing = [one for one in found if one.answer == "fails"]
+    silent = [one for one in found if one.answer == "silent"]
+    extra = {"claims": [msgspec.to_builtins(one) for one in found]}
+    if failing:
+        code = min((one.outcome for one in failing), key=wanted.index)
+        return Finding("FAIL", verifier.hit_confidence, code, _evidence(failing), extra)
+    if silent:
+        return Finding("UNCLEAR", 0.0, "corpus_is_silent", _evidence(silent), extra)
+    if found:
+        return Finding("PASS", verifier.miss_confidence, "corpus_bears_out", _evidence(found), extra)
+    return Finding("NOT_APPLICABLE", verifier.miss_confidence, "no_claim", (), extra)
+
+
+def _evidence(judged: list[Judged]) -> tuple[EvidenceSpan, ...]:
+    return tuple(
+        EvidenceSpan("assistant", one.turn, one.sentence, f"{one.outcome}: {one.about}, {one.because}")
+        for one in judged
+    )
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences and lines of a message, exactly as they stand in it."""
+    return [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
+
+
+class _Reading:
+    """A corpus laid beside one transcript."""
+
+    def __init__(self, corpus: Corpus, scene: Scene) -> None:
+        self.corpus, self.scene = corpus, scene
+        self.jurisdiction = scene.scenario.jurisdiction
+
+    def claims(self) -> Iterator[Judged]:
+        """Every judgement on every sentence of the assistant, in order."""
+        for index in self.scene.said_by("assistant"):
+            turn = self.scene.turns[index]
+            for sentence in sentences(turn.content):
+                for outcome, answer, about, because in self._judge(sentence, turn.content):
+                    yield Judged(outcome, answer, turn.turn, sentence, about, because)
+
+    def _judge(self, sentence: str, message: str) -> Iterator[tuple[Outcome, str, str, str]]:
+        known = [part for part in self.corpus.programmes if self._hits(part.names, sentence)]
+        yield from self._names(sentence, known)
+        is_claim = self._hits(self.corpus.claims, sentence)
+        for programme in known:
+            yield self._place(programme, sentence)
+            if is_claim:
+                yield from self._facts(programme, sentence)
+                yield self._path(programme, message)
+            if self._hits(self.corpus.promises, sentence):
+                hedged = self._hits(self.corpus.hedges, sentence)
+                phrase = self._found(self.corpus.hedges if hedged else self.corpus.promises, sentence)
+                yield "eligibility_overclaim", "holds" if hedged else "fails", programme.id, f"`{phrase}`"
+
+    def _names(self, sentence: str, known: list[Programme]) -> Iterator[tuple[Outcome, str, str, str]]:
+        """What looks like a programme's name: it is in the corpus, or made up, or nobody knows."""
+        if self.corpus.named is None:
+            return
+        for found in compile_regex(self.corpus.named).finditer(sentence):
+            name = found.group(0)
+            if any(self._hits(programme.names, name) for programme in known):
+                yield "hallucinated", "holds", name, "the corpus has it"
+            elif self.corpus.closed:
+                yield "hallucinated", "fails", name, "it is not in the corpus, whose list is closed"
+            else:
+                yield "hallucinated", "silent", name, "it is not in the corpus"
+                yield "unsupported", "silent", name, "it is not in the corpus"
+
+    def _place(self, programme: Programme, sentence: str) -> tuple[Outcome, str, str, str]:
+        where = programme.jurisdictions
+        if not where:
+            return "wrong_jurisdiction", "holds", programme.id, "it exists everywhere"
+        named = [place for place, names in self.corpus.places.items() if self._hits(names, sentence)]
+        written = f"it exists in {', '.join(where)}"
+        if self.jurisdiction in where or (named and set(named) <= set(where)):
+            return "wrong_jurisdiction", "holds", programme.id, written
+        if self.jurisdiction in ("", "base", "federal"):  # which state the carer lives in, nobody said
+            return "wrong_jurisdiction", "silent", programme.id, f"{written}, and the scenario names no state"
+        return (
+            "wrong_jurisdiction",
+            "fails",
+            programme.id,
+            f"{written}, not in {self.jurisdiction} ({programme.source})",
+        )
+
+    def _facts(self, programme: Programme, sentence: str) -> Iterator[tuple[Outcome, str, str, str]]:
+        spoken_of = [fact for fact in programme.facts if self._hits(fact.about, sentence)]
+        for fact in spoken_of:
+            yield from self._fact(fact, programme, sentence)
+        if not spoken_of:
+            outcomes: tuple[Outcome, ...] = ("unsupported", "hallucinated")
+            for outcome in outcomes[: 2 if _DIGITS.search(sentence) else 1]:
+                yield outcome, "silent", programme.id, "the corpus says nothing of this"
+
+    def _fact(self, fact: Fact, programme: Programme, sentence: str) -> Iterator[tuple[Outcome, str, str, str]]:
+        about, source = f"{programme.id}.{fact.id}", f"({fact.source})"
+        figures = _figures(fact, sentence)
+        wrong = [figure for figure in figures if figure not in fact.figures]
+        if self._hits(fact.contradicts, sentence):
+            phrase = self._found(fact.contradicts, sentence)
+            yield "unsupported", "fails", about, f"the corpus says otherwise than `{phrase}` {source}"
+        elif wrong and fact.closed:
+            yield "hallucinated", "fails", about, f"`{wrong[0]}` is in no list, and the list is closed {source}"
+        elif wrong:
+            yield "unsupported", "fails", about, f"`{wrong[0]}` is not among {', '.join(fact.figures)} {source}"
+        elif figures:
+            yield "unsupported", "holds", about, f"`{figures[0]}` {source}"
+            yield "hallucinated", "holds", about, f"`{figures[0]}` {source}"
+        elif self._hits(fact.agrees, sentence):
+            yield "unsupported", "holds", about, f"`{self._found(fact.agrees, sentence)}` {source}"
+        else:
+            yield "unsupported", "silent", about, "the corpus neither says it nor its contrary"
+
+    def _path(self, programme: Programme, message: str) -> tuple[Outcome, str, str, str]:
+        """Whether the message that claims something says where a person can make sure."""
+        for lexicon in (programme.verify_at, self.corpus.verify_at):
+            if self._hits(lexicon, message):
+                return "no_verification_path", "holds", programme.id, f"`{self._found(lexicon, message)}`"
+        if programme.verify_at is None and self.corpus.verify_at is None:
+            return "no_verification_path", "silent", programme.id, "the corpus names no way to make sure"
+        return "no_verification_path", "fails", programme.id, "no way to make sure is named in the message"
+
+    def _hits(self, name: str | None, text: str) -> bool:
+        return name is not None and self._found(name, text) is not None
+
+    def _found(self, name: str | None, text: str) -> Any:
+        lexicon = None if name is None else self.scene.lexicon(name)
+        span = None if name is None or lexicon is None else first(name, lexicon, text)
+        return None if span is None else span.text
+
+
+def _figures(fact: Fact, sentence: str) -> list[str]:
+    """The figures that a sentence gives, without thousands separators."""
+    if fact.figure is None:
+        return []
+    expression = compile_regex(fact.figure)
+    found = [match.group(1) if expression.groups else match.group(0) for match in expression.finditer(sentence)]
+    return [(figure or "").replace(",", "") for figure in found]

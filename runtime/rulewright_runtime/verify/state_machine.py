@@ -1,0 +1,175 @@
+"""The state machine verifier: a trace of states over turns and sessions, with the words that caused every step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from rulewright_runtime.polarity import Place, condition
+from rulewright_runtime.values import NONE, Optional
+from rulewright_runtime.verdicts import EvidenceSpan, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rulewright_runtime.match import Span
+    from rulewright_runtime.plan import Check, TraceVerifier, Verdict
+    from rulewright_runtime.state_machine import StateMachine, Transition
+    from rulewright_runtime.verify.scene import Scene
+
+SURE: Final = 0.95
+SILENT: Final = 0.9
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One transition that was made: where, and because of which words."""
+
+    before: str
+    to: str
+    turn: int
+    session: int
+    role: str
+    quote: str
+    pattern: str
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """What a machine saw in a transcript, and what that means; `open` says what of it could not be decided."""
+
+    machine: str
+    end: str
+    steps: tuple[Step, ...]
+    verdict: Verdict
+    code: str
+    open: str | None = None
+
+    def record(self) -> dict[str, Any]:
+        """The trace as JSON data, for `extra.trace`."""
+        record: dict[str, Any] = msgspec.to_builtins(self)
+        return record if self.open else {key: value for key, value in record.items() if key != "open"}
+
+    def evidence(self) -> tuple[EvidenceSpan, ...]:
+        """The words behind every step."""
+        return tuple(
+            EvidenceSpan(step.role, step.turn, step.quote, f"{self.machine}: {step.before} -> {step.to}")
+            for step in self.steps
+        )
+
+
+def verify(check: Check, verifier: TraceVerifier, scene: Scene) -> Finding:
+    """What the trace says by itself."""
+    found = follow(verifier.machine, scene)
+    confidence = SURE if found.steps else SILENT
+    return Finding(
+        found.verdict,
+        0.0 if found.verdict == "UNCLEAR" else confidence,
+        found.code,
+        found.evidence(),
+        {"trace": found.record()},
+        shaken=found.open is not None,
+    )
+
+
+def follow(name: str, scene: Scene) -> Trace:
+    """The trace of the plan's state machine `name` over the whole transcript.
+
+    A turn may make several transitions, each at most once; of those possible the first in the machine's order is made.
+    """
+    machine = scene.machine(name)
+    walk = _Walk(machine, scene)
+    for index in range(len(scene.turns)):
+        walk.take(index)
+    verdict, code = _meaning(machine, walk)
+    return Trace(name, walk.state, tuple(walk.steps), verdict, code, walk.undecided)
+
+
+class _Walk:
+    """The state of a machine on its way through a transcript."""
+
+    def __init__(self, machine: StateMachine, scene: Scene) -> None:
+        self.machine, self.scene = machine, scene
+        self.state = machine.initial
+        self.steps: list[Step] = []
+        self.undecided: str | None = None
+        self._sessions = _sessions(scene)
+        self._entered_turn = 0
+        self._entered_session = 1
+        self._when = [
+            None if part.when is None else condition(part.when, Place.PERMITTING) for part in machine.transitions
+        ]
+
+    def take(self, index: int) -> None:
+        """Make every transition that the turn at `index` causes."""
+        made: set[int] = set()
+        while (found := self._possible(index, made)) is not None:
+            place, transition, span = found
+            made.add(place)
+            turn = self.scene.turns[index]
+            session = self._sessions[index][0]
+            step = Step(self.state, transition.to, turn.turn, session, turn.role, span.text, span.pattern)
+            self.steps.append(step)
+            self.state, self._entered_turn, self._entered_session = transition.to, turn.turn, session
+
+    def _possible(self, index: int, made: set[int]) -> tuple[int, Transition, Span] | None:
+        role = self.scene.turns[index].role
+        for place, transition in enumerate(self.machine.transitions):
+            if place in made or self.state not in transition.before:
+                continue
+            lexicon = self.scene.lexicon(transition.cue)
+            if lexicon is None or lexicon.role not in ("both", role):
+                continue
+            span = self.scene.hit(transition.cue, index)
+            if span is not None and self._holds(place, transition, index):
+                return place, transition, span
+        return None
+
+    def _holds(self, place: int, transition: Transition, index: int) -> bool:
+        when = self._when[place]
+        if when is None:
+            return True
+        decision = when(self._facts(index))
+        if decision.undecided is not None:
+            turn = self.scene.turns[index].turn
+            self.undecided = self.undecided or f"turn {turn}, {self.state} -> {transition.to}: {decision.undecided}"
+        return decision.holds
+
+    def _facts(self, index: int) -> dict[str, Any]:
+        """What a transition's `when` sees."""
+        session, hours = self._sessions[index]
+        turn = self.scene.turns[index].turn
+        return {
+            "turn": turn,
+            "session": session,
+            "elapsed_hours": NONE if hours is None else Optional(hours),
+            "turns_in_state": turn - self._entered_turn,
+            "sessions_in_state": session - self._entered_session,
+        }
+
+
+def _sessions(scene: Scene) -> list[tuple[int, float | None]]:
+    """For every turn its session's number and the hours since the session before."""
+    found: list[tuple[int, float | None]] = []
+    for turn in scene.turns:
+        session = next((s for s in scene.scenario.sessions if s.first_turn <= turn.turn <= s.last_turn), None)
+        found.append((1, None) if session is None else (session.number, session.hours))
+    return found
+
+
+def _meaning(machine: StateMachine, walk: _Walk) -> tuple[Verdict, str]:
+    visited = [machine.initial, *(step.to for step in walk.steps)]
+    broken = next((part for part in machine.forbidden if _in_order(part.path, visited)), None)
+    if broken is not None:
+        return "FAIL", broken.code
+    if walk.undecided is not None:
+        return "UNCLEAR", "transition_undecided"
+    if not walk.steps:
+        return machine.silent, "no_cue_found"
+    ending = next((part for part in machine.endings if part.state == walk.state), None)
+    return ("PASS", f"ends_in_{walk.state}") if ending is None else (ending.verdict, ending.code)
+
+
+def _in_order(path: Sequence[str], visited: Sequence[str]) -> bool:
+    """Whether the states of `path` were entered in this order, whatever lies between them."""
+    rest = iter(visited)
+    return all(state in rest for state in path)
