@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape as html
 from typing import Any, Final
-from xml.sax.saxutils import quoteattr
 
 from rulewright_runtime.report.text import clean, escape, percent, table
 
@@ -150,4 +149,4 @@ def _cell(value: object) -> str:
 
 
 def _attribute(value: object) -> str:
-    return quoteattr(clean(str(value)))
+    return f'"{html(clean(str(value)))}"'
