@@ -24,6 +24,7 @@ COMPARISONS: Final = frozenset(("_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_"))
 _EQUALITY: Final = frozenset(("_==_", "_!=_"))
 _STRICT: Final = frozenset(("_+_", "_-_", "_*_", "_/_", "-_", "score"))
 _JOINING: Final = frozenset(("and", "or", "not", "cond"))
+_GIVE_OPTIONALS: Final = frozenset(("sum", "mean", "wmean", "min", "max", "quantile", "share", "rate", "wmean_present"))
 _MOST_FORMS: Final = 64
 
 # A formula: ("atom", number), ("const", bits), ("and" | "or", parts), ("not", part), ("cond", parts), ("same", parts)
@@ -195,9 +196,31 @@ def substitute(program: Program, values: Mapping[str, Any]) -> Program:
 
 
 def _with_value(node: Node, values: Mapping[str, Any]) -> Node:
-    if node.op == "name" and len(node.value) == 1 and not node.value[0][1] and node.value[0][0] in values:
-        return Node("const", (), literal(values[node.value[0][0]]), node.at)
-    return node
+    if node.op != "name" or node.value[0][0] not in values or not _is_name(node, node.value[0][0]):
+        return node
+    return Node("const", (), literal(values[node.value[0][0]]), node.at)
+
+
+def inline(program: Program, name: str, value: Program) -> Program:
+    """The program with a variable replaced by what computes it; an optional one is taken out of its optional."""
+    if not value.nodes or not any(_is_name(node, name) for node in program.nodes):
+        return program
+    nodes = list(value.nodes)
+    if value.nodes[-1].op == "call" and value.nodes[-1].value in _GIVE_OPTIONALS:
+        nodes.append(Node("call", (len(nodes) - 1,), "value"))
+    place: list[int] = []
+    last = len(nodes) - 1
+    for node in program.nodes:
+        if _is_name(node, name):
+            place.append(last)
+            continue
+        nodes.append(Node(node.op, tuple([place[a] for a in node.args]), node.value, node.at))
+        place.append(len(nodes) - 1)
+    return Program(tuple(nodes), program.source, program.strict)
+
+
+def _is_name(node: Node, name: str) -> bool:
+    return node.op == "name" and len(node.value) == 1 and node.value[0] == [name, []]
 
 
 def path_at(program: Program, at: int) -> Path | None:

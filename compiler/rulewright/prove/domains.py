@@ -28,6 +28,7 @@ from rulewright.expression.types import (
     Type,
     WrapperType,
 )  # fmt: skip
+from rulewright_runtime.parameters import Parameter
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import INT_MAX, INT_MIN, NONE, UINT_MAX, Optional, UInt
 
@@ -191,6 +192,22 @@ def domain_of(t: Type) -> Domain | None:
     }  # fmt: skip
     kind = simple.get(t)
     return None if kind is None else Domain(kind)
+
+
+def domain_of_parameter(parameter: Parameter) -> Domain:
+    """What a plan's parameter can be set to."""
+    low, high = (None if bound is None else Fraction(str(bound)) for bound in (parameter.minimum, parameter.maximum))
+    match parameter.type:
+        case "bool":
+            return boolean()
+        case "score":
+            least, most = max(Fraction(0), low or Fraction(0)), min(Fraction(1), Fraction(1) if high is None else high)
+            return score(pieces=tuple(dict.fromkeys((Piece(least, least), Piece(least, most), Piece(most, most)))))
+        case "integer":
+            return Domain("int", low=low, high=high)
+        case "number":
+            return Domain("double", low=low, high=high)
+    return text()
 
 
 def _numbers(cuts: Iterable[Any]) -> list[Fraction]:

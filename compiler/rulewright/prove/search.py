@@ -20,6 +20,7 @@ class Search:
 
     programs: Sequence[Program]
     domains: Domains
+    solver: bool = True  # whether to ask it where splitting leaves something open
     space: Space = field(init=False)
     evaluators: dict[int, Evaluator] = field(init=False, default_factory=dict)
 
@@ -42,7 +43,9 @@ class Search:
                 why = why or hindrance
         except TooMany:
             why = "there are too many cases to go through"
-        return None if why is None else self._solve(goal, why)
+        if why is None:
+            return None
+        return self._solve(goal, why) if self.solver else Unknown(why)
 
     def _solve(self, goal: Goal, why: str) -> Witness | Unknown | None:
         from rulewright.prove.smt import solve

@@ -25,7 +25,16 @@ _ALWAYS: Final = Program((Node("const", (), ["bool", True]),))
 
 def is_total(rows: Sequence[RowLike], domains: Domains) -> Result:
     """Whether some row decides every input; a witness is an input that falls through."""
-    search = _searching(rows, domains)
+    return _total(_searching(rows, domains), rows)
+
+
+def survey(rows: Sequence[RowLike], domains: Domains, *, solver: bool = True) -> tuple[Result, tuple[Result, ...]]:
+    """`is_total` and `reachable` at once, with the `solver` or by exact splitting alone."""
+    search = Search(_conditions(rows), domains, solver)
+    return _total(search, rows), tuple([_reached(search, at) for at in range(len(rows))])
+
+
+def _total(search: Search, rows: Sequence[RowLike]) -> Result:
     last = len(rows)
     goals = [_falls_to(at, 0) for at, row in enumerate(rows) if isinstance(row, Row) and row.output is None]
     goals.append(_none(0, last))
@@ -39,8 +48,7 @@ def is_total(rows: Sequence[RowLike], domains: Domains) -> Result:
 
 def reachable(rows: Sequence[RowLike], domains: Domains) -> tuple[Result, ...]:
     """For each row whether it can decide: Proved with an input for which it does, or Refuted because it never does."""
-    search = _searching(rows, domains)
-    return tuple([_reached(search, at) for at in range(len(rows))])
+    return survey(rows, domains)[1]
 
 
 def _reached(search: Search, at: int) -> Result:

@@ -1,0 +1,86 @@
+"""The splitter against a solver, against inputs nobody chose, and against the evaluator."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.compiler.prove.conditions_at_random import DOMAINS, conditions, inputs, program
+
+from rulewright.prove.atoms import ERROR, FALSE, TRUE, bits_of
+from rulewright.prove.intervals import Goal, Space
+from rulewright.prove.results import Unknown, Witness
+from rulewright.prove.search import Search
+from rulewright.prove.smt import solve
+from rulewright_runtime.evaluate import prepare
+
+INPUTS = list(inputs())
+_bits = st.sampled_from((TRUE, FALSE, ERROR, FALSE | ERROR, TRUE | ERROR))
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> tuple[list[str], Goal]:
+    """A few conditions, and what each of them is to be."""
+    texts = draw(st.lists(conditions, min_size=1, max_size=4))
+    return texts, [(number, draw(_bits)) for number in range(len(texts))]
+
+
+@settings(max_examples=250, deadline=None)
+@given(questions())
+def test_the_splitter_agrees_with_the_solver_and_its_witnesses_replay(question: tuple[list[str], Goal]) -> None:
+    texts, goal = question
+    programs = [program(text) for text in texts]
+    found = Search(programs, DOMAINS).find(goal)
+    assert not isinstance(found, Unknown)
+    solved = solve([programs[number] for number, _ in goal], [bits for _, bits in goal], DOMAINS)
+    assert not isinstance(solved, Unknown)
+    assert (found is None) == (solved is None)
+    if isinstance(found, Witness):
+        assert all(bits_of(prepare(programs[number]), found.bindings) & bits for number, bits in goal)
+
+
+@settings(max_examples=60, deadline=None)
+@given(questions())
+def test_no_input_at_all_meets_a_goal_that_is_proved_out_of_reach(question: tuple[list[str], Goal]) -> None:
+    texts, goal = question
+    programs = [program(text) for text in texts]
+    if Search(programs, DOMAINS).find(goal) is None:
+        evaluators = [prepare(each) for each in programs]
+        assert not any(all(bits_of(evaluators[n], given_) & bits for n, bits in goal) for given_ in INPUTS[::7])
+
+
+@settings(max_examples=60, deadline=None)
+@given(conditions)
+def test_what_is_known_of_every_cell_is_what_the_evaluator_says(text: str) -> None:
+    """True, false and undecided divide all inputs: no box belongs to two of them, and together they are everything."""
+    space = Space([program(text)], DOMAINS)
+    sizes = 0
+    for bits in (TRUE, FALSE, ERROR):
+        for box in space.boxes([(0, bits)]):
+            size = 1
+            for cells in box:
+                size *= cells.bit_count()
+            sizes += size
+    whole = 1
+    for cells in space.everything:
+        whole *= cells.bit_count()
+    assert sizes == whole
+
+
+def test_hundreds_of_rows_do_not_take_long() -> None:
+    rows = [program(f"x >= 0.{k:03} && y < 0.{999 - k:03}") for k in range(200)]
+    search = Search(rows, DOMAINS)
+    assert isinstance(search.find([(n, FALSE) for n in range(200)]), Witness)
+    assert search.find([(0, FALSE), (5, TRUE)]) is None
+
+
+def test_what_splits_into_too_many_cases_is_unknown_and_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rulewright.prove.intervals.MOST_BOXES", 3)
+    monkeypatch.setattr("rulewright.prove.smt.STEPS", 1)
+    found = Search([program("x > 0.3 || y > 0.3 || n > 3 || b"), program("!b && x < 0.2")], DOMAINS).find(
+        [(0, TRUE), (1, TRUE)]
+    )
+    assert isinstance(found, (Unknown, Witness))
+    text = " || ".join(f"(x > 0.{k} && y < 0.{k} && n > {k})" for k in range(1, 9))
+    never = Search([program(f"({text}) && x > 0.95 && y > 0.95")], DOMAINS).find([(0, TRUE)])
+    assert isinstance(never, Unknown)
