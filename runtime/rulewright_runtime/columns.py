@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from rulewright_runtime.cells import Axis, Cells, cells_of
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.evaluate import Building, prepare
+from rulewright_runtime.evaluate import prepare
 from rulewright_runtime.ir import Program
-from rulewright_runtime.leaves import ROOT
+from rulewright_runtime.rows.building import ROOT, Building
+from rulewright_runtime.rows.cells import Axis, Cells, cells_of
 
 _ODD: Final = 255  # the code of a row that no cell answers
 _MAX_CODES: Final = 255

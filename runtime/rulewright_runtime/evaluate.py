@@ -1,32 +1,19 @@
-"""Rows: a program becomes one Python callable that evaluates it on a plain dict.
-
-Every node becomes a closure of one argument. What the argument is depends on where the node stands (its mode): the
-bindings themselves; the element of the loop around it, when the loop's body reads nothing else; or else a frame, a list
-that holds the bindings, the steps left, and the slots of bound variables.
-"""
+"""Rows: a program becomes one Python callable that evaluates it on a plain dict."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
 
-from rulewright_runtime import access
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions import lookup
-from rulewright_runtime.functions.limits import MAX_STEPS
-from rulewright_runtime.fuse import fuse
-from rulewright_runtime.ir import BINDING, Node, Program, free_locals, literal_value, validate
-from rulewright_runtime.leaves import FIRST_SLOT, FRAME, ROOT
-from rulewright_runtime.loops import BINDERS, Failed, absorbed
-from rulewright_runtime.own import own
-from rulewright_runtime.values import Optional, make_map, no_overload
-
-Closure: TypeAlias = Callable[[Any], Any]
+from rulewright_runtime.ir import BINDING, Program, validate
+from rulewright_runtime.rows.building import ROOT, Building, Closure
+from rulewright_runtime.rows.fuse import fuse
+from rulewright_runtime.rows.loops import BINDERS
+from rulewright_runtime.rows.operations import BUILDERS
+from rulewright_runtime.rows.own import own
 
 _GUARD_DEPTH: Final = 40  # below it no evaluation can run out of Python's stack by itself
-_LOOPS: Final = BINDING - {"bind", "opt_map", "opt_flat_map"}
 
 
 class Evaluator(Protocol):
@@ -43,7 +30,7 @@ def prepare(program: Program) -> Evaluator:
     """The evaluator of `program`, which is validated here once (PlanError)."""
     validate(program)
     building = Building.of(program)
-    root = building.build()
+    root = _closure(building)
     if building.depth < _GUARD_DEPTH:
         return root
     return _guarded(root)
@@ -59,317 +46,18 @@ def _guarded(root: Closure) -> Closure:
     return run
 
 
-@dataclass(frozen=True, slots=True)
-class Building:
-    """What is known about a program while its closures are made."""
-
-    program: Program
-    modes: list[set[int]]
-    bodies: dict[tuple[int, int], int]  # the mode of the bodies of a binding node, by the node and its own mode
-    loops: list[bool]  # whether a node holds a loop
-    bind_slots: frozenset[int]
-    frame_size: int
-    depth: int
-
-    @classmethod
-    def of(cls, program: Program) -> Building:
-        """Find the mode of every node, from the last to the first."""
-        nodes = program.nodes
-        free = free_locals(program)
-        loops: list[bool] = []
-        named: list[bool] = []
-        depths: list[int] = []
-        for node in nodes:
-            loops.append(node.op in _LOOPS or any(loops[a] for a in node.args))
-            named.append(node.op == "name" or any(named[a] for a in node.args))
-            depths.append(1 + max((depths[a] for a in node.args), default=0))
-        modes: list[set[int]] = [set() for _ in nodes]
-        modes[-1].add(ROOT)
-        bodies: dict[tuple[int, int], int] = {}
-        top = -1
-        for number in range(len(nodes) - 1, -1, -1):
-            node = nodes[number]
-            if node.op not in BINDING:
-                for argument in node.args:
-                    modes[argument] |= modes[number]
-                continue
-            top = max(top, *node.value)
-            first, *rest = node.args
-            modes[first] |= modes[number]
-            alone = (
-                len(node.value) == 1
-                and node.op != "bind"
-                and all(not named[b] and not loops[b] and free[b] <= {node.value[0]} for b in rest)
-            )
-            mode = node.value[0] if alone else FRAME
-            for outer in modes[number]:
-                bodies[number, outer] = mode
-            for body in rest:
-                modes[body].add(mode)
-        slots = frozenset(node.value[0] for node in nodes if node.op == "bind")
-        return cls(program, modes, bodies, loops, slots, FIRST_SLOT + top + 1, depths[-1])
-
-    def build(self) -> Closure:
-        """The closure of the last node, made from the first to the last."""
-        built: dict[tuple[int, int], Closure] = {}
-        for number, node in enumerate(self.program.nodes):
-            for mode in self.modes[number]:
-                if node.op in BINDING:
-                    inner = self.bodies[number, mode]
-                    first, *rest = node.args
-                    args = [built[first, mode], *(built[b, inner] for b in rest)]
-                    general = BINDERS[node.op](self, node, mode, inner, args)
-                else:
-                    args = [built[a, mode] for a in node.args]
-                    general = _BUILDERS[node.op](self, node, mode, args)
-                built[number, mode] = own(fuse(self, number, mode, own(general), built))
-        return built[len(self.program.nodes) - 1, ROOT]
-
-    def framer(self, mode: int) -> Closure:
-        """A function from the argument of `mode` to a frame."""
-        if mode == FRAME:
-            return _same
-        size = self.frame_size
-        place = 0 if mode == ROOT else FIRST_SLOT + mode
-
-        def frame(argument: Any) -> list[Any]:
-            made: list[Any] = [None] * size
-            made[1] = MAX_STEPS
-            made[place] = argument
-            return made
-
-        return frame
-
-
-def _same(argument: Any) -> Any:
-    return argument
-
-
-def _const(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    value = literal_value(node.value)
-    return lambda _: value
-
-
-def _name(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    candidates = [(sys.intern(name), tuple(fields)) for name, fields in node.value]
-    name, fields = candidates[-1]
-    if len(candidates) == 1 and not fields:
-        return _plain_name(name, mode)
-
-    def resolve(argument: Any) -> Any:
-        bindings = argument[0] if mode == FRAME else argument
-        for candidate, rest in candidates:
-            if candidate in bindings:
-                value = bindings[candidate]
-                for field in rest:
-                    value = access.select(value, field)
-                return value
-        raise access.no_such_name(candidates[-1][0])
-
-    return resolve
-
-
-def _plain_name(name: str, mode: int) -> Closure:
-    def from_bindings(bindings: Any) -> Any:
-        try:
-            return bindings[name]
-        except KeyError:
-            raise access.no_such_name(name) from None
-
-    def from_frame(frame: Any) -> Any:
-        try:
-            return frame[0][name]
-        except KeyError:
-            raise access.no_such_name(name) from None
-
-    return from_frame if mode == FRAME else from_bindings
-
-
-def _local(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    if mode != FRAME:
-        return _same
-    place = FIRST_SLOT + node.value
-    if node.value not in building.bind_slots:
-        return lambda frame: frame[place]
-
-    def bound(frame: Any) -> Any:
-        value = frame[place]
-        if value.__class__ is Failed:
-            raise value.error
-        return value
-
-    return bound
-
-
-def _select(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    (operand,), field = args, sys.intern(node.value)
-
-    def select(argument: Any) -> Any:
-        value = operand(argument)
-        if value.__class__ is dict and field in value:
-            return value[field]
-        return access.select(value, field)
-
-    return select
-
-
-def _opt_select(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    (operand,), field = args, node.value
-    return lambda argument: access.optional_select(operand(argument), field)
-
-
-def _has(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    (operand,), field = args, node.value
-    return lambda argument: access.has(operand(argument), field)
-
-
-def _index(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    operand, key = args
-    return lambda argument: access.index(operand(argument), key(argument))
-
-
-def _opt_index(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    operand, key = args
-    return lambda argument: access.optional_index(operand(argument), key(argument))
-
-
-def _list(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    items, optional = tuple(args), frozenset(node.value or ())
-    if not optional:
-        return lambda argument: [item(argument) for item in items]
-
-    def collect(argument: Any) -> list[Any]:
-        made = []
-        for number, item in enumerate(items):
-            value = item(argument)
-            if number not in optional:
-                made.append(value)
-            elif not isinstance(value, Optional):
-                raise no_overload("[?]", value)
-            elif value.present:
-                made.append(value.value)
-        return made
-
-    return collect
-
-
-def _map(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    entries, optional = tuple(zip(args[::2], args[1::2], strict=True)), frozenset(node.value or ())
-
-    def collect(argument: Any) -> Any:
-        made = []
-        for number, (key, item) in enumerate(entries):
-            name, value = key(argument), item(argument)
-            if number in optional:
-                if not isinstance(value, Optional):
-                    raise no_overload("{?}", value)
-                if not value.present:
-                    continue
-                value = value.value
-            made.append((name, value))
-        return make_map(made)
-
-    return collect
-
-
-def _absorbing(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    """`and` and `or`: a deciding operand wins over errors on either side (CEL spec, logical operators)."""
-    parts = tuple(args)
-    decides = node.op == "or"
-
-    def decide(argument: Any) -> bool:
-        error: EvaluationError | None = None
-        for part in parts:
-            try:
-                value = part(argument)
-            except EvaluationError as why:
-                kept = absorbed(why)
-                error = error or kept
-                continue
-            if value is decides:
-                return bool(decides)
-            if value.__class__ is not bool:
-                error = error or no_overload("_||_" if decides else "_&&_", value)
-        if error is not None:
-            raise error
-        return not decides
-
-    return decide
-
-
-def _not(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    (operand,) = args
-
-    def negate(argument: Any) -> bool:
-        value = operand(argument)
-        if value is True:
-            return False
-        if value is False:
-            return True
-        raise no_overload("!_", value)
-
-    return negate
-
-
-def _cond(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    condition, then, otherwise = args
-
-    def choose(argument: Any) -> Any:
-        value = condition(argument)
-        if value is True:
-            return then(argument)
-        if value is False:
-            return otherwise(argument)
-        raise no_overload("_?_:_", value)
-
-    return choose
-
-
-def _call(building: Building, node: Node, mode: int, args: list[Closure]) -> Closure:
-    if node.value in ("or", "orValue") and len(args) == 2:
-        return _optional_or(args[0], args[1], node.value)
-    function = lookup(node.value, len(args), building.program.strict)
-    if len(args) == 1:
-        (only,) = args
-        return lambda argument: function(only(argument))
-    if len(args) == 2:
-        left, right = args
-        return lambda argument: function(left(argument), right(argument))
-    parts = tuple(args)
-    return lambda argument: function(*[part(argument) for part in parts])
-
-
-def _optional_or(operand: Closure, other: Closure, name: str) -> Closure:
-    unwraps = name == "orValue"
-
-    def choose(argument: Any) -> Any:
-        value = operand(argument)
-        if not isinstance(value, Optional):
-            raise no_overload(name, value)
-        if value.present:
-            return value.value if unwraps else value
-        instead = other(argument)
-        if not unwraps and not isinstance(instead, Optional):
-            raise no_overload(name, value, instead)
-        return instead
-
-    return choose
-
-
-_BUILDERS: Final[Mapping[str, Callable[[Building, Node, int, list[Closure]], Closure]]] = {
-    "const": _const,
-    "name": _name,
-    "local": _local,
-    "select": _select,
-    "opt_select": _opt_select,
-    "has": _has,
-    "index": _index,
-    "opt_index": _opt_index,
-    "list": _list,
-    "map": _map,
-    "and": _absorbing,
-    "or": _absorbing,
-    "not": _not,
-    "cond": _cond,
-    "call": _call,
-}
+def _closure(building: Building) -> Closure:
+    """The closure of the last node, made from the first to the last."""
+    built: dict[tuple[int, int], Closure] = {}
+    for number, node in enumerate(building.program.nodes):
+        for mode in building.modes[number]:
+            if node.op in BINDING:
+                inner = building.bodies[number, mode]
+                first, *rest = node.args
+                args = [built[first, mode], *(built[b, inner] for b in rest)]
+                general = BINDERS[node.op](building, node, mode, inner, args)
+            else:
+                args = [built[a, mode] for a in node.args]
+                general = BUILDERS[node.op](building, node, mode, args)
+            built[number, mode] = own(fuse(building, number, mode, own(general), built))
+    return built[len(building.program.nodes) - 1, ROOT]

@@ -145,7 +145,7 @@ def test_a_map_literal_keeps_its_keys_apart() -> None:
 
 
 def test_nested_loops_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rulewright_runtime.evaluate.MAX_STEPS", 20_000)  # where frames are made
+    monkeypatch.setattr("rulewright_runtime.rows.building.MAX_STEPS", 20_000)  # where frames are made
     tree: Any = const(True)
     for slot in range(4):
         tree = loop("all", name("xs"), tree, slots=(slot,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from rulewright_runtime.leaves import Leaf
+from rulewright_runtime.rows.leaves import Leaf
 
 Closure: TypeAlias = Callable[[Any], Any]
 _ABSENT: Final = (LookupError, TypeError)

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from rulewright_runtime.chain_pairs import PAIRS
-from rulewright_runtime.leaves import Leaf
-from rulewright_runtime.own import own
+from rulewright_runtime.rows.chain_pairs import PAIRS
+from rulewright_runtime.rows.leaves import Leaf
+from rulewright_runtime.rows.own import own
 
 Closure: TypeAlias = Callable[[Any], Any]
 _ABSENT: Final = (LookupError, TypeError)

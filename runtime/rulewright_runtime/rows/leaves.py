@@ -10,19 +10,14 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rulewright_runtime.ir import Node, literal_value
+from rulewright_runtime.rows.building import FIRST_SLOT, FRAME, Building
 from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import INT_MAX, INT_MIN
 
-if TYPE_CHECKING:
-    from rulewright_runtime.evaluate import Building
-
 # The modes of a closure, by what its argument is: the bindings, a frame, or else the slot whose value it is.
-ROOT: Final = -1
-FRAME: Final = -2
-FIRST_SLOT: Final = 2  # of a frame: before it stand the bindings and the steps left
 _MIRRORED: Final = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_", "_==_": "_==_", "_!=_": "_!=_"}
 
 

@@ -10,15 +10,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from rulewright_runtime.boxes import decision
-from rulewright_runtime.cells import cells_of, numeric_leaves
-from rulewright_runtime.chains import DEEPEST, WIDEST, chain, pairs
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.ir import Node, literal_value
-from rulewright_runtime.leaves import FRAME, Holder, Leaf, Member, holder_of, leaf_of, member_of, path_of
+from rulewright_runtime.rows.boxes import decision
+from rulewright_runtime.rows.building import FRAME
+from rulewright_runtime.rows.cells import cells_of, numeric_leaves
+from rulewright_runtime.rows.chains import DEEPEST, WIDEST, chain, pairs
+from rulewright_runtime.rows.leaves import Holder, Leaf, Member, holder_of, leaf_of, member_of, path_of
 
 if TYPE_CHECKING:
-    from rulewright_runtime.evaluate import Building
+    from rulewright_runtime.rows.building import Building
 
 Closure: TypeAlias = Callable[[Any], Any]
 Built: TypeAlias = dict[tuple[int, int], Closure]

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from rulewright_runtime.cells import Box, Cells, nested_boxes
 from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.rows.cells import Box, Cells, nested_boxes
 
 Closure: TypeAlias = Callable[[Any], Any]
 _ABSENT = (LookupError, TypeError)

@@ -10,11 +10,11 @@ from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.limits import MAX_STEPS, check_list
 from rulewright_runtime.functions.lists import sort_by_keys
 from rulewright_runtime.ir import Node
-from rulewright_runtime.leaves import FIRST_SLOT, FRAME
+from rulewright_runtime.rows.building import FIRST_SLOT, FRAME
 from rulewright_runtime.values import NONE, Optional, make_map, no_overload
 
 if TYPE_CHECKING:
-    from rulewright_runtime.evaluate import Building
+    from rulewright_runtime.rows.building import Building
 
 Closure: TypeAlias = Callable[[Any], Any]
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.leaves import ROOT, Leaf, leaf_of
+from rulewright_runtime.rows.building import ROOT
+from rulewright_runtime.rows.leaves import Leaf, leaf_of
 
 if TYPE_CHECKING:
-    from rulewright_runtime.evaluate import Building
+    from rulewright_runtime.rows.building import Building
 
 MAX_CELLS: Final = 4096
 
