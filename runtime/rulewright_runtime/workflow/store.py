@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
@@ -277,7 +278,7 @@ class Store:
             return
         try:
             self._queue.mkdir(parents=True, exist_ok=True)
-            target = self._queue / f"{item.id}.json"
+            target = self._queue / f"{quote(item.id, safe='')}.json"  # an id can't lead out of the folder
             temporary = target.with_suffix(".new")
             temporary.write_bytes(msgspec.json.format(_pack(item), indent=2) + b"\n")
             os.replace(temporary, target)

@@ -1,0 +1,69 @@
+"""A queue item as text: what was asked, what the gate found, how the loops went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rulewright_runtime.workflow.hil import Item
+
+
+def describe(item: Item) -> str:
+    """Everything a reviewer needs, in paragraphs."""
+    return "\n".join(_lines(item)) + "\n"
+
+
+def _lines(item: Item) -> Iterator[str]:
+    yield f"{item.id}: {item.status}"
+    yield f"task {item.task_id} of {item.workflow}, {item.run_id}, asked at {item.created_at}"
+    yield f"why: {item.trigger}: {item.reason}"
+    if item.acked_by:
+        yield f"looked at by {item.acked_by} since {item.acked_at}"
+    if item.resolved_by:
+        yield f"decided by {item.resolved_by} at {item.resolved_at}: {item.resolution_notes or 'no notes'}"
+    description = item.context["task_definition"].get("description")
+    if description:
+        yield f"\n{description}"
+    history = item.context["loop_history"]
+    if history:
+        yield "\nhistory"
+        for entry in history:
+            yield f"  {entry['iteration']}. {history_line(entry)}"
+    for report in item.context["gate_reports"][-1:]:
+        yield ""
+        yield from report_lines(report)
+
+
+def report_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    """A gate report, line by line."""
+    yield f"gate {report['risk_tier']}: {report['verdict']}"
+    for name, check in report["evidence_checks"].items():
+        yield f"  {name:<24} {check['status']:<8} {check['details']}"
+    score = report["confidence_score"]
+    if score is not None or report["metrics"]:
+        yield f"  confidence (advice only)  {'-' if score is None else format(score, 'g')}" + (
+            f"  {report['confidence_advisory']}" if report["confidence_advisory"] else ""
+        )
+    for metric in report["metrics"]:
+        yield f"    {metric['type']:<22} {metric['value']:g} (weight {metric['weight']:g}) {metric['details']}"
+
+
+def history_line(entry: Mapping[str, Any]) -> str:
+    """One step of a task's history in words."""
+    step = entry["step"]
+    if step == "work":
+        return f"{entry['agent']} worked: {entry['summary'] or 'no summary'}"
+    if step == "score":
+        metrics = ", ".join(f"{name} {value:g}" for name, value in entry["metrics"].items())
+        score = entry["confidence_score"]
+        return f"confidence {'' if score is None else format(score, 'g')} ({metrics})".replace("  ", " ")
+    if step == "challenge":
+        verb = "approves" if entry["challenger_approved"] else "objects"
+        return f"{entry['challenger_agent']} {verb}: {entry['challenger_critique']}".rstrip(": ")
+    if step == "review":
+        return f"review: {entry['decision']} {entry['feedback']}".rstrip()
+    if step == "gate":
+        return f"gate: {entry['verdict']} {'; '.join(entry['reasons'])}".rstrip()
+    if step == "human":
+        return f"{entry['status']} by {entry['by']} ({entry['trigger']}) {entry['notes']}".rstrip()
+    return f"{entry['overlay_type']}: {entry['decision']}"
