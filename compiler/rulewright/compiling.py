@@ -11,6 +11,7 @@ from rulewright.documents.structure import suggest
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import load_file, plain
 from rulewright.lower.agreement import disagreements
+from rulewright.lower.harness import scenario_findings
 from rulewright.lower.plan import lower_project
 from rulewright.project import Project, load_project, load_scorecards, stopping
 from rulewright.shipped import shipped_root
@@ -37,7 +38,7 @@ def compile_project(path: Path | str | Project, *, profile: str | None = None, s
     project = path if isinstance(path, Project) else load_project(path)
     chosen = choose_profile(project, profile)
     card = choose_scorecard(project, scorecard)
-    refuse(project, [*project.diagnostics, *disagreements(project)])
+    refuse(project, [*project.diagnostics, *disagreements(project), *scenario_findings(project.scenarios.values())])
     plan, found = lower_project(project, chosen, card, scoring_of(project))
     for name in plan.lexicons.keys() & project.lexicons.keys():
         found.extend(pattern_findings(project.lexicons[name]))

@@ -26,7 +26,7 @@ from rulewright.documents.layout import (
 from rulewright.documents.lexicon import read_lexicon, read_lexicons
 from rulewright.documents.markers import read_markers
 from rulewright.documents.profile import every_check, read_profile, read_profiles
-from rulewright.documents.scenario import read_scenario
+from rulewright.documents.scenario import Scenario, read_scenario
 from rulewright.documents.structure import check_structure, suggest
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, load_file, load_text
@@ -119,6 +119,7 @@ def lint(paths: Sequence[Path | str], selection: Selection = EVERYTHING) -> Repo
 def lint_project(project: Project, selection: Selection = EVERYTHING) -> Report:
     """The findings of a project that is already loaded."""
     found = [*project.diagnostics, *lowering_findings(project), *_rule_findings(_subjects(project))]
+    found += _harness_findings(project.scenarios.values())
     of_workflow, read = _workflow_findings(project)
     found, allowed = _without_accepted(project, [*found, *of_workflow], selection)
     return _report(found, allowed, (*project.loaded, *read), selection)
@@ -158,6 +159,20 @@ def _workflow_findings(project: Project) -> tuple[list[Diagnostic], tuple[Loaded
     from rulewright.workflows import findings_of
 
     return findings_of(project)
+
+
+def _harness_findings(scenarios: Iterable[Scenario]) -> list[Diagnostic]:
+    """What stands in the way of playing scenarios. Imported late, as lowering is, and only for those that need it."""
+    conditional = [
+        each
+        for each in scenarios
+        if any(turn.branches for turn in each.turns) or (each.persona is not None and each.persona.visible)
+    ]
+    if not conditional:
+        return []
+    from rulewright.lower.harness import harness_findings
+
+    return [found for each in conditional for found in harness_findings(each)]
 
 
 def _case_findings(root: Node | None) -> list[Diagnostic]:
@@ -228,6 +243,7 @@ def _lone(loaded: Loaded, selection: Selection) -> Report:
         subjects = _lone_subjects(kind, loaded.root, Path(loaded.source.path).stem)
         found += [each for check in subjects.get("Check", ()) for each in disagreements_of(check)]
         found += _rule_findings(subjects)
+        found += _harness_findings(subjects.get("Scenario", ()))
         if kind == CASE_SCORECARD and not found:
             found += _case_findings(loaded.root)
     elif not found:

@@ -37,9 +37,11 @@ TOLERATED_UNDER_REFERENCE: Final = frozenset(
         "corpus-required-contradicts-routing",
         "detector-is-not-routed",
         "llm-required-contradicts-routing",
+        "retired-rubric-dialect",
         "safety-override-contradicts-routing",
         "scorer-repetitions-contradict-routing",
         "scorer-type-contradicts-routing",
+        "turn-that-does-not-exist",
         "unclear-policy-forbids-the-judge",
     }
 )

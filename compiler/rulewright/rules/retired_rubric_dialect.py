@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import error, warning
 from rulewright.documents.base import items
 from rulewright.documents.scenario import Scenario
 from rulewright.load import Mapping
@@ -33,7 +33,11 @@ def retired_rubric_dialect(scenario: Scenario) -> Iterator[Diagnostic]:
                 )
             for item in items(node, "rubric"):
                 if isinstance(item, Mapping) and "kind" not in item:
-                    yield warning(_head(item), "a criterion without `kind` is a retired dialect")
+                    yield error(
+                        _head(item),
+                        "the criterion has no `kind`",
+                        help="its kinds are `binary`, `ordinal` and `autofail`; rubrics without are a retired dialect",
+                    )
 
 
 def _head(item: Mapping) -> Node:

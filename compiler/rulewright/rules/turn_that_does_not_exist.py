@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import error
 from rulewright.documents.base import items, number, place_of
 from rulewright.documents.scenario import Scenario
 
@@ -27,7 +27,7 @@ def turn_that_does_not_exist(scenario: Scenario) -> Iterator[Diagnostic]:
     for value, place, what in _references(scenario):
         if value not in numbers:
             last = max(numbers)
-            yield warning(
+            yield error(
                 place,
                 f"{what} turn {value}, but the last turn is {last}"
                 if value > last

@@ -1,0 +1,184 @@
+"""From scenarios to a run plan: what a harness says to a model, and nothing else of the scenario."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.diagnostics import error
+from rulewright.documents.structure import suggest
+from rulewright.errors import ExpressionError
+from rulewright.expression.build import build
+from rulewright.expression.environment import Environment
+from rulewright.expression.types import BOOL, INT, STRING, ListType
+from rulewright.load import plain
+from rulewright.lower.environments import listed
+from rulewright.lower.expressions import build_in
+from rulewright.lower.plan import LANGUAGE
+from rulewright.prompts import quoted
+from rulewright.rules import code_of
+from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
+from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.harness.plan import Branch, RunPlan, Script, Session, Turn, seal
+from rulewright_runtime.regex import compile_regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.scenario import Branch as BranchDocument
+    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import Turn as TurnDocument
+    from rulewright_runtime.ir import Program
+
+READS: Final = {
+    "contains_any": "values",
+    "contains_all": "values",
+    "not_contains": "values",
+    "regex": "pattern",
+    "expression": "when",
+}
+TEXT_TESTS: Final = {
+    "contains_any": "{values}.exists(v, reply.contains_ci(v))",
+    "contains_all": "{values}.all(v, reply.contains_ci(v))",
+    "not_contains": "!{values}.exists(v, reply.contains_ci(v))",
+}
+PAGES: Final[dict[str, str]] = {
+    "branch-condition-incomplete": """A branch's condition lacks what its type looks for, or holds what nobody reads.
+
+    Why it matters: the branch would be taken always or never, whatever its author meant.
+    Instead: give `values` to contains_any, contains_all and not_contains, `pattern` to regex, `when` to expression.
+    """,
+    "bad-branch-pattern": """The pattern of a branch is no RE2 expression.
+
+    Why it matters: the conversation would break in the middle of a paid run.
+    Instead: follow the message; look-arounds and back-references have no place in RE2.
+    """,
+    "visible-key-missing": """`persona.visible` names a key that the persona does not have.
+
+    Why it matters: the model would not be told what its author believes it knows.
+    Instead: mend the name, or add the key to the persona.
+    """,
+}
+
+
+@cache
+def branch_environment() -> Environment:
+    """What a branch's condition sees: `reply`, the assistant's previous message; `replies`, all of them so far, the
+    previous one last; `turn`, the number of the turn at hand."""
+    return Environment(variables={"reply": STRING, "replies": ListType(STRING), "turn": INT})
+
+
+def lower_run_plan(scenarios: Iterable[Scenario]) -> tuple[RunPlan, list[Diagnostic]]:
+    """The sealed run plan of some scenarios, in the order of their ids, and what is wrong with them."""
+    found: list[Diagnostic] = []
+    scripts = tuple(_script(scenario, found) for scenario in sorted(scenarios, key=lambda each: each.id))
+    return seal(RunPlan(LANGUAGE, scripts)), found
+
+
+def harness_findings(scenario: Scenario) -> list[Diagnostic]:
+    """What stands in the way of playing a scenario."""
+    found: list[Diagnostic] = []
+    _script(scenario, found)
+    return found
+
+
+def scenario_findings(scenarios: Iterable[Scenario]) -> list[Diagnostic]:
+    """What makes scenarios unfit to be played or judged: their branches, what they show of the persona, references to
+    turns that are not there, criteria without a kind."""
+    found = []
+    for scenario in scenarios:
+        found += harness_findings(scenario)
+        for rule in (turn_that_does_not_exist, retired_rubric_dialect):
+            found += [dataclasses.replace(each, code=code_of(rule)) for each in rule(scenario)]
+    return found
+
+
+def lower_condition(branch: BranchDocument, found: list[Diagnostic]) -> Program | None:
+    """The condition of a branch as a program over `reply`; None where a finding says why there is none.
+
+    Phrases are found without regard to case, as substrings; `regex` is searched for likewise (seed 004, conditional
+    branching).
+    """
+    reads = READS.get(branch.type)
+    if reads is None:
+        return None  # the document's schema has found it
+    written = branch.get("condition")
+    place = branch.key_place("condition")
+    if branch.get("condition", reads) is None:
+        message = f"the condition `{branch.type}` of `{branch.branch_id}` needs `{reads}`"
+        found.append(error(place, message, code="branch-condition-incomplete"))
+        return None
+    for key in getattr(written, "keys", ()):
+        if key not in ("type", reads):
+            message = f"the condition `{branch.type}` does not read `{key}`"
+            place = branch.key_place("condition", key)
+            found.append(error(place, message, code="branch-condition-incomplete", help=f"it reads `{reads}`"))
+    if branch.type == "expression":
+        built = None if branch.when is None else build_in(branch.when, branch_environment(), found, expect=BOOL)
+        return None if built is None else built.program
+    if branch.type == "regex":
+        return _pattern(branch, found)
+    return build(TEXT_TESTS[branch.type].format(values=listed(branch.values)), branch_environment()).program
+
+
+def _pattern(branch: BranchDocument, found: list[Diagnostic]) -> Program | None:
+    pattern = f"(?i){branch.pattern or ''}"
+    try:
+        compile_regex(pattern)
+        return build(f"reply.matches({quoted(pattern)})", branch_environment()).program
+    except (PlanError, ExpressionError) as why:
+        reason = str(why).splitlines()[0]
+        found.append(error(branch.place("condition", "pattern"), reason, code="bad-branch-pattern"))
+        return None
+
+
+def _script(scenario: Scenario, found: list[Diagnostic]) -> Script:
+    numbers = iter(range(1, len(scenario.turns) + 1))
+    if scenario.sessions:
+        sessions = tuple(
+            Session(each.number or place, _turns(each.turns, numbers, found), each.elapsed)
+            for place, each in enumerate(scenario.sessions, 1)
+        )
+    else:
+        sessions = (Session(1, _turns(scenario.turns, numbers, found)),)
+    return Script(scenario.id, sessions, tuple(_context(scenario, found)))
+
+
+def _turns(turns: Iterable[TurnDocument], numbers: Iterator[int], found: list[Diagnostic]) -> tuple[Turn, ...]:
+    lowered = []
+    for turn in turns:
+        place = next(numbers)
+        number = place if turn.number is None else turn.number
+        programs = [(branch, lower_condition(branch, found)) for branch in turn.branches]
+        branches = tuple(
+            Branch(branch.branch_id, program, branch.user_message) for branch, program in programs if program
+        )
+        lowered.append(Turn(number, turn.user_message, branches))
+    return tuple(lowered)
+
+
+def _context(scenario: Scenario, found: list[Diagnostic]) -> Iterator[tuple[str, str]]:
+    """What the persona lets the model see, in the order in which it is named."""
+    persona = scenario.persona
+    if persona is None:
+        return
+    written: dict[str, Any] = plain(persona.node)
+    for place, key in enumerate(persona.visible):
+        if key in written and key != "visible":
+            yield key, _shown(written[key])
+            continue
+        near = suggest(key, written)
+        hint = f"did you mean `{near}`?" if near else None
+        message = f"the persona has no key `{key}` that could be visible"
+        found.append(error(persona.place("visible", place), message, code="visible-key-missing", help=hint))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{key.replace('_', ' ')}: {_shown(each)}" for key, each in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value))
+    return str(value)
