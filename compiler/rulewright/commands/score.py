@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import io
 import json
 import sys
 from contextlib import ExitStack
@@ -197,7 +198,12 @@ def _write_reports(
 def _write_out(form: str, run: BatchRun, head: dict[str, Any], scorer: Any) -> None:
     from rulewright_runtime.cases.writing import write
 
-    stream: IO[bytes] = sys.stdout.buffer
+    stream: IO[bytes] | None = getattr(sys.stdout, "buffer", None)
     sys.stdout.flush()
-    write(form, stream, run, head, scorer)
-    stream.flush()
+    if stream is not None:
+        write(form, stream, run, head, scorer)
+        stream.flush()
+        return
+    text = io.BytesIO()  # the standard output was replaced by something that takes text only
+    write(form, text, run, head, scorer)
+    sys.stdout.write(text.getvalue().decode())
