@@ -79,6 +79,7 @@ def _report(args: argparse.Namespace, selection: Selection) -> Report:
 def _show(report: Report, args: argparse.Namespace) -> None:
     from rulewright.manual import explain
     from rulewright.render import render, wants_colour
+    from rulewright.render.human import width_for
 
     if args.statistics:
         if args.format == "json":
@@ -88,7 +89,9 @@ def _show(report: Report, args: argparse.Namespace) -> None:
                 print(f"{count:6} {severity:8} {code}")
         return
     colour = args.format == "human" and wants_colour(sys.stdout)
-    sys.stdout.write(render(args.format, report.diagnostics, report.sources, page_of=explain, colour=colour))
+    width = width_for(sys.stdout)
+    shown = render(args.format, report.diagnostics, report.sources, page_of=explain, colour=colour, width=width)
+    sys.stdout.write(shown)
 
 
 def _diff(report: Report, unsafe: bool) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, TextIO
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rulewright.load.source import Source
 
 WIDTH = 80
+_UNBROKEN = 2000
 _LEAST = 20  # cells of source that are shown however narrow the terminal is
 _CUT = "…"
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.ADVICE: "1;36"}
@@ -37,6 +39,12 @@ class _Mark:
 def wants_colour(stream: TextIO) -> bool:
     """Colour is for terminals, unless `NO_COLOR` is set or the terminal is dumb."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def width_for(stream: TextIO) -> int:
+    """The cells of a line: as many as the terminal has, and without a terminal so many that no sentence is broken, so
+    that a message can be searched for."""
+    return shutil.get_terminal_size((WIDTH, 24)).columns if stream.isatty() else _UNBROKEN
 
 
 def render(

@@ -22,13 +22,14 @@ def render(
     *,
     page_of: Callable[[str], str | None] = lambda code: None,
     colour: bool = False,
+    width: int = 80,
 ) -> str:
     """The findings in one of `FORMATS`; `sources` holds every file that was checked. Raises `UsageError`."""
     # Each format is imported when it is asked for: a start for people need not read the XML writer.
     if format == "human":
         from rulewright.render import human
 
-        text = human.render(diagnostics, sources, colour=colour)
+        text = human.render(diagnostics, sources, colour=colour, width=width)
         return (
             f"{text}\n{human.summary(diagnostics, len(sources))}\n" if text else f"{human.summary((), len(sources))}\n"
         )
