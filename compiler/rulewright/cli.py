@@ -19,7 +19,10 @@ COMMANDS = (
     ("run", "run a compiled plan over transcripts"),
     ("why", "explain one verdict of a run"),
     ("score", "score batches of test cases and label each case"),
+    ("prove", "prove that label tables, workflows and conditions do what they claim, or show why not"),
     ("eval", "evaluate one expression on a JSON or YAML context"),
+    ("workflow", "check, draw, run and retell workflows"),
+    ("hil", "decide what waits for a person"),
     ("explain", "print the manual page of a diagnostic"),
     ("init", "start a project in an empty folder"),
     ("demo", "lint and scan the shipped benchmark with recorded judge replies"),
@@ -76,23 +79,24 @@ def _unknown(name: str) -> int:
 
 def _parser(name: str, command: Command) -> _Parser:
     summary, _, rest = (command.__doc__ or "").partition("\n")
-    parser = _Parser(
+    # A class of its own, so that the parsers of subcommands have the same exit code.
+    kind: type[_Parser] = type("_Parser", (_Parser,), {"usage_code": getattr(command, "BAD_USAGE", BAD_USAGE)})
+    parser = kind(
         prog=f"rulewright {name}",
         description=summary,
         epilog=rest.strip() or None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.usage_code = getattr(command, "BAD_USAGE", BAD_USAGE)
     command.add_arguments(parser)
     return parser
 
 
 def _report(error: Exception) -> None:
     if isinstance(error, DocumentError):
-        from rulewright.render.human import render
+        from rulewright.render.human import render, width_for
 
-        print(render(error.diagnostics), file=sys.stderr, end="")
+        print(render(error.diagnostics, width=width_for(sys.stderr)), file=sys.stderr, end="")
     elif isinstance(error, ExpressionError):
         for mistake in error.errors:
             print(f"error: {mistake.line}:{mistake.column}: {mistake.message}", file=sys.stderr)

@@ -1,0 +1,101 @@
+"""Prove what a document claims for every input, or show an input for which it is not so.
+
+A scorecard over cases: its label table leaves no case out, every row decides some case, no case both passes and fails
+a metric. A workflow: what every task's machine promises. A check: its `when` can hold. Every witness has been run
+through the evaluator. `note` marks what is told and decides nothing.
+
+exit codes: 0 everything is proved, 1 something is refuted, 2 bad usage or a document with mistakes, 3 something is
+neither proved nor refuted
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.errors import UsageError
+
+if TYPE_CHECKING:
+    from rulewright.prove.results import Property
+
+REFUSED = 2
+REFUTED: Final = 1
+OPEN: Final = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="scorecards over cases, workflows, checks")
+    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
+    parser.add_argument("--config", metavar="FILE", help="the settings file (default: safe.config.json)")
+    parser.add_argument("--format", choices=("human", "json"), default="human")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prove every claim, print what became of it, answer with the exit code."""
+    from rulewright.prove.documents import prove_file
+
+    found: list[tuple[str, list[Property]]] = []
+    for name in args.files:
+        if not Path(name).is_file():
+            raise UsageError(f"there is no file `{name}`")
+        found.append((name, prove_file(Path(name), args.set, args.config)))
+    if args.format == "json":
+        print(json.dumps([_as_data(name, each) for name, claims in found for each in claims], indent=2))
+    else:
+        sys.stdout.write("".join(_in_words(name, claims) for name, claims in found))
+    statuses = {_status(each) for _, claims in found for each in claims if each.required}
+    return REFUTED if "refuted" in statuses else OPEN if "unknown" in statuses else 0
+
+
+def _status(claim: Property) -> str:
+    return type(claim.result).__name__.lower()
+
+
+def _in_words(name: str, claims: list[Property]) -> str:
+    lines = [name]
+    for claim in claims:
+        word = _status(claim) if claim.required else "note"
+        place = "" if claim.span is None else f"{claim.span.line}:{claim.span.column}"
+        lines.append(f"  {word:<8} {place:>6}  {claim.claim}{_details(claim)}")
+    counts = [f"{sum(c.required and _status(c) == s for c in claims)} {s}" for s in ("proved", "refuted", "unknown")]
+    lines.append(f"  {', '.join(counts)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _details(claim: Property) -> str:
+    """What else is known: an example, a counterexample, the reason."""
+    from rulewright.prove.results import Proved, Refuted
+
+    result = claim.result
+    match result:
+        case Proved(witness=witness, remarks=remarks):
+            said = [f"for instance with {witness}"] * (witness is not None) + list(remarks)
+        case Refuted(witness=witness, reason=reason):
+            said = [f"not with {witness}"] * (witness is not None) + [reason] * bool(reason)
+        case _:
+            said = [result.reason]
+    told = "; ".join(said)
+    if not claim.required and not told:
+        told = _status(claim)
+    return f": {told}" if told else ""
+
+
+def _as_data(name: str, claim: Property) -> dict[str, Any]:
+    from rulewright.prove.results import Proved
+
+    witness = getattr(claim.result, "witness", None)
+    remarks = claim.result.remarks if isinstance(claim.result, Proved) else (claim.result.reason,)
+    return {
+        "file": name,
+        "line": None if claim.span is None else claim.span.line,
+        "column": None if claim.span is None else claim.span.column,
+        "claim": claim.claim,
+        "result": _status(claim),
+        "required": claim.required,
+        "witness": None if witness is None else dict(witness.values),
+        "said": [remark for remark in remarks if remark],
+    }
