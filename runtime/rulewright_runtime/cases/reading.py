@@ -39,6 +39,7 @@ class Case(msgspec.Struct, frozen=True, eq=False):
     file: str
     line: int
     path: str
+    id: str | None = None  # a second name of the record, where it has one
 
     @property
     def place(self) -> str:
@@ -113,17 +114,16 @@ class CaseReader:
             return None
         if test_id is None:
             return InputError(_at(record.path, "the case has no `test_id`"), batch.file, record.line)
-        if self._is_another(batch.name, test_id, record.data):
+        own_id = _id(envelope.id)
+        if self._seen.differs(hash((batch.name, own_id, test_id)), hash(record.data.strip())):
             message = f"the test id `{test_id}` exists already, with another content"
             return InputError(_at(record.path, message), batch.file, record.line)
         output, problem = self._output(batch, envelope, written, record.data, test_id)
         inputs = {} if problem is not None else model.inputs(written, output)
         group, metric_id = written.archetype, written.metric_id
-        return Case(batch.name, test_id, group, metric_id, inputs, problem, batch.file, record.line, record.path)
-
-    def _is_another(self, batch: str, test_id: str, data: bytes) -> bool:
-        """Whether the test id stood in this batch before, with another payload."""
-        return self._seen.differs(hash((batch, test_id)), hash(data.strip()))
+        other_id = own_id if own_id != test_id else None
+        place = (batch.file, record.line, record.path)
+        return Case(batch.name, test_id, group, metric_id, inputs, problem, *place, other_id)
 
     def _output(self, batch: Batch, envelope: Any, written: Any, data: bytes, test_id: str) -> tuple[Any, str | None]:
         """The output of a case, or why there is none."""
@@ -135,7 +135,7 @@ class CaseReader:
                 if output is not None:
                     return self._checked(output)
         if self._outputs is not None:
-            return self._joined(batch.name, test_id)
+            return self._joined(batch.name, test_id, _id(envelope.id))
         flat = self._model.output.decode(data)
         if self._model.has_output(flat):
             return self._checked(flat)
@@ -145,9 +145,11 @@ class CaseReader:
         failure = _failure(output.error)
         return (output, None) if failure is None else (None, f"the engine failed: {failure}")
 
-    def _joined(self, batch: str, test_id: str) -> tuple[Any, str | None]:
+    def _joined(self, batch: str, test_id: str, other_id: str | None) -> tuple[Any, str | None]:
         assert self._outputs is not None
         found = self._outputs.find(batch, test_id)
+        if found is None and other_id is not None:
+            found = self._outputs.find(batch, other_id)
         if found is None:
             return None, "there is no output of the engine for the case"
         if isinstance(found, str):

@@ -20,6 +20,7 @@ from rulewright_runtime.errors import EvaluationError, InputError
 
 _IN_MEMORY: Final = 8 * 2**20
 _FLUSH: Final = 512
+_NOTES: Final = 10_000
 OnCase = Callable[[dict[str, Any]], None]
 
 
@@ -74,6 +75,7 @@ class BatchRun:
     warnings: list[dict[str, Any]] = field(default_factory=list)
     witness: Witness | None = None
     on_case: OnCase | None = None
+    omitted: dict[str, int] = field(default_factory=dict)  # errors and warnings beyond the first of them
     _lists: tuple[str, ...] = ()  # the inputs that hold phrases to look for
     _details: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...] = ()  # by metric: the keys, and whether of found
     _whole: Group | None = None
@@ -96,16 +98,31 @@ class BatchRun:
                 problem = str(error)
         if problem is not None:
             self.tally.add_error(group, case.archetype)
-            self.errors.append(_about(case, problem))
+            self.note_error(_about(case, problem))
             return
         for name in self._lists:
             if not all(map(str.strip, case.inputs[name])):
-                self.warnings.append(_about(case, f"`{name}` holds an empty phrase, which every text contains"))
+                self._warn(case, f"`{name}` holds an empty phrase, which every text contains")
+        if not any(map(case.inputs.get, self._lists)):
+            self._warn(case, "there is nothing to look for, so every metric is at its best")
         result = self._result(case, scored)
         self.tally.add(group, case.archetype, scored, result)
         self.spool.add(result)
         if self.on_case is not None:
             self.on_case(result)
+
+    def note_error(self, entry: dict[str, Any]) -> None:
+        """Take in an error; of very many only the first are kept, and the others counted."""
+        self._keep("errors", self.errors, entry)
+
+    def _warn(self, case: Case, message: str) -> None:
+        self._keep("warnings", self.warnings, _about(case, message))
+
+    def _keep(self, name: str, kept: list[dict[str, Any]], entry: dict[str, Any]) -> None:
+        if len(kept) < _NOTES:
+            kept.append(entry)
+        else:
+            self.omitted[name] = self.omitted.get(name, 0) + 1
 
     def _result(self, case: Case, scored: Scored) -> dict[str, Any]:
         details = {
@@ -122,6 +139,8 @@ class BatchRun:
             "flagged": outcome.flagged,
             "label": outcome.label,
         }
+        if case.id is not None:
+            result["id"] = case.id
         if self.witness is not None:
             result.update(self.witness.testify(case.inputs, scored))
         return result
@@ -168,7 +187,7 @@ def score_batches(
         group = run.tally.batch(batch.name)
         for item in reader.cases(batch):
             if isinstance(item, InputError):
-                run.errors.append(refusal(item, batch.name))
+                run.note_error(refusal(item, batch.name))
             else:
                 run.score(settings, group, item)
     return run
@@ -238,5 +257,6 @@ def report_head(
         "failure_analysis": {"worst_performers": run.tally.worst(), **run.tally.common()},
         "errors": run.errors,
         "warnings": run.warnings,
+        **({"omitted": run.omitted} if run.omitted else {}),
         **about,
     }

@@ -207,3 +207,9 @@ def test_phrases_are_counted_exactly_when_they_do_not_fit_in_memory() -> None:
         small.add(phrases)
         large.add(phrases)
     assert small.most() == large.most()
+
+
+def test_records_with_names_of_their_own_may_share_a_test_id(tmp_path: Path) -> None:
+    one, two = ({"id": name, "test_case": without_output("T1"), "output": {"summary": name}} for name in ("x", "y"))
+    items = read(write(tmp_path / "b.json", [one, two]))
+    assert [(item.id, item.test_id) for item in items if isinstance(item, Case)] == [("x", "T1"), ("y", "T1")]

@@ -194,3 +194,22 @@ def test_the_plan_is_data() -> None:
 
     plan = safe().plan
     assert msgspec.json.decode(msgspec.json.encode(plan), type=CaseScorecardPlan) == plan
+
+
+def test_a_case_that_expects_nothing_passes_and_is_said_so(tmp_path: Any) -> None:
+    bare = {"test_id": "T1", "engine_output": {"summary": "x"}}
+    done = run(tmp_path, [bare])
+    assert next(done.spool.results())["label"] == "Pass"
+    assert [warning["message"] for warning in done.warnings] == [
+        "there is nothing to look for, so every metric is at its best"
+    ]
+
+
+def test_of_very_many_errors_the_first_are_kept_and_all_are_counted(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rulewright_runtime.cases.run._NOTES", 3)
+    silent = [{"test_id": f"T{number}"} for number in range(5)]
+    done = run(tmp_path, silent)
+    assert [error["test_id"] for error in done.errors] == ["T0", "T1", "T2"]
+    assert (head(done)["omitted"], head(done)["summary"]["errors"]) == ({"errors": 2}, 5)
