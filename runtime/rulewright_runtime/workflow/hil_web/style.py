@@ -8,7 +8,8 @@ STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1c2330; --soft: #5a6372; --paper: #fbfaf7; --card: #ffffff; --line: #d9d6ce;
   --go: #1a6b3c; --stop: #a32020; --wait: #7a4b00; --accent: #1d4f91; --add: #e3f3e6; --del: #fbe6e4; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8e6e1; --soft: #a9b0bb; --paper: #15181d; --card: #1e2229;
-  --line: #3a404a; --go: #7fd6a0; --stop: #ff9c94; --wait: #f0c070; --accent: #9cc4ff; --add: #17361f; --del: #421e1c; } }
+  --line: #3a404a; --go: #7fd6a0; --stop: #ff9c94; --wait: #f0c070; --accent: #9cc4ff; --add: #17361f;
+  --del: #421e1c; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; }
 main, header, footer { max-width: 62rem; margin: 0 auto; padding: 0 1.25rem; }
@@ -22,7 +23,8 @@ a { color: var(--accent); }
 .skip { position: absolute; left: -99rem; }
 .skip:focus { left: 1rem; top: 1rem; background: var(--card); padding: .4rem .8rem; }
 .soft { color: var(--soft); }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: 1rem 1.25rem; margin: 1rem 0; }
+.card { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: 1rem 1.25rem;
+  margin: 1rem 0; }
 ul.queue { list-style: none; padding: 0; }
 .mark { display: inline-block; border: 1px solid currentColor; border-radius: 1rem; padding: 0 .6rem; font-size: .82rem;
   font-weight: 600; }
