@@ -96,9 +96,12 @@ def find_batches(cases: str | None, concern: str, pattern: str) -> tuple[list[Ba
     """
     if os.path.isfile(pattern):
         return [Batch(Path(pattern).stem, pattern)], None
-    folder = _case_folder(cases)
-    inner = folder / concern
-    files = _case_files(inner if inner.is_dir() else folder)
+    if cases is not None and os.path.isfile(cases):
+        files, folder = [Path(cases)], Path(cases).parent
+    else:
+        folder = _case_folder(cases)
+        inner = folder / concern
+        files = _case_files(inner if inner.is_dir() else folder)
     fitting = [path for path in files if fnmatchcase(path.stem, pattern) or fnmatchcase(path.name, pattern)]
     if not fitting:
         near = difflib.get_close_matches(pattern, [path.stem for path in files], 1)

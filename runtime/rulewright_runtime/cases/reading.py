@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from rulewright_runtime.cases.plan import CaseScorecardPlan, Input
-from rulewright_runtime.cases.records import Record, malformed, records_of
+from rulewright_runtime.cases.records import UNREADABLE, Record, malformed, records_of
 from rulewright_runtime.errors import InputError
 
 OUTPUT_KEYS: Final = ("engine_output", "output")
@@ -98,14 +98,14 @@ class CaseReader:
         model = self._model
         try:
             envelope = model.envelope.decode(record.data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except UNREADABLE as error:
             return self._unreadable(batch, record, error)
         inner = envelope.test_case
         written = envelope
         if inner is not None and bytes(inner).strip() != b"null":
             try:
                 written = model.envelope.decode(inner)
-            except msgspec.MsgspecError as error:
+            except UNREADABLE as error:
                 return self._errored(batch, record, _worded(error, ("test_case",)), _id(envelope.id))
         test_id = _id(written.test_id) or _id(envelope.test_id) or _id(envelope.id) or _id(written.id)
         concern = written.concern_id or envelope.concern_id or concern_id
@@ -136,7 +136,10 @@ class CaseReader:
                     return self._checked(output)
         if self._outputs is not None:
             return self._joined(batch.name, test_id, _id(envelope.id))
-        flat = self._model.output.decode(data)
+        try:
+            flat = self._model.output.decode(data)
+        except UNREADABLE as error:
+            return None, _worded(error)
         if self._model.has_output(flat):
             return self._checked(flat)
         return None, "there is no output of the engine for the case"
@@ -163,7 +166,7 @@ class CaseReader:
                 return None, f"the engine failed: {failure}"
             inner = envelope.engine_output or envelope.output
             return self._checked(model.output.decode(data) if inner is None else inner)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except UNREADABLE as error:
             return None, f"{place}: {_worded(error)}"
 
     def _unreadable(self, batch: Batch, record: Record, error: Exception) -> Case | InputError:
@@ -171,7 +174,7 @@ class CaseReader:
         if isinstance(error, msgspec.ValidationError):
             try:
                 known = self._model.names.decode(record.data)
-            except msgspec.MsgspecError:
+            except UNREADABLE:
                 known = None
             test_id = None if known is None else _id(known.test_id) or _id(known.id)
             if known is not None and test_id is not None:
@@ -264,7 +267,7 @@ class Outputs:
                 continue
             try:
                 names = self._names.decode(record.data)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            except UNREADABLE as error:
                 self.errors.append(InputError(_at(record.path, _worded(error)), file, record.line))
                 continue
             test_id = _id(names.test_id) or _id(names.id)
@@ -285,7 +288,7 @@ class Outputs:
         """An object whose keys are test ids and whose values are outputs."""
         try:
             parts = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             return False
         if not parts or any(bytes(part).lstrip()[:1] != b"{" for part in parts.values()) or set(parts) & _KNOWN:
             return False

@@ -13,6 +13,7 @@ import msgspec
 from rulewright_runtime.errors import InputError
 
 LIST_KEYS: Final = ("test_cases", "cases", "scenarios", "tests", "items", "results", "outputs")
+UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # what decoding may raise
 MAX_RECORD: Final = 64 * 2**20
 _CHUNK: Final = 1 << 18
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[][{}]', re.DOTALL)
@@ -75,7 +76,7 @@ def _object(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
         parts = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     except msgspec.ValidationError:
         return Holder(), iter([InputError("$: must be an array or an object of cases", file)])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         return _maybe_lines(file, data, error)
     listed = next((key for key in LIST_KEYS if key in parts and bytes(parts[key]).lstrip()[:1] == b"["), None)
     if listed is None:
@@ -92,7 +93,7 @@ def _maybe_lines(file: str, data: bytes, error: Exception) -> tuple[Holder, Iter
         if rest.strip():
             msgspec.json.decode(first, type=dict[str, msgspec.Raw])
             return Holder(), _lines(file)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         pass
     return Holder(), iter([InputError(malformed(error), file)])
 
@@ -102,7 +103,7 @@ def _text(raw: msgspec.Raw | None) -> str | None:
         return None
     try:
         return str(msgspec.json.decode(raw, type=str | int))
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return None
 
 
