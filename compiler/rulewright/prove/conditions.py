@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from rulewright.prove.atoms import ERROR, FALSE, TRUE
+from collections.abc import Iterator
+from typing import Final
+
+from rulewright.prove.atoms import COMPARISONS, ERROR, FALSE, TRUE, extract, paths_of
 from rulewright.prove.domains import Domains
 from rulewright.prove.results import Proved, Refuted, Result, Unknown, Witness
 from rulewright.prove.search import Search, refuting
-from rulewright_runtime.ir import Program
+from rulewright_runtime.ir import Node, Program
 
 
-def holds_always(condition: Program, domains: Domains) -> Result:
+def holds_always(condition: Program, domains: Domains, *, solver: bool = True) -> Result:
     """Whether the condition is true for every input; a witness is one for which it is false or undecided."""
-    return refuting(Search([condition], domains), [[(0, FALSE)], [(0, ERROR)]]) or Proved()
+    return never(condition, domains, FALSE | ERROR, solver=solver)
 
 
 def holds_never(condition: Program, domains: Domains) -> Result:
     """Whether the condition is true for no input; a witness is one for which it is true."""
-    return refuting(Search([condition], domains), [[(0, TRUE)]]) or Proved()
+    return never(condition, domains, TRUE)
+
+
+def never(condition: Program, domains: Domains, bits: int, *, solver: bool = True) -> Result:
+    """Whether the condition is for no input what `bits` say (TRUE, FALSE, ERROR)."""
+    return refuting(Search([condition], domains, solver), [[(0, bits)]]) or Proved()
 
 
 def fails_never(condition: Program, domains: Domains) -> Result:
     """Whether the condition is false for no input, so that it is true wherever it can be decided."""
-    return refuting(Search([condition], domains), [[(0, FALSE)]]) or Proved()
+    return never(condition, domains, FALSE)
 
 
 def constant(condition: Program, domains: Domains) -> Result:
@@ -42,5 +50,56 @@ def implies(one: Program, two: Program, domains: Domains) -> Result:
 
 def same(one: Program, two: Program, domains: Domains) -> Result:
     """Whether two conditions are true, false and undecided for the same inputs."""
-    goals = [[(0, bits), (1, (TRUE | FALSE | ERROR) & ~bits)] for bits in (TRUE, FALSE, ERROR)]
-    return refuting(Search([one, two], domains), goals) or Proved()
+    return refuting(Search([one, two], domains), _APART) or Proved()
+
+
+def without_effect(condition: Program, domains: Domains) -> Iterator[tuple[int, str]]:
+    """The operands of an `and` or `or` without which the condition means the same, by exact splitting alone.
+
+    Each is given as its node in the program with the operator's name. Operands that can't vary are left out, and of
+    several that do the same the last.
+    """
+    root = len(condition.nodes) - 1
+    pending = [root]
+    while pending:
+        at = pending.pop()
+        node = condition.nodes[at]
+        if node.op in ("and", "or", "not", "cond"):
+            pending += node.args
+        if node.op in ("and", "or"):
+            idle = next((arg for arg in reversed(node.args) if _is_idle(condition, at, arg, domains)), None)
+            if idle is not None:
+                yield idle, node.op
+
+
+def _is_idle(condition: Program, at: int, operand: int, domains: Domains) -> bool:
+    """Whether node `at` means the same without that operand."""
+    node = condition.nodes[at]
+    rest = tuple([arg for arg in node.args if arg != operand])
+    if len(rest) > 1:
+        nodes = (*condition.nodes[:at], Node(node.op, rest, None, node.at))
+        without = extract(Program(nodes, condition.source, condition.strict), at)
+    else:
+        without = extract(condition, rest[0])
+    alone = extract(condition, operand)
+    if any(isinstance(never(alone, domains, bits, solver=False), Proved) for bits in (TRUE, FALSE)):
+        return False
+    search = Search([extract(condition, at), without], domains, solver=False)
+    return all(search.find(goal) is None for goal in _APART)
+
+
+_APART: Final = tuple([((0, bits), (1, (TRUE | FALSE | ERROR) & ~bits)) for bits in (TRUE, FALSE, ERROR)])
+
+
+def comparisons(condition: Program) -> Iterator[Program]:
+    """The comparisons of variables that a condition joins, each alone; the condition itself when it is one."""
+    pending = [len(condition.nodes) - 1]
+    while pending:
+        at = pending.pop()
+        node = condition.nodes[at]
+        if node.op in ("and", "or", "not", "cond"):
+            pending += reversed(node.args)
+        elif node.op == "call" and (node.value in COMPARISONS or node.value == "@in"):
+            part = extract(condition, at)
+            if paths_of(part):
+                yield part

@@ -12,9 +12,11 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any, Final, TypeAlias
 
-from rulewright.prove.atoms import COMPARISONS, ERROR, FALSE, TRUE, extract, path_at, shape
+from rulewright.prove.atoms import COMPARISONS, ERROR, FALSE, TRUE, extract, path_at, paths_of, shape
 from rulewright.prove.domains import Absent, Domain, Domains, Path
 from rulewright.prove.results import Unknown
+from rulewright_runtime.errors import EvaluationError, PlanError
+from rulewright_runtime.evaluate import prepare
 from rulewright_runtime.ir import Program, literal_value
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import INT_MAX, INT_MIN, Optional, UInt
@@ -173,6 +175,9 @@ class _Encoding:
             return _Term("list", None, self.z3.Or([i.error for i in items]) if items else self.no, None, items)
         if node.op != "call":
             raise _Beyond
+        alone = extract(program, at)
+        if paths_of(alone) == []:
+            return self.computed(alone)
         args = [self.term(program, arg) for arg in node.args]
         if node.value in COMPARISONS:
             return self.compared(node.value, *args)
@@ -180,6 +185,15 @@ class _Encoding:
         if function is None:
             raise _Beyond
         return function(self, *args)
+
+    def computed(self, program: Program) -> _Term:
+        """A part that reads nothing, as what it computes; one that reads a bound variable is beyond formulas."""
+        try:
+            return self.constant(prepare(program)({}))
+        except PlanError:
+            raise _Beyond from None
+        except EvaluationError:
+            return _Term("bool", self.no, self.z3.BoolVal(True))
 
     def constant(self, value: Any) -> _Term:
         z3 = self.z3
