@@ -6,15 +6,29 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn, Protocol, cast
 
-from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
+TYPE_CHECKING = False  # `typing` and what the errors import take longer than a cached lint may take
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn, Protocol
+
+    class Command(Protocol):
+        """What a module of `rulewright.commands` offers. `BAD_USAGE` may override the exit code for wrong arguments."""
+
+        __doc__: str | None
+
+        def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+            """Declare the command's arguments."""
+
+        def run(self, args: argparse.Namespace) -> int:
+            """Do it; the value is the process's exit code."""
+
 
 COMMANDS = (
     ("lint", "find mistakes before anything runs, to the exact column"),
     ("compile", "compile a project into one plan file"),
     ("plan", "say what a scan would do and cost, without calling anything"),
+    ("harness", "play scenarios against a model and keep the transcripts"),
     ("scan", "compile a project and run it over transcripts"),
     ("run", "run a compiled plan over transcripts"),
     ("why", "explain one verdict of a run"),
@@ -30,18 +44,6 @@ COMMANDS = (
 ALIASES = {"safe:score": "score"}
 BAD_USAGE = 2
 INTERNAL = 3
-
-
-class Command(Protocol):
-    """What a module of `rulewright.commands` offers. `BAD_USAGE` may override the exit code for wrong arguments."""
-
-    __doc__: str | None
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the command's arguments."""
-
-    def run(self, args: argparse.Namespace) -> int:
-        """Do it; the value is the process's exit code."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -65,7 +67,8 @@ def _overview() -> str:
 def _load(name: str) -> Command | None:
     if name not in {command for command, _ in COMMANDS}:
         return None
-    return cast("Command", importlib.import_module(f"rulewright.commands.{name.replace('-', '_')}"))
+    command: Command = importlib.import_module(f"rulewright.commands.{name.replace('-', '_')}")
+    return command
 
 
 def _unknown(name: str) -> int:
@@ -93,6 +96,8 @@ def _parser(name: str, command: Command) -> _Parser:
 
 
 def _report(error: Exception) -> None:
+    from rulewright.errors import DocumentError, ExpressionError
+
     if isinstance(error, DocumentError):
         from rulewright.render.human import render, width_for
 
@@ -127,9 +132,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except UsageError as error:
-        parser.error(str(error))
-    except (RulewrightError, _runtime_failure()) as error:
+    except _expected() as error:
+        if _is_misuse(error):
+            parser.error(str(error))
         _report(error)
         return getattr(command, "REFUSED", INTERNAL)
     except KeyboardInterrupt:
@@ -137,7 +142,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _runtime_failure() -> type[Exception]:
+def _expected() -> tuple[type[Exception], ...]:
+    """What commands raise on purpose; only asked for when something is raised."""
+    from rulewright.errors import RulewrightError
     from rulewright_runtime.errors import RuntimeFailure
 
-    return RuntimeFailure
+    return (RulewrightError, RuntimeFailure)
+
+
+def _is_misuse(error: Exception) -> bool:
+    from rulewright.errors import UsageError
+
+    return isinstance(error, UsageError)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Severity
 from rulewright.load import load_file
 from rulewright.render.cells import cells, width_of
+from rulewright.terminal import WIDTH, wants_colour, width_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rulewright.diagnostics import Diagnostic, Span
     from rulewright.load.source import Source
 
-WIDTH = 80
-_UNBROKEN = 2000
+__all__ = ["WIDTH", "render", "summary", "wants_colour", "width_for"]
+
 _LEAST = 20  # cells of source that are shown however narrow the terminal is
 _CUT = "…"
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.ADVICE: "1;36"}
@@ -34,17 +34,6 @@ class _Mark:
     span: Span
     words: str
     sign: str
-
-
-def wants_colour(stream: TextIO) -> bool:
-    """Colour is for terminals, unless `NO_COLOR` is set or the terminal is dumb."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def width_for(stream: TextIO) -> int:
-    """The cells of a line: as many as the terminal has, and without a terminal so many that no sentence is broken, so
-    that a message can be searched for."""
-    return shutil.get_terminal_size((WIDTH, 24)).columns if stream.isatty() else _UNBROKEN
 
 
 def render(
