@@ -1,0 +1,130 @@
+"""Play scenarios against a model and keep the transcripts.
+
+Prints the plan of the run and its estimated cost first; --dry-run stops there, having written run_plan.json and
+cost_report.json. The transcripts in RUN/transcripts are what `rulewright scan` reads.
+
+A model is `scripted:FILE` (prepared replies) or `product-http:URL` (experimental: a product that keeps the conversation
+itself; its transcripts are no part of a public comparison).
+
+exit codes: 0 every scenario was played to its end, 1 a turn was not answered, 2 bad usage,
+            3 an error in a scenario or a model that can't be opened
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rulewright.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+REFUSED = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("scenarios", nargs="+", metavar="SCENARIOS", help="scenario files or folders")
+    parser.add_argument("--model", required=True, metavar="NAME:REST", help="who plays the assistant")
+    parser.add_argument("--out", required=True, metavar="RUN", help="the folder for plan, transcripts and summary")
+    parser.add_argument("--project", metavar="PATH", help="the project whose price list counts")
+    parser.add_argument("--price-of", metavar="MODEL", help="the model in the price list (default: the model's name)")
+    parser.add_argument("--reply-tokens", type=_positive, default=250, metavar="N", help="estimated length of a reply")
+    parser.add_argument("--scenario-parallel", type=_positive, default=1, metavar="N", help="conversations at a time")
+    parser.add_argument("--attempts", type=_positive, default=3, metavar="N", help="tries for each turn")
+    parser.add_argument("--dry-run", action="store_true", help="plan and estimate, call nothing")
+    parser.add_argument("--resume", action="store_true", help="continue a killed run in RUN")
+    parser.add_argument("--format", choices=("human", "json"), default="human", help="json prints the summary")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan, estimate, play, report."""
+    from rulewright.run_plans import compile_run_plan, run_cost
+    from rulewright_runtime.harness.adapters import open_adapter
+    from rulewright_runtime.harness.run import run as play
+
+    plan = compile_run_plan(args.scenarios)
+    adapter = open_adapter(args.model)
+    name = args.price_of or adapter.model
+    cost = run_cost(plan, name, _price(args.project, name), reply_tokens=args.reply_tokens, attempts=args.attempts)
+    human = args.format == "human"
+    if human:
+        print(_figures(cost), flush=True)
+    if args.dry_run:
+        from rulewright_runtime.harness.plan import encode
+
+        folder = Path(args.out)
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder / "run_plan.json", encode(plan) + b"\n")
+        _write(folder / "cost_report.json", json.dumps(cost, indent=1).encode() + b"\n")
+        print(f"written     {folder / 'run_plan.json'}, {folder / 'cost_report.json'}" if human else json.dumps(cost))
+        return 0
+    try:
+        summary = play(
+            plan,
+            adapter,
+            args.out,
+            parallel=args.scenario_parallel,
+            attempts=args.attempts,
+            resume=args.resume,
+            progress=_show_progress if sys.stderr.isatty() else lambda _: None,
+        )
+    except OSError as error:
+        raise UsageError(f"can't write `{args.out}`: {(error.strerror or str(error)).lower()}") from None
+    print(_outcome(summary, args.out) if human else json.dumps(summary, ensure_ascii=False))
+    return 1 if summary["errors"] else 0
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _price(project: str | None, model: str) -> Any:
+    if project is None:
+        return None
+    from rulewright.project import load_project
+
+    return load_project(Path(project)).pricing.get(model)
+
+
+def _figures(cost: Mapping[str, Any]) -> str:
+    low, high = cost["cost_usd"]["lower"], cost["cost_usd"]["upper"]
+    price = f"unknown (no price for `{cost['model']}`)" if low is None else f"between {low:.4f} and {high:.4f} USD"
+    calls, tokens = cost["calls"], cost["input_tokens"]
+    return "\n".join(
+        (
+            f"model       {cost['model']}",
+            f"scenarios   {cost['scenarios']} with {cost['branches']} branches",
+            f"turns       {calls['lower']} (at most {calls['upper']} calls)",
+            f"tokens in   about {tokens['lower']} to {tokens['upper']}",
+            f"cost        {price}",
+        )
+    )
+
+
+def _outcome(summary: Mapping[str, Any], out: str) -> str:
+    rows = [f"played      {summary['scenarios']} scenarios, {summary['turns']} turns answered"]
+    for name, row in summary["by_scenario"].items():
+        if row["error"] is not None:
+            rows.append(f"error       {name}, turn {row['error']['turn']}: {row['error']['message']}")
+    if summary["experimental"]:
+        rows.append(f"note        `{summary['harness']}` is experimental; it is no part of a public comparison")
+    return "\n".join([*rows, f"transcripts {os.path.join(out, 'transcripts')}"])
+
+
+def _show_progress(done: int) -> None:
+    print(f"\r{done} scenarios", end="", file=sys.stderr, flush=True)
+
+
+def _write(path: Path, content: bytes) -> None:
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(content)
+    os.replace(part, path)

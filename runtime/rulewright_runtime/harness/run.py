@@ -1,0 +1,163 @@
+"""A harness run: every scenario of a run plan played, its transcript written turn by turn, resumable.
+
+run_plan.json     what is said
+header.json       plan, model and harness, so that another run can't be continued by mistake
+transcripts/      `<model>__<scenario_id>.jsonl`; `.part` behind the name while the conversation goes on
+harness.json      turns, errors and branches taken, scenario by scenario
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.harness.plan import encode
+from rulewright_runtime.harness.play import Line, play
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rulewright_runtime.harness.adapters import Adapter
+    from rulewright_runtime.harness.plan import RunPlan, Script
+
+FOLDER: Final = "transcripts"
+SUMMARY: Final = "harness.json"
+_FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a resumed run must have in common with the one it continues."""
+
+    plan: str
+    model: str
+    harness: str
+
+
+def run(
+    plan: RunPlan,
+    adapter: Adapter,
+    out: str | os.PathLike[str],
+    *,
+    parallel: int = 1,
+    attempts: int = 3,
+    resume: bool = False,
+    progress: Callable[[int], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Play every scenario, write the folder `out` and return what its `harness.json` holds.
+
+    `parallel` scenarios are played at a time, their turns one after the other; the files are the same for every
+    number. With `resume` a killed run is continued: no turn that was answered is asked again. Raises PlanError where
+    `out` belongs to another run.
+    """
+    folder = _Folder(os.fspath(out), _Header(plan.hash, adapter.model, adapter.harness), resume)
+    for script in plan.scripts:
+        if not _FILE_NAME.fullmatch(script.id):
+            raise PlanError(f"`{script.id}` can't name a file; a scenario's id may hold letters, digits, `.`, `_`, `-`")
+    _write(folder.at("run_plan.json"), encode(plan))
+    rows: list[dict[str, Any]] = []
+    with ThreadPoolExecutor(max(parallel, 1)) as pool:
+        waiting = [pool.submit(_conversation, script, adapter, folder, attempts) for script in plan.scripts]
+        try:
+            for done in waiting:
+                rows.append(done.result())
+                progress(len(rows))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    summary = {
+        "plan": plan.hash,
+        "model": adapter.model,
+        "harness": adapter.harness,
+        "experimental": getattr(adapter, "experimental", False),
+        "scenarios": len(rows),
+        "turns": sum(row["turns"] for row in rows),
+        "errors": sum(row["error"] is not None for row in rows),
+        "by_scenario": {script.id: row for script, row in zip(plan.scripts, rows, strict=True)},
+    }
+    _write(folder.at(SUMMARY), msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    return summary
+
+
+class _Folder:
+    """The files of one run."""
+
+    def __init__(self, path: str, header: _Header, resume: bool) -> None:
+        self._path = path
+        self._model = re.sub(r"[^A-Za-z0-9.]+", "-", header.model).strip("-") or "model"
+        os.makedirs(os.path.join(path, FOLDER), exist_ok=True)
+        before = self.at("header.json")
+        if resume and os.path.exists(before):
+            try:
+                with open(before, "rb") as stream:
+                    known = msgspec.json.decode(stream.read(), type=_Header)
+            except msgspec.MsgspecError as error:
+                raise PlanError(f"`{before}` is damaged ({error}); choose another folder") from None
+            if known != header:
+                raise PlanError(f"the run in `{path}` has another plan, model or harness; choose another folder")
+        elif os.listdir(os.path.join(path, FOLDER)):
+            raise PlanError(f"`{path}` holds transcripts already; continue with `--resume` or choose another folder")
+        if os.path.exists(self.at(SUMMARY)):
+            os.remove(self.at(SUMMARY))  # whoever finds it must be able to trust it
+        _write(before, msgspec.json.encode(header))
+
+    def at(self, name: str) -> str:
+        """The path of a file of the run."""
+        return os.path.join(self._path, name)
+
+    def transcript(self, scenario_id: str) -> str:
+        """The path of a scenario's transcript."""
+        return os.path.join(self._path, FOLDER, f"{self._model}__{scenario_id}.jsonl")
+
+
+def _conversation(script: Script, adapter: Adapter, folder: _Folder, attempts: int) -> dict[str, Any]:
+    """Hold one conversation to its end, or take the transcript that a run before has finished."""
+    path = folder.transcript(script.id)
+    if os.path.exists(path):
+        return _about(_lines(path))
+    part = f"{path}.part"
+    before = [line for line in _lines(part) if line.error is None]
+    answered = {line.turn: line for line in before if line.role == "assistant"}
+    lines: list[Line] = []
+    with open(part, "ab") as stream:
+        stream.truncate(sum(len(msgspec.json.encode(line)) + 1 for line in before))
+        for line in play(script, adapter, attempts, answered):
+            lines.append(line)
+            if len(lines) > len(before):  # what the killed run wrote stands there already
+                stream.write(msgspec.json.encode(line) + b"\n")
+                stream.flush()
+    os.replace(part, path)
+    return _about(lines)
+
+
+def _lines(path: str) -> list[Line]:
+    """The whole lines of a transcript; one that was cut off is not there."""
+    try:
+        with open(path, "rb") as stream:
+            whole = stream.read().split(b"\n")[:-1]
+        return [msgspec.json.decode(line, type=Line) for line in whole]
+    except FileNotFoundError:
+        return []
+    except msgspec.MsgspecError as error:
+        raise PlanError(f"`{path}` is damaged ({error}); remove it to have the scenario played again") from None
+
+
+def _about(lines: list[Line]) -> dict[str, Any]:
+    failed = next((line for line in lines if line.error is not None), None)
+    return {
+        "turns": sum(line.role == "assistant" and line.error is None for line in lines),
+        "branches": {str(line.turn): line.branch_id for line in lines if line.branch_id is not None},
+        "error": None if failed is None else {"turn": failed.turn, **(failed.error or {})},
+    }
+
+
+def _write(path: str, data: bytes) -> None:
+    """Write a file at once: readers see the old one or the whole new one."""
+    temporary = f"{path}.new"
+    with open(temporary, "wb") as stream:
+        stream.write(data)
+    os.replace(temporary, path)

@@ -1,0 +1,170 @@
+"""`rulewright harness`, from scenario files to transcripts; and what a model is never sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rulewright.cli import main
+from rulewright.documents.scoring import Price
+from rulewright.errors import DocumentError
+from rulewright.run_plans import compile_run_plan, run_cost
+from rulewright_runtime.harness.adapters import Reply, Request
+from rulewright_runtime.harness.run import run
+
+ROOT = Path(__file__).parents[2]
+SECRET = "XMARKERX"
+
+
+def criterion(kind: str) -> dict[str, Any]:
+    return {"id": f"{SECRET}-{kind}", "question": f"{SECRET}?", "kind": kind, "levels": {"0": SECRET}, "weight": 1}
+
+
+def marked() -> dict[str, Any]:
+    """A scenario with a marker in every text but the user's messages and what the persona shows."""
+    probe = {"t": 2, "kind": "recall", "expected": [SECRET], "comment": SECRET}
+    branch = {
+        "branch_id": SECRET,
+        "condition": {"type": "contains_any", "values": [SECRET, "fine"]},
+        "user_message": "Then I am glad.",
+        "expected_behaviors": [SECRET],
+        "autofail_triggers": [SECRET],
+        "rubric": [criterion("binary")],
+    }
+    other = {
+        "branch_id": "b2",
+        "condition": {"type": "expression", "when": f"reply == '{SECRET}'"},
+        "user_message": "x",
+    }
+    turn: dict[str, Any] = {
+        "expected_behaviors": [SECRET],
+        "autofail_triggers": [SECRET],
+        "rubric": [criterion("autofail"), criterion("ordinal")],
+        "facts": [SECRET],
+        "updates": [SECRET],
+        "probes": [probe],
+        "context_notes": SECRET,
+        "gray_zone_scoring": {SECRET: SECRET},
+        "memory_expectations": {"should_recall": [SECRET]},
+    }
+    return {
+        "scenario_id": "marked",
+        "canary": SECRET,
+        "title": SECRET,
+        "description": SECRET,
+        "category": "safety",
+        "jurisdiction": SECRET,
+        "persona": {"name": "Ana", "role": SECRET, "context": {"secret": SECRET}, "visible": ["name"]},
+        "failure_mode_tags": [SECRET],
+        "risk_triggers": [{"t": 1, "cue": SECRET}],
+        "eligible_modes": [SECRET],
+        "cue_anchors": [{"cue_turn": 1, "cue_label": SECRET, "cue_text_match": SECRET, "source": SECRET}],
+        "probes": [probe],
+        "calibration_notes": SECRET,
+        "contrast_group": SECRET,
+        "key_evaluation_points": [SECRET],
+        "metadata": {"note": SECRET},
+        "sessions": [
+            {"session_number": 1, "time_elapsed": SECRET, "session_context": SECRET, "turns": [
+                {"turn_number": 1, "user_message": "Hello.", **turn},
+                {"turn_number": 2, "user_message": "And now?", "branches": [branch, other], **turn},
+            ]}
+        ],
+    }  # fmt: skip
+
+
+class Listening:
+    """A model that remembers everything it was given."""
+
+    model = "listening"
+    harness = "llm/raw"
+
+    def __init__(self) -> None:
+        self.asked: list[Request] = []
+
+    def reply(self, request: Request) -> Reply:
+        self.asked.append(request)
+        return Reply("All is fine.")
+
+
+def write(folder: Path, *scenarios: dict[str, Any]) -> Path:
+    for scenario in scenarios:
+        path = folder / f"{scenario['scenario_id']}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(scenario), encoding="utf-8")
+    return folder
+
+
+def test_no_rubric_probe_label_expectation_or_condition_reaches_the_model(tmp_path: Path) -> None:
+    model = Listening()
+    run(compile_run_plan([write(tmp_path / "scenarios", marked())]), model, tmp_path / "run")
+    assert [request.messages[-1].content for request in model.asked] == ["Hello.", "Then I am glad."]
+    assert {request.context for request in model.asked} == {"name: Ana"}
+    assert SECRET not in repr(model.asked)
+
+
+def replies(folder: Path, **by_scenario: list[Any]) -> str:
+    file = folder / "replies.json"
+    file.write_text(json.dumps({"model": "told", "replies": by_scenario}), encoding="utf-8")
+    return f"scripted:{file}"
+
+
+def test_a_dry_run_plans_and_estimates_and_asks_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write(tmp_path / "scenarios", marked())
+    out = tmp_path / "run"
+    argv = ["harness", str(folder), "--model", replies(tmp_path), "--out", str(out), "--dry-run"]
+    assert main(argv) == 0
+    assert "turns       2 (at most 6 calls)" in capsys.readouterr().out
+    assert sorted(path.name for path in out.iterdir()) == ["cost_report.json", "run_plan.json"]
+    report = json.loads((out / "cost_report.json").read_text(encoding="utf-8"))
+    assert (report["pricing_known"], report["cost_usd"]["upper"]) == (False, None)
+
+
+def test_a_price_bounds_the_cost(tmp_path: Path) -> None:
+    plan = compile_run_plan([write(tmp_path / "scenarios", marked())])
+    cost = run_cost(plan, "told", Price(1.0, 10.0), reply_tokens=100, attempts=2)
+    # turn 1: (4 + 3 + 6) / 4 -> 4 tokens; turn 2: (13 + 8 or 15) / 4 -> 6 or 7, and the first reply
+    assert cost["input_tokens"] == {"lower": 4 + 4 + 100, "upper": 2 * (4 + 7 + 100)}
+    assert cost["cost_usd"]["upper"] == pytest.approx((222 + 10 * 400) / 1e6)
+
+
+def test_the_command_plays_and_the_transcripts_can_be_scanned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write(tmp_path / "scenarios", marked())
+    out = tmp_path / "run"
+    argv = ["harness", str(folder), "--model", replies(tmp_path, marked=["Fine.", "Good."]), "--out", str(out)]
+    assert main([*argv, "--scenario-parallel", "2"]) == 0
+    assert "played      1 scenarios, 2 turns answered" in capsys.readouterr().out
+    summary = json.loads((out / "harness.json").read_text(encoding="utf-8"))
+    assert (summary["model"], summary["harness"]) == ("told", "llm/raw")
+    assert summary["by_scenario"]["marked"]["branches"] == {"2": SECRET}
+
+
+def test_a_turn_without_answer_changes_the_exit_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write(tmp_path / "scenarios", marked())
+    argv = ["harness", str(folder), "--model", replies(tmp_path, marked=["Fine.", {"error": "overloaded"}])]
+    assert main([*argv, "--out", str(tmp_path / "run")]) == 1
+    assert "marked, turn 2: overloaded" in capsys.readouterr().out
+
+
+def test_a_scenario_with_mistakes_is_refused_before_anyone_is_asked(tmp_path: Path) -> None:
+    broken = marked()
+    broken["probes"] = [{"t": 9, "kind": "recall", "expected": ["x"]}]
+    broken["sessions"][0]["turns"][1]["branches"][0]["condition"] = {"type": "contains_some", "values": []}
+    del broken["sessions"][0]["turns"][0]["rubric"][0]["kind"]
+    broken["cue_anchors"][0]["response_window"] = {"from_turn": 2, "to_turn": 7}
+    with pytest.raises(DocumentError) as caught:
+        compile_run_plan([write(tmp_path, broken)])
+    codes = sorted(each.code for each in caught.value.diagnostics)
+    assert codes == ["retired-rubric-dialect", "turn-that-does-not-exist", "turn-that-does-not-exist", "unknown-value"]
+    assert main(["harness", str(tmp_path), "--model", "scripted:none", "--out", str(tmp_path / "run")]) == 3
+
+
+def test_the_shipped_scenarios_can_be_played() -> None:
+    plan = compile_run_plan([ROOT / "benchmark" / "scenarios"])
+    assert [script.id for script in plan.scripts][0] == "back_after_the_fall"
+    assert sum(len(turn.branches) for script in plan.scripts for turn in script.turns) == 2

@@ -1,0 +1,216 @@
+"""The harness: what a model is sent, and what is written of its answers."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.harness import adapters
+from rulewright_runtime.harness.adapters import AdapterError, ProductAdapter, Reply, Request, ScriptedAdapter
+from rulewright_runtime.harness.plan import RunPlan, Script, Session, Turn, decode, encode, seal
+from rulewright_runtime.harness.run import run
+from rulewright_runtime.transcripts import Reader, Transcript
+
+
+class Listening:
+    """An adapter that remembers what it was asked, and answers with the turn's number."""
+
+    model = "m/one"
+    harness = "llm/raw"
+
+    def __init__(self, fails: tuple[int, ...] = ()) -> None:
+        self.asked: list[Request] = []
+        self.fails = fails
+
+    def reply(self, request: Request) -> Reply:
+        self.asked.append(request)
+        if request.turn in self.fails:
+            raise TimeoutError("no answer in time")
+        return Reply(f"answer {request.turn}", 10, 2)
+
+
+def plan(*names: str, sessions: int = 1) -> RunPlan:
+    scripts = []
+    for name in names:
+        made = tuple(
+            Session(number, (Turn(2 * number - 1, f"{name} first {number}"), Turn(2 * number, f"{name} then {number}")))
+            for number in range(1, sessions + 1)
+        )
+        scripts.append(Script(name, made, (("name", "Ana"),)))
+    return seal(RunPlan("1", tuple(scripts)))
+
+
+def read(folder: Path) -> dict[str, Transcript]:
+    found = list(Reader().read([folder / "transcripts"]))
+    assert all(isinstance(each, Transcript) for each in found)
+    return {each.scenario_id: each for each in found if isinstance(each, Transcript)}
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "transcripts").iterdir())}
+
+
+def test_turns_are_sent_one_after_the_other_each_with_what_was_said_before(tmp_path: Path) -> None:
+    model = Listening()
+    run(plan("night"), model, tmp_path)
+    sent = [[(each.role, each.content) for each in request.messages] for request in model.asked]
+    first = ("user", "night first 1")
+    assert sent == [[first], [first, ("assistant", "answer 1"), ("user", "night then 1")]]
+    assert {request.context for request in model.asked} == {"name: Ana"}
+
+
+def test_a_transcript_says_which_model_spoke_through_which_harness_and_can_be_scanned(tmp_path: Path) -> None:
+    run(plan("night"), Listening(), tmp_path)
+    (path,) = (tmp_path / "transcripts").iterdir()
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert path.name == "m-one__night.jsonl"
+    assert lines[0] == {"turn": 1, "role": "user", "content": "night first 1"}
+    assert (lines[1]["harness"], lines[1]["model"], lines[1]["content"]) == ("llm/raw", "m/one", "answer 1")
+    assert [turn.content for turn in read(tmp_path)["night"].turns][-1] == "answer 2"
+
+
+def test_turn_numbers_and_the_history_run_on_across_sessions(tmp_path: Path) -> None:
+    model = Listening()
+    run(plan("return", sessions=2), model, tmp_path)
+    assert [(each.session, each.turn, each.opens_session) for each in model.asked] == [
+        (1, 1, True),
+        (1, 2, False),
+        (2, 3, True),
+        (2, 4, False),
+    ]
+    assert len(model.asked[-1].messages) == 7
+    assert [turn.turn for turn in read(tmp_path)["return"].turns] == [1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_a_turn_without_answer_is_recorded_and_ends_the_conversation(tmp_path: Path) -> None:
+    model = Listening(fails=(1,))
+    summary = run(plan("night"), model, tmp_path, attempts=2)
+    assert (summary["errors"], summary["turns"], len(model.asked)) == (1, 0, 2)
+    last = read(tmp_path)["night"].turns[-1]
+    assert (last.role, last.content) == ("assistant", "")
+    assert last.error == {"type": "TimeoutError", "message": "no answer in time", "attempts": 2}
+
+
+def test_an_empty_reply_is_no_answer(tmp_path: Path) -> None:
+    summary = run(plan("night"), ScriptedAdapter({"night": [" \n"]}), tmp_path)
+    assert summary["by_scenario"]["night"]["error"]["type"] == "EmptyReplyError"
+
+
+def test_the_files_are_the_same_however_many_scenarios_run_at_a_time(tmp_path: Path) -> None:
+    many = [f"s{number}" for number in range(12)]
+    run(plan(*many), Listening(), tmp_path / "one")
+    run(plan(*many), Listening(), tmp_path / "four", parallel=4)
+    assert files(tmp_path / "one") == files(tmp_path / "four")
+    assert (tmp_path / "one" / "harness.json").read_bytes() == (tmp_path / "four" / "harness.json").read_bytes()
+
+
+class Stopping(Listening):
+    """A model in front of which the process is killed."""
+
+    def reply(self, request: Request) -> Reply:
+        if len(self.asked) == 3:
+            raise KeyboardInterrupt
+        return super().reply(request)
+
+
+def test_a_killed_run_is_resumed_without_asking_again(tmp_path: Path) -> None:
+    whole, first, second = Listening(), Stopping(), Listening()
+    run(plan("a", "b"), whole, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run(plan("a", "b"), first, tmp_path / "killed")
+    run(plan("a", "b"), second, tmp_path / "killed", resume=True)
+    assert len(first.asked) + len(second.asked) == len(whole.asked)
+    assert files(tmp_path / "whole") == files(tmp_path / "killed")
+
+
+def test_a_line_that_was_cut_off_is_asked_again(tmp_path: Path) -> None:
+    run(plan("a"), Listening(), tmp_path)
+    (path,) = (tmp_path / "transcripts").iterdir()
+    whole = path.read_bytes()
+    path.rename(path.with_name(path.name + ".part"))
+    path.with_name(path.name + ".part").write_bytes(whole[:-20])
+    model = Listening()
+    run(plan("a"), model, tmp_path, resume=True)
+    assert ([request.turn for request in model.asked], path.read_bytes()) == ([2], whole)
+
+
+def test_a_run_of_another_plan_is_not_continued(tmp_path: Path) -> None:
+    run(plan("a"), Listening(), tmp_path)
+    with pytest.raises(PlanError, match="another plan"):
+        run(plan("b"), Listening(), tmp_path, resume=True)
+    with pytest.raises(PlanError, match="holds transcripts already"):
+        run(plan("a"), Listening(), tmp_path)
+
+
+def test_a_scenario_cannot_write_outside_the_folder(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="can't name a file"):
+        run(plan("../outside"), Listening(), tmp_path)
+
+
+def test_a_run_plan_that_was_changed_is_refused() -> None:
+    sealed = encode(plan("a"))
+    assert decode(sealed) == plan("a")
+    for data in (sealed.replace(b"first", b"worst"), b"{}", b"[", sealed.replace(b'"context"', b'"contexts"')):
+        with pytest.raises(PlanError):
+            decode(data)
+
+
+def test_two_scenarios_of_one_name_are_refused() -> None:
+    with pytest.raises(PlanError, match="two scenarios"):
+        decode(encode(plan("a", "a")))
+
+
+def test_adapters_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapters, "ADAPTERS", dict(adapters.ADAPTERS))
+    adapters.register("listening", lambda _: Listening())
+    assert adapters.open_adapter("listening:").model == "m/one"
+    file = tmp_path / "replies.json"
+    file.write_text('{"model": "told", "replies": {"night": ["yes"]}}', encoding="utf-8")
+    assert adapters.open_adapter(f"scripted:{file}").model == "told"
+    for wrong in ("nobody:x", "scripted", f"scripted:{tmp_path}/none.json", "product-http:ftp://x"):
+        with pytest.raises(AdapterError):
+            adapters.open_adapter(wrong)
+    with pytest.raises(AdapterError, match="already"):
+        adapters.register("scripted", lambda _: Listening())
+
+
+@pytest.fixture
+def product() -> Iterator[tuple[str, list[dict[str, object]]]]:
+    received: list[dict[str, object]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.append(msgspec.json.decode(self.rfile.read(int(self.headers["Content-Length"]))))
+            answer = b'{"reply": "hello"}' if len(received) < 3 else b'{"text": 1}'
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, format: str, *args: object) -> None:
+            return
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/turns", received
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_product_over_http_is_sent_one_message_at_a_time(
+    product: tuple[str, list[dict[str, object]]], tmp_path: Path
+) -> None:
+    url, received = product
+    summary = run(plan("night", sessions=2), ProductAdapter(url), tmp_path, attempts=1)
+    assert [row["message"] for row in received] == ["night first 1", "night then 1", "night first 2"]
+    assert (summary["experimental"], summary["harness"]) == (True, "product/127.0.0.1")
+    assert summary["by_scenario"]["night"]["error"]["type"] == "AdapterError"
+    assert "night" not in str(received[0]["conversation"])
