@@ -16,6 +16,7 @@ import io
 import json
 import sys
 from contextlib import ExitStack
+from datetime import datetime
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-errors", action="store_true", help="exit by the labels although cases are errored")
     parser.add_argument("--baseline", metavar="REPORT", help="compare with an earlier JSON report")
     parser.add_argument("--observe", metavar="TARGET", help="write an observation of each case to a file or address")
+    parser.add_argument("--otlp", metavar="ADDRESS", help="send OpenTelemetry evaluation events to a collector's logs")
     parser.add_argument("--events", metavar="TARGET", help="send the result event to a file or address")
 
 
@@ -107,8 +109,8 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     now = moment()
     gc.freeze()  # what is loaded by now stays; cases come and go without cycles
     with ExitStack() as stack:
-        observers = _sinks(stack, args.observe)
-        run = score_batches(prepared, reader, batches, verbose=args.verbose, on_case=_observer(observers, plan, now))
+        observe = _observer(_sinks(stack, args.observe), _collectors(stack, args.otlp), plan, now)
+        run = score_batches(prepared, reader, batches, verbose=args.verbose, on_case=observe)
         if outputs is not None:
             run.errors.extend(map(refusal, outputs.errors))
         about: dict[str, Any] = {"configuration": settings.as_data()}
@@ -140,16 +142,30 @@ def _close(receiver: Sink, target: str) -> None:
         print(f"warning: {receiver.lost} messages to `{target}` were lost", file=sys.stderr)
 
 
-def _observer(observers: list[Sink], plan: CaseScorecardPlan, now: str) -> Any:
-    if not observers:
+def _collectors(stack: ExitStack, address: str | None) -> list[Sink]:
+    if address is None:
+        return []
+    from rulewright_runtime.cases.hooks import OtlpSink
+
+    collector = OtlpSink(address)
+    stack.callback(_close, collector, address)
+    return [collector]
+
+
+def _observer(observers: list[Sink], collectors: list[Sink], plan: CaseScorecardPlan, now: str) -> Any:
+    if not observers and not collectors:
         return None
-    from rulewright_runtime.cases.hooks import observation
+    from rulewright_runtime.cases.hooks import evaluation_events, observation
 
     metrics = [metric.name for metric in plan.metrics]
+    prefix, nanoseconds = plan.report_type.replace("_", " "), int(datetime.fromisoformat(now).timestamp()) * 10**9
 
     def observe(result: dict[str, Any]) -> None:
         for receiver in observers:
             receiver.send(observation(result, metrics, now))
+        for receiver in collectors:
+            for event in evaluation_events(result, prefix, nanoseconds):
+                receiver.send(event)
 
     return observe
 

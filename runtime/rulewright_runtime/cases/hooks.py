@@ -8,11 +8,12 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 OBSERVATION: Final = "recordSAFEv0Result"
 RESULT: Final = "safe:v0:result"
+EVALUATION: Final = "gen_ai.evaluation.result"
 _WAITING: Final = 10_000
 _ATTEMPTS: Final = 3
 _TIMEOUT: Final = 5.0
@@ -21,7 +22,9 @@ _TIMEOUT: Final = 5.0
 class Sink(Protocol):
     """A receiver of messages."""
 
-    lost: int
+    @property
+    def lost(self) -> int:
+        """How many messages did not arrive."""
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Take a message; never raises and never waits."""
@@ -129,6 +132,65 @@ class CallSink:
 
     def close(self) -> None:
         """Nothing waits."""
+
+
+class OtlpSink:
+    """Sends OpenTelemetry `gen_ai.evaluation.result` events as log records (OTLP over HTTP, JSON encoding)."""
+
+    def __init__(self, url: str, *, most: int = 200) -> None:
+        """`url` is the collector's address for logs; up to `most` records go in one request."""
+        self._http = HttpSink(url)
+        self._most = most
+        self._records: list[dict[str, Any]] = []
+
+    @property
+    def lost(self) -> int:
+        """How many requests were lost."""
+        return self._http.lost
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Take a log record."""
+        self._records.append(dict(message))
+        if len(self._records) >= self._most:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._records:
+            scope = {"scope": {"name": "rulewright"}, "logRecords": self._records}
+            resource = {"attributes": [_attribute("service.name", "rulewright")]}
+            self._http.send({"resourceLogs": [{"resource": resource, "scopeLogs": [scope]}]})
+            self._records = []
+
+    def close(self) -> None:
+        """Send what is waiting."""
+        self._flush()
+        self._http.close()
+
+
+def evaluation_events(result: Mapping[str, Any], prefix: str, now: int) -> Iterator[dict[str, Any]]:
+    """A case as log records: one for every metric, named `prefix` and the metric, and one for the composite, which
+    bears the label; `now` in nanoseconds since 1970."""
+    for name, value in result["scores"].items():
+        attributes = [
+            _attribute("gen_ai.evaluation.name", f"{prefix} {name}"),
+            _attribute("gen_ai.evaluation.score.value", float(value)),
+            _attribute("rulewright.test_id", result["test_id"]),
+            _attribute("rulewright.archetype", result["archetype"]),
+            _attribute("rulewright.batch_id", result["batch_id"]),
+        ]
+        if name == "composite":
+            attributes.append(_attribute("gen_ai.evaluation.score.label", result["label"]))
+        yield {
+            "timeUnixNano": str(now),
+            "severityNumber": 9,
+            "eventName": EVALUATION,
+            "attributes": attributes,
+        }
+
+
+def _attribute(key: str, value: str | float) -> dict[str, Any]:
+    kind = "stringValue" if isinstance(value, str) else "doubleValue"
+    return {"key": key, "value": {kind: value}}
 
 
 def sink(target: str) -> Sink:

@@ -386,6 +386,19 @@ def test_an_endpoint_that_refuses_twice_is_asked_again(endpoint: str) -> None:
     assert [message["event"] for message in _Endpoint.received] == ["safe:v0:result"]
 
 
+def test_a_collector_receives_evaluation_events(endpoint: str) -> None:
+    batch("b", case("T1"), case("T2", summary="nothing"))
+    assert score("--batch", "b", "--otlp", endpoint) == 1
+    (request,) = _Endpoint.received
+    records = request["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
+    assert {record["eventName"] for record in records} == {"gen_ai.evaluation.result"}
+    last = {each["key"]: next(iter(each["value"].values())) for each in records[-1]["attributes"]}
+    assert last["gen_ai.evaluation.name"] == "SAFE v0 composite"
+    assert last["gen_ai.evaluation.score.label"] == "Fail"
+    assert last["gen_ai.evaluation.score.value"] == pytest.approx(2 / 3)
+    assert records[-1]["timeUnixNano"] == "1736937000000000000"
+
+
 def test_an_endpoint_that_is_not_there_fails_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     batch("b", case("T1"))
     assert score("--batch", "b", "--observe", "http://127.0.0.1:9/") == 0
