@@ -160,11 +160,11 @@ def test_a_scenario_with_mistakes_is_refused_before_anyone_is_asked(tmp_path: Pa
     with pytest.raises(DocumentError) as caught:
         compile_run_plan([write(tmp_path, broken)])
     codes = sorted(each.code for each in caught.value.diagnostics)
-    assert codes == ["retired-rubric-dialect", "turn-that-does-not-exist", "turn-that-does-not-exist", "unknown-value"]
+    assert codes == [*["retired-rubric-dialect"] * 2, *["turn-that-does-not-exist"] * 2, "unknown-value"]
     assert main(["harness", str(tmp_path), "--model", "scripted:none", "--out", str(tmp_path / "run")]) == 3
 
 
 def test_the_shipped_scenarios_can_be_played() -> None:
     plan = compile_run_plan([ROOT / "benchmark" / "scenarios"])
-    assert [script.id for script in plan.scripts][0] == "back_after_the_fall"
-    assert sum(len(turn.branches) for script in plan.scripts for turn in script.turns) == 2
+    assert plan.scripts[0].id == "back_after_the_fall"
+    assert sum(len(turn.branches) for script in plan.scripts for turn in script.turns) == 4
