@@ -1,0 +1,184 @@
+"""Agents behind commands, callables and scripts: what they see, and what counts as a failed call."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rulewright_runtime.workflow.adapters import AdapterError, Brief, open_adapters
+from rulewright_runtime.workflow.adapters.base import Purpose, read_reply
+from rulewright_runtime.workflow.adapters.command import CommandAdapter
+from rulewright_runtime.workflow.adapters.mock import MockAdapter
+from rulewright_runtime.workflow.adapters.python import PythonAdapter, find_callable
+from rulewright_runtime.workflow.settings import AdapterSettings, Settings
+
+
+def brief(purpose: Purpose = "work", **more: Any) -> Brief:
+    fields: dict[str, Any] = dict.fromkeys(Brief.__struct_fields__, "")
+    fields |= {"role": {}, "inputs": [], "outputs": [], "feedback": [], "iteration": 1, "call": 0, "retry": 0}
+    return Brief(**{**fields, "purpose": purpose, "task_id": "build", "agent": "dev", **more})
+
+
+def python(code: str, folder: Path, environment: tuple[str, ...] = ()) -> CommandAdapter:
+    return CommandAdapter([sys.executable, "-c", code], folder, environment)
+
+
+def test_a_command_reads_the_brief_and_writes_files(tmp_path: Path) -> None:
+    code = (
+        "import json, sys\nbrief = json.load(sys.stdin)\nopen('out.md', 'w').write(brief['task_id'])\n"
+        "print(json.dumps({'summary': 'done', 'usage': {'tokens': 5, 'cost_usd': 0.25}}))"
+    )
+    reply = python(code, tmp_path).call(brief(), 20)
+    assert (reply.summary, reply.tokens_used, reply.cost_usd) == ("done", 5, 0.25)
+    assert (tmp_path / "out.md").read_text() == "build"
+
+
+def test_a_command_sees_only_the_variables_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "s3cret")
+    monkeypatch.setenv("SHOWN", "yes")
+    code = "import os; print(' '.join(sorted(n for n in os.environ if n in ('SECRET', 'SHOWN', 'PATH'))))"
+    assert python(code, tmp_path, ("SHOWN",)).call(brief(), 20).summary == "PATH SHOWN"
+
+
+def test_words_of_a_brief_never_reach_a_shell(tmp_path: Path) -> None:
+    reply = CommandAdapter(["echo", "$HOME; touch pwned", "`id`"], tmp_path).call(brief(), 20)
+    assert reply.summary == "$HOME; touch pwned `id`"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("raise SystemExit('no key')", "exit code 1: no key"),
+        ("import time; time.sleep(60)", "longer than 0.4 seconds"),
+        ("import sys; sys.stdout.buffer.write(b'\\xff')", "not UTF-8"),
+        ("print('x' * (5 * 2**20))", "at most"),
+        ('print(\'{"usage": {"tokens": -1}}\')', "negative"),
+        ('print(\'{"usage": {"cost_usd": "much"}}\')', "can't be used"),
+    ],
+)
+def test_a_command_that_fails_is_a_failed_call(tmp_path: Path, code: str, why: str) -> None:
+    with pytest.raises(AdapterError, match=why):
+        python(code, tmp_path).call(brief(), 0.4 if "sleep" in code else 20)
+
+
+def test_whatever_a_command_started_ends_with_it(tmp_path: Path) -> None:
+    code = (
+        "import subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "open('child', 'w').write(str(child.pid))\n"
+        "import time; time.sleep(60)"
+    )
+    with pytest.raises(AdapterError, match="longer"):
+        python(code, tmp_path).call(brief(), 1.5)
+    child = int((tmp_path / "child").read_text())
+    for _ in range(50):
+        if not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text().split()[2]:
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(child, 9)
+        pytest.fail("the child outlived its command")
+
+
+def test_a_missing_command_is_a_failed_call(tmp_path: Path) -> None:
+    with pytest.raises(AdapterError, match="can't be started"):
+        CommandAdapter(["/no/such/command"], tmp_path).call(brief(), 1)
+
+
+def test_a_callable_answers_with_text_a_dict_or_nothing() -> None:
+    assert PythonAdapter(lambda b: {"summary": b["task_id"]}).call(brief(), 5).summary == "build"
+    assert PythonAdapter(lambda _: "words").call(brief(), 5).summary == "words"
+    assert PythonAdapter(lambda _: None).call(brief(), 5).summary == ""
+
+
+def sleepy(_: dict[str, Any]) -> None:
+    time.sleep(2)
+
+
+def broken(_: dict[str, Any]) -> None:
+    raise KeyError("colour")
+
+
+@pytest.mark.parametrize(
+    ("agent", "why"), [(sleepy, "longer"), (broken, "KeyError: 'colour'"), (lambda _: {"a": object()}, "no JSON")]
+)
+def test_a_callable_that_fails_is_a_failed_call(agent: Any, why: str) -> None:
+    with pytest.raises(AdapterError, match=why):
+        PythonAdapter(agent).call(brief(), 0.2)
+
+
+@pytest.mark.parametrize("name", ["json", "json:", "json:dumps.x", "no_such_module:f", "json:no_such", "sys:path"])
+def test_a_name_that_is_no_callable_is_refused(name: str) -> None:
+    with pytest.raises(AdapterError):
+        find_callable(name)
+
+
+def test_a_callable_is_found_by_module_and_function() -> None:
+    assert find_callable("json:dumps") is json.dumps
+
+
+@pytest.mark.parametrize(
+    ("purpose", "text"),
+    [
+        ("review", "GO"),
+        ("review", '{"decision": "MAYBE"}'),
+        ("review", "{}"),
+        ("review", '["GO"]'),
+        ("challenge", "{}"),
+        ("challenge", '{"approved": "yes"}'),
+        ("challenge", '{"approved": NaN}'),
+    ],
+)
+def test_a_reviewer_who_does_not_decide_is_a_failed_call(purpose: Purpose, text: str) -> None:
+    with pytest.raises(AdapterError):
+        read_reply(text, purpose)
+
+
+def test_a_script_counts_calls_and_attempts(tmp_path: Path) -> None:
+    script = {"dev": [{"summary": "first"}, [{"raise": "busy"}, {"summary": "second"}]], "build/dev/review": ["{"]}
+    mock = MockAdapter(script, tmp_path)
+    assert mock.call(brief(), 1).summary == "first"
+    with pytest.raises(AdapterError, match="busy"):
+        mock.call(brief(call=1), 1)
+    assert mock.call(brief(call=1, retry=1), 1).summary == "second"
+    assert mock.call(brief(call=7, retry=3), 1).summary == "second"
+    with pytest.raises(AdapterError):
+        mock.call(brief("review"), 1)
+    with pytest.raises(AdapterError, match="no reply of `build/ana`"):
+        mock.call(brief(agent="ana"), 1)
+
+
+def test_adapters_are_found_by_agent_or_by_default(tmp_path: Path) -> None:
+    (tmp_path / "script.json").write_text('{"pe": [{"summary": "hi"}]}', encoding="utf-8")
+    settings = Settings(
+        adapters={
+            "dev": AdapterSettings("command", command=("echo", "from dev")),
+            "ba": AdapterSettings("python", callable="json:dumps"),
+            "default": AdapterSettings("mock", script="script.json"),
+        }
+    )
+    adapter = open_adapters(settings, tmp_path)
+    assert adapter("dev").call(brief(), 5).summary == "from dev"
+    assert adapter("pe").call(brief(agent="pe"), 5).summary == "hi"
+    assert adapter("ba") is adapter("ba")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(),
+        Settings(adapters={"dev": AdapterSettings("command")}),
+        Settings(adapters={"dev": AdapterSettings("mock", script="gone.json")}),
+        Settings(adapters={"dev": AdapterSettings("python", callable="nowhere")}),
+    ],
+)
+def test_an_agent_nobody_answers_for_is_a_failed_call(settings: Settings, tmp_path: Path) -> None:
+    with pytest.raises(AdapterError):
+        open_adapters(settings, tmp_path)("dev")

@@ -1,0 +1,261 @@
+"""The reviewer's page: what it shows, whom it refuses, and that one decision is all an item takes."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from tests.runtime.workflow.running import Bench, bench
+
+from rulewright_runtime.workflow.hil_web.server import MAX_FORM, QueueServer, serve
+
+EVIL = "<script>alert(1)</script>\"'&"
+FLOW = """
+tasks:
+  build:
+    agent: dev
+    description: "A <b>bold</b> task"
+    outputs: [out.md]
+    overlays:
+      policy_gate:
+        {enabled: true, risk_tier: T2, evidence: {acceptance: junit.xml, lint: ruff.json, readiness: ready.md}}
+      confidence_loop:
+        enabled: true
+        threshold: 0.8
+        max_iterations: 2
+        metrics: [{type: checklist_completion, source: list.md}]
+"""
+SCRIPT = {
+    "dev": [
+        {"summary": EVIL, "files": {"out.md": "same\nold line\n", "list.md": "- [ ] a"}},
+        {"summary": "two", "files": {"out.md": f"same\n{EVIL}\n", "list.md": "- [x] a"}},
+    ]
+}
+ITEM = "/item/run-1-build-1"
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[tuple[Bench, QueueServer]]:
+    run = bench(folder, FLOW, SCRIPT)
+    assert run.run().status == "WAITING"
+    with serve(run.store, reviewer="ana") as server:
+        yield run, server
+
+
+def ask(
+    server: QueueServer, path: str, form: dict[str, str] | None = None, **headers: str
+) -> tuple[int, str, http.client.HTTPMessage]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    if form is not None:
+        sent.setdefault("Content-Type", "application/x-www-form-urlencoded")
+    body = None if form is None else urlencode(form)
+    connection.request("GET" if form is None else "POST", path, body, sent)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, text, answer.headers
+
+
+def token(server: QueueServer) -> str:
+    found = re.search(r'name="token" value="([^"]+)"', ask(server, ITEM)[1])
+    assert found is not None
+    return found[1]
+
+
+def decision(server: QueueServer, move: str, **more: str) -> dict[str, str]:
+    return {"token": token(server), "move": move, "by": "ana", "notes": "", **more}
+
+
+class Outline(HTMLParser):
+    """The tags of a page, their attributes, and labels."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.labels: set[str | None] = set()
+        self.fields: set[str | None] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        named = dict(attrs)
+        if tag == "label":
+            self.labels.add(named.get("for"))
+        if tag in {"input", "textarea"} and named.get("type") != "hidden":
+            self.fields.add(named.get("id"))
+
+
+def test_the_queue_lists_what_waits(tmp_path: Path) -> None:
+    with served(tmp_path) as (_, server):
+        status, page, _ = ask(server, "/")
+    assert status == 200
+    assert "One decision is waiting" in page
+    assert f'href="{ITEM}"' in page
+
+
+def test_an_item_shows_gate_history_and_what_changed(tmp_path: Path) -> None:
+    with served(tmp_path) as (_, server):
+        page = ask(server, ITEM)[1]
+    assert "sign-off of a T2 gate" in page
+    assert "Confidence 1: confidence threshold met (advice only; it decides nothing)" in page
+    assert '<span class="del">-old line</span>' in page
+    assert "confidence_loop: continue" in page
+    assert "2 of 2</td>" in page
+
+
+def test_nothing_that_a_run_says_becomes_markup(tmp_path: Path) -> None:
+    with served(tmp_path) as (run, server):
+        page = ask(server, ITEM)[1]
+        ask(server, ITEM, decision(server, "resolve", by=EVIL, notes=EVIL))
+        page += ask(server, ITEM)[1] + ask(server, "/")[1] + ask(server, f"/{EVIL}".replace(" ", ""))[1]
+        assert run.store.item("run-1-build-1").resolved_by == EVIL
+    outline = Outline(page)
+    assert {"script", "b", "img"} & set(outline.tags) == set()
+    assert not any(name.startswith("on") for name, _ in outline.attributes)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "A &lt;b&gt;bold&lt;/b&gt; task" in page
+
+
+def test_the_page_is_sober_and_accessible(tmp_path: Path) -> None:
+    with served(tmp_path) as (_, server):
+        _, page, headers = ask(server, ITEM)
+        style = ask(server, "/style.css")
+    outline = Outline(page)
+    assert '<html lang="en">' in page
+    assert outline.tags.count("h1") == outline.tags.count("main") == outline.tags.count("title") == 1
+    assert outline.fields == outline.labels == {"by", "notes"}
+    links = [value or "" for name, value in outline.attributes if name in {"href", "src", "action"}]
+    assert all(link.startswith(("/", "#")) for link in links)
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    assert headers["Cache-Control"] == "no-store"
+    assert style[0] == 200
+    assert "url(" not in style[1]
+
+
+def test_a_decision_is_taken_and_shown(tmp_path: Path) -> None:
+    with served(tmp_path) as (run, server):
+        status, _, _ = ask(server, ITEM, decision(server, "ack"))
+        assert (status, run.store.item("run-1-build-1").status) == (303, "ACKED")
+        status, _, headers = ask(server, ITEM, decision(server, "resolve", notes="well done"))
+        assert (status, headers["Location"]) == (303, ITEM)
+        page = ask(server, ITEM)[1]
+    assert "RESOLVED by ana" in page
+    assert "well done" in page
+    assert "<form" not in page
+    assert run.run(resume=True).status == "COMPLETED"
+
+
+def test_a_second_decision_is_refused(tmp_path: Path) -> None:
+    with served(tmp_path) as (run, server):
+        first, second = decision(server, "resolve"), decision(server, "reject", notes="no", by="ben")
+        assert ask(server, ITEM, first)[0] == 303
+        status, page, _ = ask(server, ITEM, second)
+        assert status == 409
+        assert "RESOLVED already: ana decided" in page
+        assert len(run.events("hil.resolved")) == 1
+        assert run.events("hil.rejected") == []
+
+
+def test_of_many_at_once_one_decides(tmp_path: Path) -> None:
+    with served(tmp_path) as (run, server):
+        form = decision(server, "resolve")
+        answers: list[int] = []
+        each = [
+            threading.Thread(target=lambda n=n: answers.append(ask(server, ITEM, {**form, "by": f"p{n}"})[0]))
+            for n in range(8)
+        ]
+        for thread in each:
+            thread.start()
+        for thread in each:
+            thread.join()
+        assert sorted(answers) == [303] + [409] * 7
+        assert len(run.events("hil.resolved")) == 1
+
+
+def test_a_rejection_needs_a_reason_and_a_decision_a_name(tmp_path: Path) -> None:
+    with served(tmp_path) as (run, server):
+        status, page, _ = ask(server, ITEM, decision(server, "reject"))
+        assert status == 422
+        assert '<p role="alert">a rejection needs a reason</p>' in page
+        assert ask(server, ITEM, decision(server, "resolve", by="  "))[0] == 422
+        assert run.store.item("run-1-build-1").status == "PENDING"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "https://127.0.0.1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Host": "evil.example"},
+        {"Content-Type": "text/plain"},
+    ],
+)
+def test_forms_from_elsewhere_are_refused(tmp_path: Path, headers: dict[str, str]) -> None:
+    with served(tmp_path) as (run, server):
+        assert ask(server, ITEM, decision(server, "resolve"), **headers)[0] in {400, 403}
+        assert run.store.item("run-1-build-1").status == "PENDING"
+
+
+@pytest.mark.parametrize("wrong", ["", "x", "é"])
+def test_forms_without_our_token_are_refused(tmp_path: Path, wrong: str) -> None:
+    with served(tmp_path) as (run, server):
+        assert ask(server, ITEM, {**decision(server, "resolve"), "token": wrong})[0] == 403
+        assert run.store.item("run-1-build-1").status == "PENDING"
+
+
+def test_our_own_origin_is_welcome(tmp_path: Path) -> None:
+    with served(tmp_path) as (_, server):
+        port = server.server_address[1]
+        assert ask(server, ITEM, decision(server, "resolve"), Origin=f"http://127.0.0.1:{port}")[0] == 303
+
+
+def test_other_requests_are_refused(tmp_path: Path) -> None:
+    with served(tmp_path) as (_, server):
+        assert server.server_address[0] == "127.0.0.1"
+        assert ask(server, "/nowhere")[0] == 404
+        assert ask(server, "/item/run-9-x-1")[0] == 404
+        assert ask(server, "/", {})[0] == 404
+        assert ask(server, ITEM, decision(server, "approve"))[0] == 400
+        assert ask(server, ITEM, {"notes": "x" * MAX_FORM})[0] == 413
+        assert ask(server, "/", Host="rebound.example")[0] == 403
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+def test_a_real_browser_shows_the_item(tmp_path: Path) -> None:
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if browser is None:
+        pytest.skip("no headless browser is installed (chromium)")
+    with served(tmp_path) as (_, server):
+        argv = [
+            browser,
+            "--headless=new",
+            "--disable-gpu",
+            "--no-first-run",
+            "--dump-dom",
+            "--virtual-time-budget=3000",
+        ]
+        argv += ["--no-sandbox"] if os.geteuid() == 0 else []  # a browser refuses its sandbox to root
+        argv += [f"--user-data-dir={tmp_path / 'profile'}", server.url.rstrip("/") + ITEM]
+        done = subprocess.run(argv, capture_output=True, timeout=60, check=False)
+    dom = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
+    assert "Your decision" in dom
+    assert 'class="del">-old line' in dom
+    assert "<script" not in dom
