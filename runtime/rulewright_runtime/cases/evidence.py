@@ -40,7 +40,7 @@ class Witness:
         evidence: dict[str, list[dict[str, Any]]] = {}
         near: dict[str, list[dict[str, Any]]] = {}
         for at, (metric, names, through) in enumerate(self._metrics):
-            parts = list(_parts(inputs, names))
+            parts = list(parts_of(inputs, names))
             joined = [(name, str(self._texts[name](inputs))) for name in through]
             evidence[metric.name] = [_span(phrase, [*parts, *joined]) for phrase in scored.found[at]]
             hints = [_near(phrase, parts) for phrase in scored.missing[at]]
@@ -48,7 +48,8 @@ class Witness:
         return {"evidence": evidence, "near_misses": near}
 
 
-def _parts(inputs: Mapping[str, Any], names: list[str]) -> Iterator[tuple[str, str]]:
+def parts_of(inputs: Mapping[str, Any], names: list[str]) -> Iterator[tuple[str, str]]:
+    """The texts of some inputs, each with its name, such as `signals[1]`."""
     for name in names:
         value = inputs[name]
         if isinstance(value, str):

@@ -14,6 +14,7 @@ from rulewright_runtime.cases.intervals import mean_interval, wilson
 from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.cases.reading import Batch, Case, CaseReader
 from rulewright_runtime.cases.scoring import Scored
+from rulewright_runtime.cases.semantic import Embedding, SemanticWitness
 from rulewright_runtime.cases.settings import Settings
 from rulewright_runtime.cases.tally import UNKNOWN, Group, Tally, exit_status
 from rulewright_runtime.errors import EvaluationError, InputError
@@ -74,6 +75,7 @@ class BatchRun:
     errors: list[dict[str, Any]] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
     witness: Witness | None = None
+    semantic: SemanticWitness | None = None
     on_case: OnCase | None = None
     omitted: dict[str, int] = field(default_factory=dict)  # errors and warnings beyond the first of them
     _lists: tuple[str, ...] = ()  # the inputs that hold phrases to look for
@@ -143,6 +145,8 @@ class BatchRun:
             result["id"] = case.id
         if self.witness is not None:
             result.update(self.witness.testify(case.inputs, scored))
+        if self.semantic is not None:
+            result.update(self.semantic.testify(case.inputs, scored))
         return result
 
     @property
@@ -178,11 +182,14 @@ def score_batches(
     batches: Iterable[Batch],
     *,
     verbose: bool = False,
+    embedding: Embedding | None = None,
     on_case: OnCase | None = None,
 ) -> BatchRun:
-    """Score every case of `batches`. With `verbose` results carry spans and near misses; `on_case` sees each result."""
+    """Score every case of `batches`. With `verbose` results carry spans and near misses, with an `embedding` semantic
+    matches; `on_case` sees each result."""
     plan = settings.plan
     run = BatchRun(plan, Tally(plan), witness=Witness(plan) if verbose else None, on_case=on_case)
+    run.semantic = None if embedding is None else SemanticWitness(plan, embedding)
     for batch in batches:
         group = run.tally.batch(batch.name)
         for item in reader.cases(batch):

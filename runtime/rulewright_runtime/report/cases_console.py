@@ -75,7 +75,8 @@ def details(cases: Iterable[Mapping[str, Any]], metrics: list[str]) -> Iterator[
         yield fit(f"  {case['test_id']} ({case['label'].upper()}, composite {case['scores']['composite']:.2f})", 80)
         for metric in metrics:
             places = {entry["phrase"]: entry for entry in case["evidence"][metric]}
-            near = {entry["phrase"]: entry for entry in case["near_misses"][metric]}
+            near = {entry["phrase"]: entry for entry in case.get("semantic_matches", {}).get(metric, ())}
+            near |= {entry["phrase"]: entry for entry in case["near_misses"][metric]}
             for kind, phrases in case["details"][metric].items():
                 for phrase in phrases:
                     yield fit(f'    {metric} {kind}: "{phrase}"{_where(phrase, places, near)}', 80)
