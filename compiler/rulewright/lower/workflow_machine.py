@@ -216,7 +216,16 @@ class _Builder:
         place = f"exhausted:{loop.name}"
         self.exhausted(name, place, loop.name, "loop_exhaustion", EXCEEDED)
         if self.shape.hil:
-            self.go(place, "resolved", self.after(name), effects=passed)
+            self.go(place, "resolved", self.accepted(self.after(name)), effects=passed)
+
+    def accepted(self, target: str) -> str:
+        """Where a person's acceptance leads: to the next place, and by way of RUNNING where that is the end."""
+        if target != "done":
+            return target
+        if "accepted" not in self.places:
+            self.place("accepted", "RUNNING", "decide")
+            self.go("accepted", "decide", "done")
+        return "accepted"
 
     def inside(self, loop: LoopShape) -> tuple[LoopName, ...]:
         """The loop and those whose iterations are part of its own: all that are decided no later."""

@@ -27,6 +27,16 @@ from rulewright_runtime.polarity import condition
 Status = Literal["PENDING", "RUNNING", "NEEDS_REWORK", "HIL_PENDING", "COMPLETED", "FAILED"]
 TERMINAL: Final[frozenset[Status]] = frozenset({"COMPLETED", "FAILED"})
 
+# Which status may follow which; a task may stay in RUNNING from place to place.
+FOLLOWS: Final[Mapping[Status, frozenset[Status]]] = {
+    "PENDING": frozenset({"RUNNING", "HIL_PENDING"}),
+    "RUNNING": frozenset({"RUNNING", "NEEDS_REWORK", "HIL_PENDING", "COMPLETED", "FAILED"}),
+    "NEEDS_REWORK": frozenset({"RUNNING", "HIL_PENDING", "FAILED"}),
+    "HIL_PENDING": frozenset({"RUNNING", "FAILED"}),
+    "COMPLETED": frozenset(),
+    "FAILED": frozenset(),
+}
+
 # What the engine does while a task is at a place. `decide` is nothing but the next step, `none` is the end.
 Activity = Literal["wait", "agent", "score", "challenge", "review", "gate", "human", "decide", "none"]
 

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
-from rulewright_runtime.workflow.machine import Machine, Part
+from rulewright_runtime.workflow.machine import FOLLOWS, Machine, Part
 
 FORMAT: Final = "rulewright-workflow"
 VERSION: Final = 1
@@ -221,14 +221,17 @@ def _guard(plan: WorkflowPlan) -> None:
 
 def _guard_machine(task: Task) -> None:
     machine = task.machine
-    places = {place.name for place in machine.places}
+    places = {place.name: place.status for place in machine.places}
     loops = {loop.name for loop in machine.loops}
     if not places or len(places) != len(machine.places) or len(loops) != len(machine.loops):
         raise PlanError(f"task `{task.id}`: a machine without places, or with two of one name")
     for each in machine.transitions:
         named = set(each.counts) | ({each.guard.loop} if each.guard and each.guard.loop else set())
-        if not {each.source, each.target} <= places or not named <= loops:
+        if not {each.source, each.target} <= places.keys() or not named <= loops:
             raise PlanError(f"task `{task.id}`: a transition of `{each.source}` names a place or loop it does not have")
+        before, after = places[each.source], places[each.target]
+        if after not in FOLLOWS[before]:
+            raise PlanError(f"task `{task.id}`: {after} can't follow {before} (`{each.source}` to `{each.target}`)")
 
 
 def _programs(task: Task) -> list[Program]:

@@ -1,0 +1,244 @@
+"""The seed of the confidence loop (T007): its two fragments with their exact findings, and its scenarios as far as the
+compiler and the machine decide them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.compiler.workflow.workflows_in_place import Walk, errors, refused, task_of, warnings
+from tests.shared_data import folder
+
+from rulewright.linting import lint
+from rulewright.prove.results import Proved
+from rulewright.prove.workflow import CLAIMS, prove_workflow
+from rulewright.workflows import check, compile_workflow, load_workflow, workflow_of_text
+
+HERE = Path(__file__).parent / "seed"
+CONFIG = (HERE / "config.yaml").read_text(encoding="utf-8")
+MENDED = CONFIG.replace("- type: llm_judge\n", "- type: llm_judge\n            evaluator_agent: reviewer\n").replace(
+    '          - "pair.challenger_approved == true"  # if paired_workflow also enabled\n', ""
+)
+JUDGED = """
+    tasks:
+      build:
+        agent: dev
+        overlays:
+          policy_gate: {{enabled: true}}
+          confidence_loop:
+            enabled: true
+            threshold: 0.80
+            max_iterations: 3
+            metrics:
+              - type: llm_judge{judge}
+"""
+UNGATED = "confidence never promotes by itself; without an enabled `policy_gate` a gate of tier T1 is added"
+LOOP = """
+    tasks:
+      build:
+        agent: dev
+        overlays:
+          policy_gate: {enabled: true, risk_tier: T1}
+          confidence_loop:
+            {enabled: true, threshold: 0.80, max_iterations: 3, metrics: [{type: lint_score, source: r.json}]}
+"""
+
+
+def shown(path: Path) -> list[tuple[int, int, str, str, str]]:
+    return [
+        (each.span.line, each.span.column, str(each.severity), each.code, each.message)
+        for each in check(load_workflow(path))
+    ]
+
+
+def test_the_fragments_are_those_of_the_seed() -> None:
+    (seed,) = folder("seeds").glob("002_*")
+    text = seed.read_text(encoding="utf-8")
+    for name in ("separate_evaluator", "config"):
+        assert (HERE / f"{name}.yaml").read_text(encoding="utf-8") in text
+
+
+def test_the_first_fragment_lacks_its_agent_its_bound_and_whatever_ends_its_loop() -> None:
+    loop = "task `implement`, `overlays.confidence_loop"
+    assert shown(HERE / "separate_evaluator.yaml") == [
+        (4, 5, "error", "missing-key", "`agent` is missing in `tasks.implement`"),
+        (
+            5, 7, "warning", "confidence-without-gate",
+            f"{loop}`: {UNGATED}",
+        ),
+        (6, 9, "error", "loop-without-bound", f"{loop}.max_iterations`: loop requires max_iterations"),
+        (
+            6, 9, "warning", "loop-nothing-ends",
+            f"{loop}`: nothing ends this loop: it has neither `threshold` nor `exit_conditions`",
+        ),
+    ]  # fmt: skip
+
+
+def test_the_second_fragment_has_two_mistakes_and_a_warning() -> None:
+    loop = "task `design-l1`, `overlays.confidence_loop"
+    assert shown(HERE / "config.yaml") == [
+        (
+            5, 7, "warning", "confidence-without-gate",
+            f"{loop}`: {UNGATED}",
+        ),
+        (
+            11, 19, "error", "judge-without-evaluator",
+            f"{loop}.metrics[0]`: llm_judge metric requires evaluator_agent to be set.",
+        ),
+        (19, 14, "error", "bad-condition", f"{loop}.exit_conditions[1]`: `pair` is not known here"),
+    ]  # fmt: skip
+
+
+def test_the_second_fragment_says_why_the_pair_does_not_exist() -> None:
+    found = check(load_workflow(HERE / "config.yaml"))[-1]
+    assert found.help == "`pair` exists only where `paired_workflow` is enabled"
+    assert (found.span.column, found.span.end_column) == (14, 18)
+
+
+def test_the_linter_finds_the_same() -> None:
+    path = HERE / "config.yaml"
+    assert lint([path]).diagnostics == check(load_workflow(path))
+
+
+def test_with_its_two_mistakes_mended_the_second_fragment_compiles_and_is_proved() -> None:
+    workflow = workflow_of_text(MENDED)
+    (task,) = compile_workflow(workflow).tasks
+    assert task.overlays == ("hil", "policy_gate", "confidence_loop")
+    assert task.gate is not None
+    assert (task.gate.risk_tier, task.gate.implicit) == ("T1", True)
+    found = prove_workflow(workflow)
+    assert [each.claim for each in found] == list(CLAIMS)
+    assert all(isinstance(each.result, Proved) for each in found)
+
+
+def test_with_the_pair_enabled_its_condition_is_legal_and_decided_after_the_challenger() -> None:
+    pair = "      paired_workflow: {enabled: true, challenger_agent: le, max_iterations: 5}\n"
+    text = CONFIG.replace("    overlays:\n", "    overlays:\n" + pair).replace(
+        "- type: llm_judge\n", "- type: llm_judge\n            evaluator_agent: reviewer\n"
+    )
+    assert errors(text) == []
+    assert any("even below the threshold" in message for message in warnings(text))
+    walk = Walk(task_of(text).machine)
+    walk.take("ready")
+    walk.take("worked")
+    walk.take("scored", confidence_score=0.5)
+    assert walk.state.place == "challenge"
+    walk.take("challenged", confidence_score=0.5, pair={"challenger_approved": True})
+    assert walk.state.place == "gate"
+    assert [each for each in walk.effects if each.startswith("advise")] == []
+
+
+def test_scenario_llm_judge_requires_a_separate_evaluator_agent() -> None:
+    (found,) = refused(JUDGED.format(judge=""))
+    assert "llm_judge metric requires evaluator_agent" in found.message
+    assert "llm_judge metric requires evaluator_agent to be set." in found.message
+
+
+def test_scenario_llm_judge_evaluator_must_differ_from_task_agent() -> None:
+    (found,) = refused(JUDGED.format(judge="\n                evaluator_agent: dev"))
+    assert "llm_judge evaluator_agent must differ from task agent" in found.message
+    assert "llm_judge evaluator_agent must differ from task agent." in found.message
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        "agentic_review: {enabled: true, coder_agent: le, reviewer_agent: reviewer, max_iterations: 3}",
+        "paired_workflow: {enabled: true, driver_agent: le, challenger_agent: pe, max_iterations: 3}",
+        "paired_workflow: {enabled: true, challenger_agent: le, role_switch: subtask, max_iterations: 3}",
+    ],
+)
+def test_whoever_writes_never_judges(overlay: str) -> None:
+    text = JUDGED.format(judge="\n                evaluator_agent: le")
+    text = text.replace("policy_gate: {enabled: true}", f"policy_gate: {{enabled: true}}\n          {overlay}")
+    assert [found.code for found in refused(text)] == ["judge-is-the-author"]
+
+
+def test_scenario_llm_judge_with_separate_evaluator_is_recorded_in_the_plan() -> None:
+    task = task_of(JUDGED.format(judge="\n                evaluator_agent: reviewer"))
+    assert task.confidence is not None
+    assert [(each.type, each.evaluator_agent) for each in task.confidence.metrics] == [("llm_judge", "reviewer")]
+
+
+def test_scenario_confidence_is_off_by_default() -> None:
+    task = task_of("tasks:\n  build: {agent: dev}\n")
+    assert task.confidence is None
+    walk = Walk(task.machine)
+    for event in ("ready", "worked"):
+        walk.take(event)
+    assert (walk.status, walk.effects) == ("COMPLETED", ["pass hil"])
+
+
+def test_scenario_confidence_loop_fires_advisory_but_the_gate_decides() -> None:
+    walk = Walk(task_of(LOOP).machine)
+    walk.take("ready")
+    walk.take("worked")
+    walk.take("scored", confidence_score=0.85)
+    assert "advise confidence_loop" in walk.effects
+    advice = [e.words for t in walk.machine.transitions for e in t.effects if e.kind == "advise"]
+    assert advice == ["confidence threshold met"]
+    assert walk.state.place == "gate"
+    walk.take("gated", policy_gate={"verdict": "FAIL"})
+    assert walk.status != "COMPLETED"
+
+
+def test_scenario_confidence_below_threshold_the_loop_continues() -> None:
+    walk = Walk(task_of(LOOP).machine)
+    walk.take("ready")
+    walk.take("worked")
+    walk.take("scored", confidence_score=0.72)
+    assert walk.effects == ["pass hil"]
+    assert (walk.state.place, walk.state.used) == ("work", (2,))
+
+
+@pytest.mark.parametrize(("hil", "after"), [("true", "HIL_PENDING"), ("false", "FAILED")])
+def test_scenario_confidence_loop_reaches_max_iteration(hil: str, after: str) -> None:
+    text = LOOP.replace("policy_gate:", f"hil: {{enabled: {hil}}}\n          policy_gate:")
+    walk = Walk(task_of(text).machine)
+    walk.take("ready")
+    for _ in range(3):
+        walk.take("worked")
+        walk.take("scored", confidence_score=0.5)
+    assert walk.status == after
+    assert "exceeded confidence_loop" in walk.effects
+    assert ("ask loop_exhaustion" in walk.effects) == (hil == "true")
+
+
+def test_scenario_confidence_score_does_not_bypass_policy_gate() -> None:
+    walk = Walk(task_of(LOOP.replace("T1", "T2")).machine)
+    walk.take("ready")
+    walk.take("worked")
+    walk.take("scored", confidence_score=0.99)
+    walk.take("gated", confidence_score=0.99, policy_gate={"verdict": "PASS"})
+    assert (walk.state.place, walk.status) == ("sign_off", "HIL_PENDING")
+    assert "ask t2_gate" in walk.effects
+    walk.take("resolved")
+    assert walk.status == "COMPLETED"
+
+
+def test_raw_mode_holds_the_threshold_against_every_metric() -> None:
+    walk = Walk(task_of(LOOP.replace("enabled: true, threshold", "enabled: true, mode: raw, threshold")).machine)
+    walk.take("ready")
+    for metrics, place in (
+        ({"a": 0.85, "b": 0.79}, "work"), ({}, "work"), ({"a": 0.85, "b": 0.80}, "gate"),
+    ):  # fmt: skip
+        walk.take("worked")
+        walk.take("scored", metrics=metrics)
+        assert walk.state.place == place
+
+
+def test_a_threshold_that_is_met_exactly_is_met() -> None:
+    walk = Walk(task_of(LOOP).machine)
+    walk.take("ready")
+    walk.take("worked")
+    walk.take("scored", confidence_score=0.8)
+    assert walk.state.place == "gate"
+
+
+@pytest.mark.parametrize("said", [{}, {"confidence_score": None}, {"confidence_score": "0.9"}])
+def test_a_score_that_is_absent_or_no_number_meets_nothing(said: dict[str, object]) -> None:
+    walk = Walk(task_of(LOOP).machine)
+    walk.take("ready")
+    walk.take("worked")
+    walk.take("scored", **said)
+    assert walk.state.place == "work"
