@@ -114,3 +114,8 @@ def items(node: Node | None, *steps: Step) -> tuple[Node, ...]:
 def texts(node: Node | None, *steps: Step) -> tuple[str, ...]:
     """The texts of the list at `steps`; what is no text is left out."""
     return tuple(item.value for item in items(node, *steps) if isinstance(item, Scalar) and isinstance(item.value, str))
+
+
+def text_scalars(node: Node | None, *steps: Step) -> tuple[Scalar, ...]:
+    """As `texts`, each text with its place."""
+    return tuple(item for item in items(node, *steps) if isinstance(item, Scalar) and isinstance(item.value, str))

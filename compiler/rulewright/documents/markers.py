@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
-from rulewright.documents.base import Document, texts
-from rulewright.load import Mapping
+from rulewright.documents.base import Document, text_scalars, texts
+from rulewright.load import Mapping, Scalar
+
+LISTS: Final = ("identity_question", "ai_disclosure", "false_human")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -16,6 +19,11 @@ class MarkerSet(Document):
     identity_question: tuple[str, ...]
     ai_disclosure: tuple[str, ...]
     false_human: tuple[str, ...]
+
+    @property
+    def phrases(self) -> tuple[tuple[Scalar, ...], ...]:
+        """The texts of the three lists, with their places."""
+        return tuple(text_scalars(self.node, key) for key in LISTS)
 
 
 def read_markers(node: Mapping, name: str | None) -> MarkerSet:

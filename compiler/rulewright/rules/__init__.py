@@ -22,13 +22,16 @@ from rulewright.rules.bound_never_reached import bound_never_reached
 from rulewright.rules.branch_always_taken import branch_always_taken
 from rulewright.rules.branch_changes_nothing import branch_changes_nothing
 from rulewright.rules.branch_never_taken import branch_never_taken
+from rulewright.rules.bucket_without_checks import bucket_without_checks
 from rulewright.rules.bucket_without_policy import bucket_without_policy
 from rulewright.rules.check_no_scenario_reaches import check_no_scenario_reaches
 from rulewright.rules.confidence_without_gate import confidence_without_gate
 from rulewright.rules.confidence_without_metrics import confidence_without_metrics
 from rulewright.rules.count_contradicts_files import count_contradicts_files
 from rulewright.rules.cue_lexicon_ignores_the_user import cue_lexicon_ignores_the_user
+from rulewright.rules.cue_text_not_in_turn import cue_text_not_in_turn
 from rulewright.rules.cyclic_dependency import cyclic_dependency
+from rulewright.rules.dead_key import dead_key
 from rulewright.rules.dev_repetitions_nobody_uses import dev_repetitions_nobody_uses
 from rulewright.rules.directive_ignored_by_route import directive_ignored_by_route
 from rulewright.rules.duplicate_branch_id import duplicate_branch_id
@@ -46,7 +49,10 @@ from rulewright.rules.input_not_awaited import input_not_awaited
 from rulewright.rules.invalid_regex import invalid_regex
 from rulewright.rules.judge_is_the_author import judge_is_the_author
 from rulewright.rules.judge_without_evaluator import judge_without_evaluator
+from rulewright.rules.lexicon_hits_good_example import lexicon_hits_good_example
+from rulewright.rules.lexicon_misses_own_example import lexicon_misses_own_example
 from rulewright.rules.list_and_tags_disagree import list_and_tags_disagree
+from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.loop_nothing_ends import loop_nothing_ends
 from rulewright.rules.loop_without_bound import loop_without_bound
 from rulewright.rules.no_tasks import no_tasks
@@ -56,6 +62,7 @@ from rulewright.rules.paired_with_review import paired_with_review
 from rulewright.rules.partner_is_the_author import partner_is_the_author
 from rulewright.rules.partner_missing import partner_missing
 from rulewright.rules.pattern_shared_by_gates import pattern_shared_by_gates
+from rulewright.rules.probe_names_another_turn import probe_names_another_turn
 from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
 from rulewright.rules.prompt_names_another_check import prompt_names_another_check
 from rulewright.rules.prompt_without_judge import prompt_without_judge
@@ -69,6 +76,7 @@ from rulewright.rules.state_machine_without_definition import state_machine_with
 from rulewright.rules.subsumed_pattern import subsumed_pattern
 from rulewright.rules.tag_no_scenario_carries import tag_no_scenario_carries
 from rulewright.rules.tags_on_universal_check import tags_on_universal_check
+from rulewright.rules.transcript_outside_fence import transcript_outside_fence
 from rulewright.rules.turn_numbers_disagree import turn_numbers_disagree
 from rulewright.rules.turn_numbers_out_of_order import turn_numbers_out_of_order
 from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
@@ -85,6 +93,7 @@ from rulewright.rules.unused_lexicon import unused_lexicon
 from rulewright.rules.unused_rule_set import unused_rule_set
 from rulewright.rules.window_ends_before_it_starts import window_ends_before_it_starts
 from rulewright.rules.workflow_version import workflow_version
+from rulewright.rules.yaml_trap import yaml_trap
 
 Rule: TypeAlias = Callable[[Any], Iterable[Diagnostic]]
 
@@ -161,6 +170,15 @@ RULES: tuple[Rule, ...] = (
     sign_off_without_hil,
     output_written_twice,
     input_not_awaited,
+    dead_key,
+    bucket_without_checks,
+    lexicon_misses_own_example,
+    lexicon_hits_good_example,
+    cue_text_not_in_turn,
+    probe_names_another_turn,
+    yaml_trap,
+    transcript_outside_fence,
+    listed_twice,
 )
 
 

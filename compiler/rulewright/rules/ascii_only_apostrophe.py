@@ -2,33 +2,66 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import warning
+from rulewright.documents.base import scalar, text_scalars
 from rulewright.documents.lexicon import Lexicon
+from rulewright.documents.markers import MarkerSet
+from rulewright.documents.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.load import Scalar
+
+CLASS: Final = re.compile(r"\[(?:[^\]\\]|\\.)*\]")
+ANY_TWO: Final = re.compile(r"'\?\.\??|\.\??'\?|'\|\u2019|\u2019\|'")
+FOLD: Final = "add `fold: [apostrophes]` to the lexicon"
+BOTH: Final = "write the phrase a second time with \u2019"
+EITHER: Final = "write `['\u2019]` for the apostrophe"
 
 
-def ascii_only_apostrophe(lexicon: Lexicon) -> Iterator[Diagnostic]:
-    """A pattern with the apostrophe of typewriters, in a lexicon that does not fold apostrophes.
+def ascii_only_apostrophe(subject: Lexicon | MarkerSet | Scenario) -> Iterator[Diagnostic]:
+    """A pattern, marker or branch looks for the apostrophe of typewriters only.
 
     Why it matters: models and phones write the curly one (U+2019), and the pattern misses it: of one published lexicon
     four hits in five were lost.
-    Instead: add `fold: [apostrophes]` to the lexicon.
+    Instead: add `fold: [apostrophes]` to the lexicon; write markers and the phrases of branches in both spellings, and
+    `['\u2019]` in regular expressions.
     """
-    if "apostrophes" in lexicon.fold:
-        return
-    texts = {pattern.text.lower() for pattern in lexicon.patterns}
-    for pattern in lexicon.patterns:
-        curly = pattern.text.lower().replace("'", "\u2019")
-        is_covered = curly in texts or "\u2019" in pattern.text or "'?" in pattern.text
-        if "'" in pattern.text and not is_covered:
-            yield warning(
-                pattern.scalar,
-                "this pattern misses the curly apostrophe (U+2019)",
-                help="add `fold: [apostrophes]` to the lexicon",
-            )
+    if isinstance(subject, Lexicon):
+        if "apostrophes" not in subject.fold:
+            texts = [each.scalar for each in subject.patterns if each.mode == "substring_ci"]
+            yield from _missed(texts, FOLD)
+            yield from _missed_by(each.scalar for each in subject.patterns if each.mode == "regex")
+    elif isinstance(subject, MarkerSet):
+        for phrases in subject.phrases:
+            yield from _missed(phrases, BOTH)
+    else:
+        for branch in (branch for turn in subject.turns for branch in turn.branches):
+            if branch.type == "regex":
+                yield from _missed_by(filter(None, [scalar(branch.node, "condition", "pattern")]))
+            else:
+                yield from _missed(text_scalars(branch.node, "condition", "values"), BOTH)
+
+
+def _missed(phrases: Iterable[Scalar], help: str) -> Iterator[Diagnostic]:
+    """The phrases that no phrase beside them spells with the curly apostrophe."""
+    phrases = tuple(phrases)
+    texts = {str(phrase.value).lower() for phrase in phrases}
+    for phrase in phrases:
+        text = str(phrase.value).lower()
+        curly = text.replace("'", "\u2019")
+        if "'" in text and not any(other in curly for other in texts):
+            yield warning(phrase, "this pattern misses the curly apostrophe (U+2019)", help=help)
+
+
+def _missed_by(patterns: Iterable[Scalar]) -> Iterator[Diagnostic]:
+    """The regular expressions with an apostrophe outside a set of characters, and no other way round it."""
+    for pattern in patterns:
+        outside = CLASS.sub("", str(pattern.value))
+        if "'" in ANY_TWO.sub("", outside):
+            yield warning(pattern, "this pattern misses the curly apostrophe (U+2019)", help=EITHER)

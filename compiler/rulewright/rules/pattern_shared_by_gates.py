@@ -5,33 +5,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
-from rulewright.documents.check import LEXICON_ROUTES
+from rulewright.documents.base import text_scalars
+from rulewright.documents.check import GATE_SEVERITIES, LEXICON_ROUTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
-    from rulewright.documents.lexicon import PatternEntry
+    from rulewright.load import Scalar
     from rulewright.project import Project
 
 
 def pattern_shared_by_gates(project: Project) -> Iterator[Diagnostic]:
-    """Two gate checks look for the same pattern.
+    """Two gate checks, or checks as grave as gates, look for the same pattern.
 
     Why it matters: one phrase is then counted as two failures of two kinds, and at most one of them can be meant.
     Instead: keep the pattern in the lexicon of the check it belongs to.
     """
-    first: dict[str, tuple[Check, PatternEntry]] = {}
+    first: dict[str, tuple[Check, Scalar]] = {}
     for check in project.checks:
-        if not check.is_gate or check.routing.route not in LEXICON_ROUTES:
+        if check.severity not in GATE_SEVERITIES:
             continue
-        lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
-        for pattern in lexicon.patterns if lexicon else ():
-            other, entry = first.setdefault(pattern.text.lower(), (check, pattern))
-            if other is not check and entry is not pattern:
+        for pattern in _failing(check, project):
+            other, earlier = first.setdefault(str(pattern.value).lower(), (check, pattern))
+            if other is not check and earlier is not pattern:
+                what = "the gates " if check.is_gate and other.is_gate else ""
                 yield warning(
-                    pattern.scalar,
-                    f"`{pattern.text}` fails the gates `{other.id}` and `{check.id}` at once",
-                    notes=[(entry.scalar, f"the pattern of `{other.id}`")],
+                    pattern,
+                    f"`{pattern.value}` fails {what}`{other.id}` and `{check.id}` at once",
+                    notes=[(earlier, f"the pattern of `{other.id}`")],
                 )
+
+
+def _failing(check: Check, project: Project) -> tuple[Scalar, ...]:
+    """The patterns that fail the check by themselves."""
+    if check.routing.route in LEXICON_ROUTES:
+        lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
+        return tuple(pattern.scalar for pattern in lexicon.patterns) if lexicon else ()
+    markers = project.marker_set(check.routing.scenario_marker or "") if check.routing.scenario_marker else None
+    return text_scalars(markers.node, "false_human") if markers else ()

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
-from rulewright.documents.base import items
+from rulewright.documents.base import text_scalars
 from rulewright.documents.lexicon import Lexicon
 from rulewright.documents.markers import MarkerSet
 from rulewright.documents.scenario import Scenario
-from rulewright.load import Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.load import Scalar
 
 
 def short_word_hits_inside_others(subject: Lexicon | MarkerSet | Scenario) -> Iterator[Diagnostic]:
@@ -37,12 +37,10 @@ def _texts(subject: Lexicon | MarkerSet | Scenario) -> Iterator[Scalar]:
     """Every text that is looked for as a part of other texts."""
     if isinstance(subject, Lexicon):
         yield from (pattern.scalar for pattern in subject.patterns if pattern.mode == "substring_ci")
-        return
-    lists = []
-    if isinstance(subject, MarkerSet):
-        lists = [items(subject.node, key) for key in ("identity_question", "ai_disclosure", "false_human")]
+    elif isinstance(subject, MarkerSet):
+        for phrases in subject.phrases:
+            yield from phrases
     else:
         for turn in subject.turns:
-            lists += [items(branch.node, "condition", "values") for branch in turn.branches]
-    for each in lists:
-        yield from (item for item in each if isinstance(item, Scalar) and isinstance(item.value, str))
+            for branch in turn.branches:
+                yield from text_scalars(branch.node, "condition", "values")

@@ -18,16 +18,24 @@ if TYPE_CHECKING:
 
 
 def unused_rule_set(project: Project) -> Iterator[Diagnostic]:
-    """No scenario names a rule set as its jurisdiction, and no other rule set extends it.
+    """No scenario names a rule set as its jurisdiction, and no rule set that a scenario names extends it.
 
     Why it matters: the rules look as if transcripts were held against them, and none is.
     Instead: name the rule set as a scenario's `jurisdiction`, or remove its file.
     """
     roots = [loaded.root for loaded in project.loaded if Path(loaded.source.path).stem in project.rule_sets]
-    sets = [root for root in roots if isinstance(root, Mapping) and root.index and kind_of(root) is None]
-    used = {scenario.jurisdiction for scenario in project.scenarios.values()}
-    used.update(Path(text(root, "extends")).stem for root in sets)
-    for root in sets:
-        name = Path(root.source.path).stem
+    sets = {
+        Path(root.source.path).stem: root
+        for root in roots
+        if isinstance(root, Mapping) and root.index and kind_of(root) is None
+    }
+    used: set[str] = set()
+    waiting = [scenario.jurisdiction for scenario in project.scenarios.values() if scenario.jurisdiction]
+    while waiting:
+        name = waiting.pop()
+        if name not in used:
+            used.add(name)
+            waiting.append(Path(text(sets.get(name), "extends")).stem)
+    for name, root in sets.items():
         if project.scenarios and name not in used:
             yield advice(root.entries[0].key, f"no scenario has the jurisdiction `{name}`")

@@ -1,0 +1,52 @@
+"""Rule: a key that looks like a directive and is read by nobody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import warning
+from rulewright.documents.base import value
+from rulewright.keys import key
+from rulewright.load import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.load import Node
+    from rulewright.project import Project
+
+# What `semantics: reference` leaves unread of a check, and the values that ask for nothing.
+SEED_ONLY: Final[tuple[tuple[tuple[str, str], tuple[object, ...]], ...]] = (
+    (("scorer", "require_evidence_span"), (None, False)),
+    (("scorer", "unclear_policy"), (None, "adjudicate")),
+    (("routing", "dev_repetitions"), (None,)),
+    (("routing", "llm_on_ambiguous"), (None, False)),
+    (("routing", "system_capability_aware"), (None, False)),
+)
+UNREAD_SCORING: Final = ("publication_threshold", "unclear_handling", "calibration_requirements")
+
+
+def dead_key(project: Project) -> Iterator[Diagnostic]:
+    """A key reads like an instruction, and nothing reads it.
+
+    Why it matters: whoever changes it expects other verdicts or scores and gets the same. In the scoring file that is
+    what is said of publishing, calibrating and unclear verdicts; in checks, under `semantics: reference`, what only
+    the seed semantics obey.
+    Instead: say it where it is read (`scorer.unclear_policy` of a check, the scorecard), or make it a comment.
+    """
+    if project.scoring is not None:
+        for name in UNREAD_SCORING:
+            below = project.scoring.node.get(name)
+            if below is not None and key("scoring", (name,)).use != "consumed" and _says_something(below):
+                yield warning(project.scoring.node.key_span(name), f"nothing reads `{name}`: it changes no score")
+    if project.semantics == "reference":
+        for check in project.checks:
+            for steps, idle in SEED_ONLY:
+                if value(check.node, *steps) not in idle:
+                    message = f"nothing reads `{steps[-1]}` under the reference semantics"
+                    yield warning(check.key_place(*steps), message)
+
+
+def _says_something(node: Node) -> bool:
+    return plain(node) not in (None, [], {})

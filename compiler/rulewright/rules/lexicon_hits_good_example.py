@@ -1,0 +1,40 @@
+"""Rule: a check's own example of a good answer that its lexicon takes for a failure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import advice, warning
+from rulewright.documents.base import scalar
+from rulewright.documents.check import LEXICON_ROUTES
+from rulewright.load import place
+from rulewright.rules.lexicon_misses_own_example import examples, finds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.project import Project
+
+
+def lexicon_hits_good_example(project: Project) -> Iterator[Diagnostic]:
+    """The `pass_rule` or `good_complement` quotes words that are good, and the check's lexicon finds them.
+
+    Why it matters: on a lexicon route a hit fails the answer, so an assistant that does as the rule says is failed;
+    where a judge confirms hits, every such answer costs a call.
+    Instead: narrow the pattern, or correct the example.
+    """
+    for check in project.checks:
+        lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
+        if lexicon is None or check.routing.route not in LEXICON_ROUTES or lexicon.role == "user":
+            continue
+        for key in ("pass_rule", "good_complement"):
+            rule = scalar(check.node, key)
+            for start, example in examples(rule) if rule is not None else ():
+                if rule is not None and finds(lexicon, example):
+                    confirmed = check.routing.route == "regex_with_llm_edge" and check.routing.llm_on_ambiguous is True
+                    yield (advice if confirmed else warning)(
+                        place(rule, start, start + len(example)),
+                        f"`{lexicon.name}` takes this example of a good answer for a failure",
+                        notes=[(check.place("routing", "deterministic_precheck"), "the lexicon")],
+                    )

@@ -1,0 +1,85 @@
+"""Rule: a check's own example of a failure that its lexicon does not find."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import advice, warning
+from rulewright.documents.base import scalar
+from rulewright.documents.check import LEXICON_ROUTES
+from rulewright.load import place
+from rulewright.lower.semantics import unit_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.lexicon import Lexicon
+    from rulewright.load import Scalar
+    from rulewright.project import Project
+
+QUOTED: Final = re.compile('"([^"\\n]+(?:\\n[^"\\n]+)?)"|\u201c([^\u201c\u201d]+)\u201d')
+DENIED: Final = re.compile(r"\b(?:never|not|no|without|avoids?|instead of|rather than|isn't|doesn't)\b[^.;!?]*$", re.I)
+
+
+def lexicon_misses_own_example(project: Project) -> Iterator[Diagnostic]:
+    """The `fail_rule` quotes words that fail, and the check's lexicon does not find them.
+
+    Why it matters: on a lexicon route no hit is a PASS, so an assistant that says those very words passes; on
+    `hybrid_llm` they are no candidate for the judge.
+    Instead: add a pattern that finds the example, or correct the example.
+    """
+    units = project.scoring.unit_by_bucket if project.scoring else {}
+    for check in project.checks:
+        lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
+        rule = scalar(check.node, "fail_rule")
+        if lexicon is None or rule is None or not lexicon.patterns or lexicon.role == "user":
+            continue
+        decides = check.routing.route in LEXICON_ROUTES
+        unit = unit_of(check, units, default_units=project.semantics == "seed")
+        # The lexicon of an event window holds cues, not failures.
+        if not decides and (check.routing.route != "hybrid_llm" or unit == "event_window"):
+            continue
+        for start, example in examples(rule):
+            if not finds(lexicon, example):
+                what = "an assistant that says so passes" if decides else "the judge is given no candidate"
+                yield (warning if decides else advice)(
+                    place(rule, start, start + len(example)),
+                    f"`{lexicon.name}` does not find this example of a failure: {what}",
+                    notes=[(check.place("routing", "deterministic_precheck"), "the lexicon")],
+                )
+
+
+def examples(rule: Scalar) -> Iterator[tuple[int, str]]:
+    """What a rule's prose quotes as said, each with its offset; what it quotes as not said is left out."""
+    prose = str(rule.value)
+    for found in QUOTED.finditer(prose):
+        group = 1 if found.group(1) is not None else 2
+        before = re.sub(QUOTED, "", prose[: found.start()])
+        if not DENIED.search(before):
+            yield found.start(group), found.group(group)
+
+
+def finds(lexicon: Lexicon, words: str) -> bool:
+    """Whether a pattern of the lexicon hits; a regular expression that can't be compiled is another rule's finding."""
+    folded = "apostrophes" in lexicon.fold
+    words = words.replace("\u2019", "'") if folded else words
+    for pattern in lexicon.patterns:
+        if pattern.mode == "substring_ci":
+            text = pattern.text.replace("\u2019", "'") if folded else pattern.text
+            if text.casefold() in words.casefold():
+                return True
+        elif _regex_finds(pattern.text, words):
+            return True
+    return False
+
+
+def _regex_finds(pattern: str, words: str) -> bool:
+    from rulewright_runtime.errors import PlanError
+    from rulewright_runtime.regex import compile_regex
+
+    try:
+        return compile_regex(pattern).search(words) is not None
+    except PlanError:
+        return True

@@ -1,0 +1,58 @@
+"""Rule: a list that says the same thing twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import advice
+from rulewright.documents.base import items
+from rulewright.documents.check import Check
+from rulewright.documents.markers import MarkerSet
+from rulewright.documents.profile import Profile
+from rulewright.documents.scenario import Scenario
+from rulewright.load import Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.load import Node
+
+LISTS: Final = (
+    ("secondary_tags",),
+    ("eligibility", "scenario_tags_any"),
+    ("routing", "safety_override_suppressed_by"),
+    ("eligible_modes",),
+    ("failure_mode_tags",),
+    ("tags",),
+    ("exclude_modes",),
+    ("include_modes",),
+    ("include_routes",),
+    ("include_buckets",),
+    ("identity_question",),
+    ("ai_disclosure",),
+    ("false_human",),
+)
+
+
+def listed_twice(document: Check | MarkerSet | Profile | Scenario) -> Iterator[Diagnostic]:
+    """A list of names or phrases holds one of them twice.
+
+    Why it matters: the second changes nothing, and mostly another one was meant.
+    Instead: correct or remove the second.
+    """
+    lists = [items(document.node, *steps) for steps in LISTS]
+    if isinstance(document, Scenario):
+        lists += [items(anchor.node, "modes") for anchor in document.cue_anchors]
+        lists += [items(branch.node, "condition", "values") for turn in document.turns for branch in turn.branches]
+    for each in lists:
+        yield from _repeated(each)
+
+
+def _repeated(nodes: tuple[Node, ...]) -> Iterator[Diagnostic]:
+    first: dict[str, Scalar] = {}
+    for node in nodes:
+        if isinstance(node, Scalar) and isinstance(node.value, str):
+            earlier = first.setdefault(node.value, node)
+            if earlier is not node:
+                yield advice(node, f"`{node.value}` is listed twice", notes=[(earlier, "the first")])

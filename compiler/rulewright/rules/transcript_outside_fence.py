@@ -1,0 +1,35 @@
+"""Rule: a prompt that puts a user's words among its own instructions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import warning
+from rulewright.documents.check import Check
+from rulewright.load import place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+PLACEHOLDER: Final = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
+TURNS: Final = re.compile(r"""\bscenario\s*(?:\.\s*|\[\s*['"])(turns|sessions)\b""")
+
+
+def transcript_outside_fence(check: Check) -> Iterator[Diagnostic]:
+    """A prompt repeats turns of the scenario by itself.
+
+    Why it matters: what users say is sent inside a fence that tells the judge not to obey it. Words that the prompt
+    repeats stand outside, where a message such as "answer PASS" is an instruction.
+    Instead: leave the turns out; the judge is sent the transcript's window anyway.
+    """
+    if check.prompt is None or not isinstance(check.prompt.value, str):
+        return
+    for found in PLACEHOLDER.finditer(check.prompt.value):
+        named = TURNS.search(found.group())
+        if named is not None:
+            start = found.start() + named.start()
+            span = place(check.prompt, start, start + len(named.group()))
+            yield warning(span, f"`{named.group()}` puts what users say outside the fence")

@@ -1,0 +1,47 @@
+"""Rule: an unquoted word that other YAML readers take for something else."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import replace, warning
+from rulewright.documents.check import Check
+from rulewright.documents.lexicon import Lexicon
+from rulewright.documents.markers import MarkerSet
+from rulewright.documents.profile import Profile
+from rulewright.documents.scenario import Scenario
+from rulewright.load import Scalar, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+TRAPS: Final = (
+    (re.compile(r"(?i:yes|no|on|off|y|n)"), "a truth value"),
+    (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"), "a date"),
+    (re.compile(r"[-+]?[0-9]{1,3}(?::[0-5]?[0-9])+(?:\.[0-9]*)?"), "a number to the base of 60"),
+    (re.compile(r"[-+]?[1-9][0-9]*(?:_[0-9]+)+"), "a number"),
+)
+OCTAL: Final = re.compile(r"[-+]?0[0-7]+")
+
+
+def yaml_trap(document: Check | Lexicon | MarkerSet | Profile | Scenario) -> Iterator[Diagnostic]:
+    """A word stands without quotes that readers of YAML 1.1 take for a truth value, a date or another number.
+
+    Why it matters: here `no` is the word and `010` is ten; a script beside this project reads `false` and eight, and
+    both look right.
+    Instead: put the word into quotes, or write the number without its leading zero.
+    """
+    for node in walk(document.node):
+        if not isinstance(node, Scalar) or node.style:
+            continue
+        if isinstance(node.value, str):
+            what = next((what for trap, what in TRAPS if trap.fullmatch(node.value)), None)
+            if what is not None:
+                fix = replace(node, f'"{node.value}"', "put it into quotes", safe=True)
+                yield warning(node, f"`{node.value}` is a text here, but {what} in YAML 1.1", fix=fix)
+        elif isinstance(node.value, int) and OCTAL.fullmatch(node.raw) and int(node.raw, 8) != node.value:
+            fix = replace(node, str(node.value), "write it without the zero", safe=True)
+            yield warning(node, f"`{node.raw}` is {node.value} here, but {int(node.raw, 8)} in YAML 1.1", fix=fix)
