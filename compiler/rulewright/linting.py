@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rulewright import fixes
 from rulewright.diagnostics import Diagnostic, Severity, error, warning
+from rulewright.documents.case_scorecard import read_case_scorecard
 from rulewright.documents.check import read_check
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import (
@@ -256,6 +257,11 @@ def _lone(loaded: Loaded, selection: Selection) -> Report:
 def _subjects(project: Project) -> dict[str, Sequence[Any]]:
     """What rules look at, by the name of its model."""
     return {
+        "CaseScorecardDocument": tuple(
+            read_case_scorecard(loaded.root)
+            for loaded in project.loaded
+            if isinstance(loaded.root, Mapping) and kind_of(loaded.root) == CASE_SCORECARD
+        ),
         "Check": project.checks,
         "Lexicon": tuple(project.lexicons.values()),
         "MarkerSet": project.markers,
@@ -288,6 +294,8 @@ def _lone_subjects(kind: str, root: Mapping, name: str) -> dict[str, Sequence[An
 
             card, _ = read_scorecard(root)
             return {"ScorecardDocument": (card,) if card else ()}
+        case "case_scorecard":
+            return {"CaseScorecardDocument": (read_case_scorecard(root),)}
     return {}
 
 

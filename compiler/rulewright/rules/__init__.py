@@ -25,6 +25,10 @@ from rulewright.rules.branch_never_taken import branch_never_taken
 from rulewright.rules.bucket_without_checks import bucket_without_checks
 from rulewright.rules.bucket_without_policy import bucket_without_policy
 from rulewright.rules.check_no_scenario_reaches import check_no_scenario_reaches
+from rulewright.rules.comparison_out_of_range import comparison_out_of_range
+from rulewright.rules.condition_adds_nothing import condition_adds_nothing
+from rulewright.rules.condition_always_holds import condition_always_holds
+from rulewright.rules.condition_never_holds import condition_never_holds
 from rulewright.rules.confidence_without_gate import confidence_without_gate
 from rulewright.rules.confidence_without_metrics import confidence_without_metrics
 from rulewright.rules.count_contradicts_files import count_contradicts_files
@@ -179,6 +183,10 @@ RULES: tuple[Rule, ...] = (
     yaml_trap,
     transcript_outside_fence,
     listed_twice,
+    condition_never_holds,
+    condition_always_holds,
+    condition_adds_nothing,
+    comparison_out_of_range,
 )
 
 

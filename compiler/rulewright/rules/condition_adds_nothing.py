@@ -1,0 +1,41 @@
+"""Rule: a part of a condition that the rest makes idle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
+    from rulewright.documents.check import Check
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.workflow import TaskDocument
+
+
+def condition_adds_nothing(
+    document: Check | ScorecardDocument | CaseScorecardDocument | TaskDocument,
+) -> Iterator[Diagnostic]:
+    """A part of a condition without which it means the same: a duplicate, or one that another part implies.
+
+    Why it matters: two limits where one counts; whoever changes the idle one wonders why nothing happens.
+    Instead: remove the part, or correct it if another value or variable was meant.
+    """
+    # Imported here: most documents hold no condition, and expressions are slow to import.
+    from rulewright.load import place
+    from rulewright.prove.atoms import extract, written
+    from rulewright.prove.conditions import without_effect
+    from rulewright.prove.placed import placed_conditions
+
+    for placed in placed_conditions(document):
+        for node, joined in without_effect(placed.program, placed.domains):
+            start, end = placed.program.nodes[node].at or (0, len(placed.program.source))
+            part = written(extract(placed.program, node))
+            message = f"`{part}` adds nothing: what it is joined to by `{_WORDS[joined]}` says it already"
+            yield warning(place(placed.scalar, start, end), message)
+
+
+_WORDS = {"and": "&&", "or": "||"}

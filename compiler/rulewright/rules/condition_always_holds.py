@@ -1,0 +1,34 @@
+"""Rule: a condition that is true for every input."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
+    from rulewright.documents.check import Check
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.workflow import TaskDocument
+
+
+def condition_always_holds(
+    document: Check | ScorecardDocument | CaseScorecardDocument | TaskDocument,
+) -> Iterator[Diagnostic]:
+    """A condition that every input meets.
+
+    Why it matters: it reads as if it decided something, and decides nothing.
+    Instead: write `true` if that is meant, else look for parts that cover everything between them.
+    """
+    # Imported here: most documents hold no condition, and expressions are slow to import.
+    from rulewright.prove.conditions import holds_always
+    from rulewright.prove.placed import placed_conditions
+    from rulewright.prove.results import Proved
+
+    for placed in placed_conditions(document):
+        if not placed.in_table and isinstance(holds_always(placed.program, placed.domains, solver=False), Proved):
+            yield warning(placed.scalar, "this condition always holds")
