@@ -1,0 +1,187 @@
+"""Broken compositions, injected into a task's machine: the proof finds each of them and shows how it goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from msgspec.structs import replace
+from tests.compiler.workflow.workflows_in_place import Walk, composed, task_of, workflow
+
+from rulewright.prove.results import Proved, Refuted
+from rulewright.prove.workflow import CLAIMS, prove_workflow
+from rulewright_runtime.workflow.machine import Guard, Loop, Machine, Place, Transition
+
+BOUNDED, PASSED, GATED, SIGNED, SETTLED = CLAIMS
+PAIRED = composed(("hil", "policy_gate", "paired_workflow", "confidence_loop"), "T2", human=True)
+REVIEWED = composed(("hil", "policy_gate", "agentic_review", "confidence_loop"), "T2", human=True)
+GATELESS = composed(("hil", "paired_workflow"))
+Mutation = Callable[[Machine], Machine]
+
+
+def refuted(text: str, mutate: Mutation) -> dict[str, str]:
+    """The claims that do not hold of the mutant, with their traces."""
+    machine = mutate(task_of(text).machine)
+    found = prove_workflow(workflow(text), {"build": machine})
+    assert [each.claim for each in found] == list(CLAIMS)
+    return {each.claim: each.result.reason for each in found if isinstance(each.result, Refuted)}
+
+
+def changed(machine: Machine, change: Callable[[Transition], Transition | None]) -> Machine:
+    kept = (change(each) for each in machine.transitions)
+    return replace(machine, transitions=tuple(each for each in kept if each is not None))
+
+
+def onto(source: str, event: str, target: str) -> Mutation:
+    """Every way from `source` on `event` leads to `target` instead."""
+    return lambda machine: changed(
+        machine,
+        lambda each: replace(each, target=target) if (each.source, each.event) == (source, event) else each,
+    )
+
+
+def without_guards(source: str) -> Mutation:
+    return lambda machine: changed(machine, lambda each: replace(each, guard=None) if each.source == source else each)
+
+
+def without_counts(machine: Machine) -> Machine:
+    return changed(machine, lambda each: replace(each, counts=()))
+
+
+def without_ways(source: str, event: str) -> Mutation:
+    return lambda machine: changed(machine, lambda each: None if (each.source, each.event) == (source, event) else each)
+
+
+def inverted(source: str) -> Mutation:
+    """The ways from `source` are tried in the opposite order."""
+
+    def mutate(machine: Machine) -> Machine:
+        mine = [each for each in machine.transitions if each.source == source]
+        rest = [each for each in machine.transitions if each.source != source]
+        return replace(machine, transitions=(*rest, *reversed(mine)))
+
+    return mutate
+
+
+def with_status(name: str, status: str) -> Mutation:
+    return lambda machine: replace(
+        machine,
+        places=tuple(
+            Place(each.name, status, each.activity) if each.name == name else each  # type: ignore[arg-type]
+            for each in machine.places
+        ),
+    )
+
+
+BROKEN: list[tuple[str, str, Mutation, set[str]]] = [
+    ("confidence skips the gate", PAIRED, onto("score", "scored", "done"), {PASSED, GATED, SIGNED}),
+    ("the pair leads past the gate", PAIRED, onto("decide:paired_workflow", "decide", "signed"), {PASSED, GATED}),
+    ("the gate passes whatever it says", PAIRED, without_guards("gate"), {PASSED, GATED}),
+    ("the second gate passes whatever it says", PAIRED, without_guards("gate_again"), {PASSED, GATED}),
+    ("a T2 gate asks nobody", PAIRED, onto("gate", "gated", "signed"), {SIGNED, PASSED, GATED}),
+    ("the review is left out", REVIEWED, onto("decide:confidence_loop", "decide", "gate"), {PASSED}),
+    ("the challenger is left out", PAIRED, onto("decide:confidence_loop", "decide", "gate"), {PASSED}),
+    ("the reviewer's decision does not count", REVIEWED, without_guards("decide:agentic_review"), {PASSED}),
+    ("the challenger's approval does not count", PAIRED, without_guards("decide:paired_workflow"), {PASSED}),
+    ("the threshold does not count", PAIRED, without_guards("decide:confidence_loop"), {PASSED}),
+    ("nobody releases the task", PAIRED, onto("start", "ready", "work"), {PASSED}),
+    ("iterations are not counted", PAIRED, without_counts, {BOUNDED}),
+    ("a mended gate is asked again and again", PAIRED, onto("gate_again", "gated", "exhausted:gate"), {BOUNDED}),
+    ("the reviewer's word leads nowhere", REVIEWED, without_ways("review", "reviewed"), {SETTLED}),
+    ("a failed agent leads nowhere", PAIRED, without_ways("work", "failed"), {SETTLED}),
+    ("a rejection leads nowhere", PAIRED, without_ways("sign_off", "rejected"), {SETTLED}),
+    ("a rejection completes the task", PAIRED, onto("sign_off", "rejected", "done"), {SIGNED}),
+    ("an exhausted loop completes the task", GATELESS, onto("decide:paired_workflow", "decide", "done"), {PASSED}),
+    ("a waiting person counts as running", PAIRED, with_status("sign_off", "RUNNING"), {SETTLED}),
+    ("the end is not the end", PAIRED, with_status("signed", "COMPLETED"), {SETTLED}),
+]
+
+
+@pytest.mark.parametrize(("text", "mutate", "claims"), [each[1:] for each in BROKEN], ids=[each[0] for each in BROKEN])
+def test_a_broken_composition_gives_a_counterexample(text: str, mutate: Mutation, claims: set[str]) -> None:
+    found = refuted(text, mutate)
+    assert set(found) >= claims
+    for trace in found.values():
+        assert trace.startswith("task `build`: start -ready")
+
+
+def test_a_trace_reads_from_the_start_to_the_mistake() -> None:
+    found = refuted(GATELESS, without_guards("decide:paired_workflow"))
+    assert found == {
+        PASSED: "task `build`: start -ready-> work -worked-> challenge -challenged-> decide:paired_workflow"
+        " -decide [pair.challenger_approved = false]-> done: COMPLETED although `paired_workflow` has not passed"
+    }
+
+
+def test_an_endless_circle_is_shown() -> None:
+    found = refuted(GATELESS, without_counts)
+    assert list(found) == [BOUNDED]
+    assert found[BOUNDED].endswith(
+        "and round for ever without using an iteration: work -> challenge -> decide:paired_workflow -> work"
+    )
+
+
+def mutants(machine: Machine) -> Iterator[tuple[int, Machine]]:
+    """Every way that does not end well leads to the end instead, one at a time."""
+    for number, each in enumerate(machine.transitions):
+        if each.target != "done":
+            transitions = list(machine.transitions)
+            transitions[number] = replace(each, target="done")
+            yield number, replace(machine, transitions=tuple(transitions))
+
+
+@pytest.mark.parametrize("text", [PAIRED, REVIEWED], ids=["paired", "reviewed"])
+def test_no_single_step_can_be_bent_towards_completed_unseen(text: str) -> None:
+    machine = task_of(text).machine
+    tried = 0
+    for number, mutant in mutants(machine):
+        tried += 1
+        if machine.transitions[number].source != "sign_off" or machine.transitions[number].event != "resolved":
+            assert refuted(text, lambda _, mutant=mutant: mutant), machine.transitions[number]  # type: ignore[misc]
+    assert tried > 25
+
+
+def test_a_bound_is_what_it_says_whatever_its_size() -> None:
+    text = GATELESS.replace("max_iterations: 3", "max_iterations: 1000000")
+    assert all(isinstance(each.result, Proved) for each in prove_workflow(workflow(text)))
+
+
+def test_a_transition_that_counts_would_have_to_allow_is_tried_both_ways() -> None:
+    def exhausts_into_done(machine: Machine) -> Machine:
+        return changed(
+            machine,
+            lambda each: (
+                replace(each, target="done")
+                if each.source == "decide:paired_workflow" and each.target.startswith("exhausted")
+                else each
+            ),
+        )
+
+    found = refuted(GATELESS, exhausts_into_done)
+    assert list(found) == [PASSED]
+    assert found[PASSED].count("-challenged") == 3  # the trace counts the iterations that it takes to get there
+
+
+def test_a_mutant_that_is_no_worse_is_still_proved() -> None:
+    text = GATELESS
+    machine = task_of(text).machine
+    stricter = replace(machine, loops=tuple(Loop(loop.name, 1) for loop in machine.loops))
+    assert all(isinstance(each.result, Proved) for each in prove_workflow(workflow(text), {"build": stricter}))
+
+
+def test_what_the_proof_shows_the_machine_does() -> None:
+    mutant = without_guards("decide:paired_workflow")(task_of(GATELESS).machine)
+    walk = Walk(mutant)
+    walk.take("ready")
+    walk.take("worked")
+    walk.take("challenged", pair={"challenger_approved": False})
+    assert walk.status == "COMPLETED"
+
+
+def test_a_guard_without_conditions_says_what_it_means() -> None:
+    assert Guard(()).mode == "all"
+    never = changed(
+        task_of(GATELESS).machine,
+        lambda each: replace(each, guard=Guard((), "any")) if each.guard is not None else each,
+    )
+    assert all(isinstance(each.result, Proved) for each in prove_workflow(workflow(GATELESS), {"build": never}))
