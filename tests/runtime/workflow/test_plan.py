@@ -1,0 +1,120 @@
+"""A workflow's plan is hostile until it is decoded."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.workflow.machine import Guard, Loop, Machine, Place, Transition
+from rulewright_runtime.workflow.plan import Gate, Task, WorkflowPlan, decode, encode, plan_hash, seal
+
+TRUE = Program((Node("const", (), ["bool", True]),), "true")
+SMALL = Machine(
+    (Place("start", "PENDING", "wait"), Place("work", "RUNNING", "agent"), Place("done", "COMPLETED", "none")),
+    (
+        Transition("start", "ready", "work", counts=("loop",)),
+        Transition("work", "worked", "done", guard=Guard((TRUE,))),
+    ),
+    (Loop("loop", 2),),
+)
+
+
+def plan(machine: Machine = SMALL, **more: Any) -> WorkflowPlan:
+    return seal(WorkflowPlan("w", (Task("a", "dev", machine, **more), Task("b", "dev", SMALL, dependencies=("a",)))))
+
+
+def resealed(change: Any) -> bytes:
+    """The plan with `change` made to its JSON, and a hash that fits."""
+    data = json.loads(encode(plan()))
+    change(data)
+    sealed = json.dumps({**data, "hash": ""}).encode()
+    import msgspec
+
+    return encode(seal(msgspec.json.decode(sealed, type=WorkflowPlan)))
+
+
+def test_a_plan_comes_back_as_it_was_written() -> None:
+    assert decode(encode(plan())) == plan()
+    assert encode(decode(encode(plan()))) == encode(plan())
+
+
+def test_a_plan_knows_its_tasks() -> None:
+    assert plan().task("b").dependencies == ("a",)
+    with pytest.raises(KeyError):
+        plan().task("c")
+
+
+def test_a_changed_plan_is_refused() -> None:
+    with pytest.raises(PlanError, match="hash does not match"):
+        decode(encode(plan()).replace(b'"agent":"dev"', b'"agent":"boss"'))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "can't be decoded"),
+        (b"[]", "can't be decoded"),
+        (b'{"name":"w","tasks":[],"extra":1}', "can't be decoded"),
+        (b'{"name":"w","tasks":[],"version":2}', "this runtime reads `rulewright-workflow` 1"),
+        (b'{"name":"w","tasks":[],"format":"rulewright-plan"}', "this runtime reads"),
+    ],
+)
+def test_what_is_no_plan_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        decode(data)
+
+
+def test_a_plan_that_is_too_large_is_refused() -> None:
+    with pytest.raises(PlanError, match="at most 10 are accepted"):
+        decode(encode(plan()), limit=10)
+
+
+def test_two_tasks_of_one_name_are_refused() -> None:
+    with pytest.raises(PlanError, match="same id"):
+        decode(resealed(lambda data: data["tasks"][1].update(id="a", dependencies=[])))
+
+
+def test_a_task_that_depends_on_a_later_one_is_refused() -> None:
+    with pytest.raises(PlanError, match="does not come before it"):
+        decode(resealed(lambda data: data["tasks"].reverse()))
+
+
+@pytest.mark.parametrize(
+    ("machine", "message"),
+    [
+        (Machine((), ()), "without places"),
+        (Machine((SMALL.places[0], SMALL.places[0]), ()), "two of one name"),
+        (Machine(SMALL.places, (Transition("start", "ready", "nowhere"),)), "does not have"),
+        (Machine(SMALL.places, (Transition("start", "ready", "work", counts=("loop",)),)), "does not have"),
+        (Machine(SMALL.places, (Transition("work", "worked", "done", guard=Guard((), "any", "loop")),)), "does not"),
+        (Machine(SMALL.places, (Transition("start", "ready", "done"),)), "COMPLETED can't follow PENDING"),
+        (Machine(SMALL.places, (Transition("done", "ready", "work"),)), "RUNNING can't follow COMPLETED"),
+    ],
+)
+def test_a_machine_that_no_compiler_writes_is_refused(machine: Machine, message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        decode(encode(plan(machine)))
+
+
+@pytest.mark.parametrize("nodes", [(), (Node("select", (0,), "x"),), (Node("exec", (), None),)])
+def test_a_malformed_expression_is_refused_wherever_it_stands(nodes: tuple[Node, ...]) -> None:
+    bad = Program(nodes, "bad")
+    guarded = Machine(SMALL.places, (Transition("work", "worked", "done", guard=Guard((bad,))),))
+    gate = Gate("T0", bad, (), ())
+    for broken in (plan(guarded), plan(gate=gate)):
+        with pytest.raises(PlanError):
+            decode(encode(broken))
+
+
+def test_a_bound_below_one_is_refused() -> None:
+    data = encode(plan()).replace(b'"max_iterations":2', b'"max_iterations":0')
+    with pytest.raises(PlanError, match="can't be decoded"):
+        decode(data)
+
+
+def test_the_hash_does_not_depend_on_itself() -> None:
+    assert plan_hash(plan()) == plan().hash
