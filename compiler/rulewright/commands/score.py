@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--show-config", action="store_true", help="print every setting with its source, and stop")
     parser.add_argument("--verbose", action="store_true", help="add spans of what was found, and near misses")
     parser.add_argument("--semantic", metavar="FILE", help="word vectors, for semantic matches of missing phrases")
+    parser.add_argument("--judge", metavar="JUDGE", help="ask a judge as well: replay:FILE; its verdicts are hints")
     parser.add_argument("--exit-zero", action="store_true", help="exit 0 where cases fail or need review")
     parser.add_argument("--allow-errors", action="store_true", help="exit by the labels although cases are errored")
     parser.add_argument("--baseline", metavar="REPORT", help="compare with an earlier JSON report")
@@ -98,6 +99,7 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     from rulewright_runtime.cases.reading import CaseReader, Outputs
     from rulewright_runtime.cases.run import refusal, report_head, score_batches
     from rulewright_runtime.cases.semantic import WordVectors
+    from rulewright_runtime.judge import open_judge
 
     if not args.concern or not args.batch:
         raise UsageError("both `--concern` and `--batch` are needed")
@@ -113,7 +115,10 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     with ExitStack() as stack:
         observe = _observer(_sinks(stack, args.observe), _collectors(stack, args.otlp), plan, now)
         vectors = WordVectors(args.semantic) if args.semantic else None
-        run = score_batches(prepared, reader, batches, verbose=args.verbose, embedding=vectors, on_case=observe)
+        judge = open_judge(args.judge) if args.judge else None
+        run = score_batches(
+            prepared, reader, batches, verbose=args.verbose, embedding=vectors, judge=judge, on_case=observe
+        )
         if outputs is not None:
             run.errors.extend(map(refusal, outputs.errors))
         about: dict[str, Any] = {"configuration": settings.as_data()}

@@ -45,6 +45,8 @@ class MetricDocument:
     fails: Scalar | None
     flagged: Scalar | None
     details: tuple[tuple[str, str], ...]
+    judge_prompt: Scalar | None
+    judge_of: Scalar | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,8 @@ def _metrics(root: Mapping) -> Iterator[MetricDocument]:
                 fails=scalar(node, "fails"),
                 flagged=scalar(node, "flagged"),
                 details=tuple((key, str(which.value)) for key, which in _expressions(node, "details")),
+                judge_prompt=scalar(node, "judge", "prompt"),
+                judge_of=scalar(node, "judge", "of"),
             )
 
 

@@ -25,6 +25,7 @@ from rulewright_runtime.cases.plan import (
     Input,
     Label,
     Metric,
+    Question,
     Requirement,
     Setting,
     Share,
@@ -154,7 +155,18 @@ class _Lowering:
                 title=text(metric.node, "words", "title"),
                 plural=text(metric.node, "words", "plural"),
             ),
+            judge=self.question(metric),
         )
+
+    def question(self, metric: MetricDocument) -> Question | None:
+        if metric.judge_prompt is None or metric.judge_of is None:
+            return None
+        names = [name for name, _, _ in self.document.inputs]
+        if metric.judge_of.value not in names:
+            message = f"there is no input `{metric.judge_of.value}`"
+            known = f"declared are {', '.join(f'`{name}`' for name in names)}"
+            self.found.append(error(metric.judge_of, message, code="unknown-input", help=known))
+        return Question(str(metric.judge_prompt.value), str(metric.judge_of.value))
 
     def check_list(self, metric: MetricDocument) -> None:
         lists = [name for name, _, kind in self.document.inputs if kind == "strings"]

@@ -71,6 +71,13 @@ class Common(Part, frozen=True):
     plural: str
 
 
+class Question(Part, frozen=True):
+    """What a judge is asked about an input of the case; the input follows the prompt, fenced."""
+
+    prompt: str
+    of: str
+
+
 class Metric(Part, frozen=True):
     """One metric: its share, its score (over `share` and parameters) and what is reported about it. `passes`, `fails`
     and `flagged` are conditions over the metrics; `fails` only grades the mean of a batch."""
@@ -83,6 +90,7 @@ class Metric(Part, frozen=True):
     flagged: Program | None
     details: tuple[tuple[str, Which], ...]
     common: Common
+    judge: Question | None = None
 
 
 class Label(Part, frozen=True):

@@ -11,6 +11,7 @@ import msgspec
 
 from rulewright_runtime.cases.evidence import Witness
 from rulewright_runtime.cases.intervals import mean_interval, wilson
+from rulewright_runtime.cases.judging import CaseJudge
 from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.cases.reading import Batch, Case, CaseReader
 from rulewright_runtime.cases.scoring import Scored
@@ -18,6 +19,7 @@ from rulewright_runtime.cases.semantic import Embedding, SemanticWitness
 from rulewright_runtime.cases.settings import Settings
 from rulewright_runtime.cases.tally import UNKNOWN, Group, Tally, exit_status
 from rulewright_runtime.errors import EvaluationError, InputError
+from rulewright_runtime.judge import Judge
 
 _IN_MEMORY: Final = 8 * 2**20
 _FLUSH: Final = 512
@@ -76,6 +78,7 @@ class BatchRun:
     warnings: list[dict[str, Any]] = field(default_factory=list)
     witness: Witness | None = None
     semantic: SemanticWitness | None = None
+    judge: CaseJudge | None = None
     on_case: OnCase | None = None
     omitted: dict[str, int] = field(default_factory=dict)  # errors and warnings beyond the first of them
     _lists: tuple[str, ...] = ()  # the inputs that hold phrases to look for
@@ -147,6 +150,8 @@ class BatchRun:
             result.update(self.witness.testify(case.inputs, scored))
         if self.semantic is not None:
             result.update(self.semantic.testify(case.inputs, scored))
+        if self.judge is not None:
+            result.update(self.judge.testify(case.test_id, case.inputs))
         return result
 
     @property
@@ -183,12 +188,14 @@ def score_batches(
     *,
     verbose: bool = False,
     embedding: Embedding | None = None,
+    judge: Judge | None = None,
     on_case: OnCase | None = None,
 ) -> BatchRun:
     """Score every case of `batches`. With `verbose` results carry spans and near misses, with an `embedding` semantic
-    matches; `on_case` sees each result."""
+    matches, with a `judge` its verdicts; `on_case` sees each result."""
     plan = settings.plan
     run = BatchRun(plan, Tally(plan), witness=Witness(plan) if verbose else None, on_case=on_case)
+    run.judge = None if judge is None else CaseJudge(plan, judge)
     run.semantic = None if embedding is None else SemanticWitness(plan, embedding)
     for batch in batches:
         group = run.tally.batch(batch.name)
@@ -262,6 +269,7 @@ def report_head(
         ],
         "confidence_intervals": run.intervals(),
         "failure_analysis": {"worst_performers": run.tally.worst(), **run.tally.common()},
+        **({"judged": run.judge.verdicts} if run.judge is not None else {}),
         "errors": run.errors,
         "warnings": run.warnings,
         **({"omitted": run.omitted} if run.omitted else {}),

@@ -1,0 +1,57 @@
+"""Asking a judge about a metric: its verdict is recorded beside the score and never changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rulewright_runtime.cases.plan import CaseScorecardPlan, Question
+from rulewright_runtime.errors import JudgeError
+from rulewright_runtime.judge import Judge, JudgeRequest
+from rulewright_runtime.replies import parse
+
+BUDGETS: Final = (4000, 8000, 16000)
+_FENCE: Final = "~~~"
+
+
+class CaseJudge:
+    """Puts the questions of a scorecard to a judge, one for each case and metric that has something to judge."""
+
+    def __init__(self, plan: CaseScorecardPlan, judge: Judge) -> None:
+        """Ask `judge`."""
+        self._questions = [(metric.name, metric.judge) for metric in plan.metrics if metric.judge is not None]
+        self._judge = judge
+        self.verdicts: dict[str, dict[str, int]] = {name: {} for name, _ in self._questions}
+
+    def testify(self, test_id: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """`judged` by metric: `{verdict, rationale}`. No usable reply after three attempts is UNCLEAR."""
+        judged: dict[str, dict[str, Any]] = {}
+        for name, question in self._questions:
+            if inputs[question.of]:
+                answer = judged[name] = self._ask(test_id, name, question, inputs[question.of])
+                counts = self.verdicts[name]
+                counts[answer["verdict"]] = counts.get(answer["verdict"], 0) + 1
+        return {"judged": judged}
+
+    def _ask(self, test_id: str, metric: str, question: Question, subject: Any) -> dict[str, Any]:
+        prompt = f"{question.prompt.rstrip()}\n\n{_fenced(subject)}"
+        problem = "no reply"
+        for attempt, budget in enumerate(BUDGETS):
+            try:
+                raw = self._judge.ask(JudgeRequest(test_id, metric, prompt, budget, 0.0, 0, attempt))
+                if raw is not None:
+                    reply = parse(raw)
+                    rationale = reply.get("rationale")
+                    return {"verdict": reply["verdict"], "rationale": rationale if isinstance(rationale, str) else None}
+            except JudgeError as error:
+                problem = str(error)
+            except Exception as error:  # a judge may raise anything; that is no usable reply either
+                problem = f"the judge failed: {type(error).__name__}"
+        return {"verdict": "UNCLEAR", "rationale": problem}
+
+
+def _fenced(subject: Any) -> str:
+    """The subject as text that can't end its own fence."""
+    lines = [subject] if isinstance(subject, str) else [f"- {text}" for text in subject]
+    body = "\n".join(lines).replace(_FENCE, "~ ~ ~")
+    return f"{_FENCE}\n{body}\n{_FENCE}"
