@@ -1,10 +1,13 @@
-"""The conditions that stand in documents, each built where it stands, with the values that its variables can take."""
+"""The conditions that stand in documents, each built where it stands, and what exact splitting knows of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
+from rulewright.diagnostics import Span
 from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.documents.check import Check
 from rulewright.documents.scorecard import ScorecardDocument
@@ -13,25 +16,44 @@ from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DOUBLE, DYN, SCORE, STRING, Type
-from rulewright.load import Scalar
+from rulewright.load import Scalar, place
 from rulewright.lower.case_scorecard import INPUT_TYPES, TYPES
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.scorecard import SEVERITY, VERDICT, verdict_type
 from rulewright.lower.workflow_environments import facts, loop_environment
-from rulewright.prove.atoms import paths_of
-from rulewright.prove.domains import Domain, Domains, Path, whole
+from rulewright.prove.atoms import FALSE, TRUE, extract, paths_of
+from rulewright.prove.conditions import comparisons, holds_always, never, without_effect
+from rulewright.prove.domains import Domains, Path, whole
+from rulewright.prove.results import Proved
 from rulewright_runtime.ir import Program
 
-_COUNTERS: Final[tuple[Path, ...]] = (("loop", "iteration"), ("pair", "iteration"), ("review", "iteration"))
+_COUNTERS: Final[frozenset[Path]] = frozenset((("loop", "iteration"), ("pair", "iteration"), ("review", "iteration")))
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What is known of a condition: whether it never or always holds, its parts that add nothing with the operator that
+    joins them, its comparisons that are decided already with whether they hold. Parts are programs of their own."""
+
+    program: Program
+    never: bool
+    always: bool
+    idle: tuple[tuple[Program, str], ...]
+    decided: tuple[tuple[Program, bool], ...]
 
 
 class Placed(NamedTuple):
     """A condition that reads something. `in_table` says that it is a row of a table, which is judged as a whole."""
 
     scalar: Scalar
-    program: Program
-    domains: Domains
+    study: Study
     in_table: bool = False
+
+
+def span_of(placed: Placed, part: Program) -> Span:
+    """Where a part of a condition stands in its file."""
+    start, end = part.nodes[-1].at or (0, len(part.source))
+    return place(placed.scalar, start, end)
 
 
 def placed_conditions(document: Check | ScorecardDocument | CaseScorecardDocument | TaskDocument) -> Iterator[Placed]:
@@ -48,26 +70,58 @@ def placed_conditions(document: Check | ScorecardDocument | CaseScorecardDocumen
                 yield from _placed([each for each in written if each is not None], environment)
             yield from _placed([row.when for row in document.labels], environment, in_table=True)
         case TaskDocument():
-            counters = dict.fromkeys(_COUNTERS, whole(1))
             for loop in document.loops:
-                yield from _placed(loop.conditions, loop_environment(facts(document)), counters)
+                yield from _placed(loop.conditions, loop_environment(facts(document)), _COUNTERS)
 
 
 def _placed(
-    scalars: list[Scalar] | tuple[Scalar, ...],
-    environment: Environment,
-    known: Mapping[Path, Domain] | None = None,
-    *,
-    in_table: bool = False,
+    scalars: Sequence[Scalar], environment: Environment, known: frozenset[Path] = frozenset(), *, in_table: bool = False
 ) -> Iterator[Placed]:
-    domains = Domains(environment.variables, known or {})
     for scalar in scalars:
-        try:
-            program = build(str(scalar.value), environment, expect=BOOL).program
-        except ExpressionError:
-            continue
-        if paths_of(program):
-            yield Placed(scalar, program, domains, in_table)
+        study = _studied(str(scalar.value), _Same(environment), known)
+        if study is not None:
+            yield Placed(scalar, study, in_table)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Same:
+    """An environment that is told apart by its identity, as those are that documents of a kind share."""
+
+    environment: Environment
+
+    def __hash__(self) -> int:
+        return id(self.environment)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.environment is self.environment
+
+
+@lru_cache(maxsize=2048)
+def _studied(text: str, same: _Same, counters: frozenset[Path]) -> Study | None:
+    """The study of a condition, once for all rules and all documents that hold it; None where it means nothing."""
+    domains = Domains(same.environment.variables, dict.fromkeys(counters, whole(1)))
+    try:
+        program = build(text, same.environment, expect=BOOL).program
+    except ExpressionError:
+        return None
+    if not paths_of(program):
+        return None
+    idle = tuple([(extract(program, at), joined) for at, joined in without_effect(program, domains)])
+    return Study(
+        program,
+        isinstance(never(program, domains, TRUE, solver=False), Proved),
+        isinstance(holds_always(program, domains, solver=False), Proved),
+        idle,
+        tuple(_decided(program, domains)),
+    )
+
+
+def _decided(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
+    for part in comparisons(program):
+        for bits, holds in ((TRUE, False), (FALSE, True)):
+            if part is not program and isinstance(never(part, domains, bits, solver=False), Proved):
+                yield part, holds
+                break
 
 
 def _of_scorecard(document: ScorecardDocument) -> list[Scalar]:
@@ -77,11 +131,13 @@ def _of_scorecard(document: ScorecardDocument) -> list[Scalar]:
     return found + [listed.of for listed in document.lists]
 
 
+@lru_cache(maxsize=8)
 def _scorecard_environment(document: ScorecardDocument) -> Environment:
     names: dict[str, Type] = {each.name: TYPES.get(each.type, DYN) for each in document.parameters}
     return Environment(variables={**names, "scoring": DYN, "v": verdict_type()}, enums=(VERDICT, SEVERITY))
 
 
+@lru_cache(maxsize=8)
 def _case_environment(document: CaseScorecardDocument) -> Environment:
     names: dict[str, Type] = {each.name: TYPES.get(each.type, DOUBLE) for each in document.settings}
     names |= {name: INPUT_TYPES.get(kind, STRING) for name, _, kind in document.inputs}

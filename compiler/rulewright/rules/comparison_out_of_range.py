@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
+from rulewright.documents.conditions import holds_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,19 +25,13 @@ def comparison_out_of_range(
     Why it matters: a score lies between 0 and 1 and a counter starts at 1, so the comparison says the same every time.
     Instead: compare with a value inside the range; `>= 0.8` where `> 80` was meant.
     """
+    if not holds_conditions(document):
+        return
     # Imported here: most documents hold no condition, and expressions are slow to import.
-    from rulewright.load import place
-    from rulewright.prove.atoms import FALSE, TRUE, written
-    from rulewright.prove.conditions import comparisons, never
-    from rulewright.prove.placed import placed_conditions
-    from rulewright.prove.results import Proved
+    from rulewright.prove.atoms import written
+    from rulewright.prove.placed import placed_conditions, span_of
 
     for placed in placed_conditions(document):
-        for part in comparisons(placed.program):
-            if part is placed.program and not placed.in_table:
-                continue  # `condition-never-holds` and `condition-always-holds` speak of the whole
-            for bits, said in ((TRUE, "can never hold"), (FALSE, "can never fail")):
-                if isinstance(never(part, placed.domains, bits, solver=False), Proved):
-                    start, end = part.nodes[-1].at or (0, len(part.source))
-                    yield warning(place(placed.scalar, start, end), f"`{written(part)}` {said}")
-                    break
+        for part, holds in placed.study.decided:
+            said = "can never fail" if holds else "can never hold"
+            yield warning(span_of(placed, part), f"`{written(part)}` {said}")

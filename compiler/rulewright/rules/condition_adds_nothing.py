@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
+from rulewright.documents.conditions import holds_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,18 +25,16 @@ def condition_adds_nothing(
     Why it matters: two limits where one counts; whoever changes the idle one wonders why nothing happens.
     Instead: remove the part, or correct it if another value or variable was meant.
     """
+    if not holds_conditions(document):
+        return
     # Imported here: most documents hold no condition, and expressions are slow to import.
-    from rulewright.load import place
-    from rulewright.prove.atoms import extract, written
-    from rulewright.prove.conditions import without_effect
-    from rulewright.prove.placed import placed_conditions
+    from rulewright.prove.atoms import written
+    from rulewright.prove.placed import placed_conditions, span_of
 
     for placed in placed_conditions(document):
-        for node, joined in without_effect(placed.program, placed.domains):
-            start, end = placed.program.nodes[node].at or (0, len(placed.program.source))
-            part = written(extract(placed.program, node))
-            message = f"`{part}` adds nothing: what it is joined to by `{_WORDS[joined]}` says it already"
-            yield warning(place(placed.scalar, start, end), message)
+        for part, joined in placed.study.idle:
+            message = f"`{written(part)}` adds nothing: what it is joined to by `{_WORDS[joined]}` says it already"
+            yield warning(span_of(placed, part), message)
 
 
 _WORDS = {"and": "&&", "or": "||"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
+from rulewright.documents.conditions import holds_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,11 +25,11 @@ def condition_always_holds(
     Why it matters: it reads as if it decided something, and decides nothing.
     Instead: write `true` if that is meant, else look for parts that cover everything between them.
     """
+    if not holds_conditions(document):
+        return
     # Imported here: most documents hold no condition, and expressions are slow to import.
-    from rulewright.prove.conditions import holds_always
     from rulewright.prove.placed import placed_conditions
-    from rulewright.prove.results import Proved
 
     for placed in placed_conditions(document):
-        if not placed.in_table and isinstance(holds_always(placed.program, placed.domains, solver=False), Proved):
+        if placed.study.always and not placed.in_table:
             yield warning(placed.scalar, "this condition always holds")

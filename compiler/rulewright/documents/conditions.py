@@ -1,0 +1,10 @@
+"""Which documents hold conditions of their author, said without loading what understands them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def holds_conditions(document: Any) -> bool:
+    """Whether there can be conditions in a document; a check has at most its `when`."""
+    return getattr(document, "when", True) is not None
