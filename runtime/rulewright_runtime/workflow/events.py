@@ -11,9 +11,10 @@ VERSION: Final = "1"
 Level = Literal["info", "warning", "error"]
 
 
-class Event(msgspec.Struct, frozen=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True):
     """One event. `task_run_id`, `task_id` and `agent` are null where it is about the run."""
 
+    version: str = VERSION
     run_id: str
     task_run_id: str | None
     timestamp: str
@@ -23,12 +24,10 @@ class Event(msgspec.Struct, frozen=True):
     task_id: str | None
     agent: str | None
     details: dict[str, Any]
-    version: str = VERSION
 
     def as_line(self) -> str:
-        """The event as one line of JSON, the version first."""
-        fields = {"version": self.version, **msgspec.to_builtins(self)}
-        return msgspec.json.encode(fields).decode()
+        """The event as one line of JSON."""
+        return msgspec.json.encode(self, order="deterministic").decode()
 
 
 class Said(msgspec.Struct, frozen=True):

@@ -1,0 +1,134 @@
+"""The worked example of a workflow: real tests, real lint, a real queue, and the commands people would type."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from rulewright.cli import main
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "benchmark" / "workflows"
+
+
+def rulewright(*words: str) -> int:
+    return main(list(words))
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().out
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "example"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".rulewright", "reports", "__pycache__"))
+    project = folder / "rulewright.yaml"
+    project.write_text(project.read_text(encoding="utf-8").replace("python3", sys.executable), encoding="utf-8")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_real_tools_feed_the_loop_and_the_gate_decides(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rulewright("workflow", "check") == 0
+    assert rulewright("workflow", "run", "--events", "events.jsonl") == 2
+    assert "waiting for a person: run-1-release-1 (t2_gate)" in said(capsys)
+    assert rulewright("hil", "list") == 0
+    assert "run-1-release-1  PENDING   t2_gate" in said(capsys)
+    assert rulewright("hil", "show", "run-1-release-1") == 0
+    assert "gate T2: PASS" in said(capsys)
+    assert rulewright("hil", "ack", "run-1-release-1") == 0
+    assert rulewright("hil", "resolve", "run-1-release-1", "--notes", "looks right", "--by", "ana") == 0
+    assert rulewright("hil", "reject", "run-1-release-1", "--reason", "too late") == 1
+    assert rulewright("workflow", "run", "--resume", "--format", "json", "--events", "events.jsonl") == 0
+    capsys.readouterr()
+
+    assert rulewright("workflow", "trace", "--format", "json") == 0
+    run = json.loads(said(capsys))
+    build = run["tasks"]["implement"]
+    reports = build["gate_reports"]
+    scores = [step["confidence_score"] for step in build["record"]["history"] if step["step"] == "score"]
+    assert scores[0] < 0.9 < scores[1] < scores[2] == 1.0
+    assert [report["verdict"] for report in reports] == ["FAIL", "PASS"]
+    assert reports[0]["confidence_advisory"] == "confidence threshold met"
+    assert "missing: REQ-3" in reports[0]["evidence_checks"]["requirement_coverage"]["details"]
+    assert {metric["type"]: metric["value"] for metric in reports[1]["metrics"]} == {
+        "test_coverage": 1.0,
+        "lint_score": 1.0,
+        "checklist_completion": 1.0,
+        "requirement_coverage": 1.0,
+    }
+    assert [task["status"] for task in run["tasks"].values()] == ["COMPLETED", "COMPLETED"]
+
+    assert rulewright("workflow", "trace", "--format", "jsonl") == 0
+    lines = said(capsys).splitlines()
+    assert (example / "events.jsonl").read_text(encoding="utf-8").splitlines() == lines
+    envelope = ["version", "run_id", "task_run_id", "timestamp", "level", "event_type", "workflow", "task_id", "agent"]
+    assert all(list(json.loads(line)) == [*envelope, "details"] for line in lines)
+
+    assert rulewright("workflow", "trace", "run-1") == 0
+    story = said(capsys)
+    assert "the policy gate says FAIL: requirement_coverage: requirement coverage below threshold 1" in story
+    assert "resolved by ana: looks right" in story
+    assert "the run is COMPLETED: 2 tasks completed" in story
+
+
+def test_a_rehearsal_calls_nobody(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rulewright("workflow", "run", "--dry-run") == 0
+    told = said(capsys)
+    assert "implement: agent dev through command" in told
+    assert "implement: around the work: hil > policy_gate > confidence_loop" in told
+    assert not (example / ".rulewright").exists()
+    assert not (example / "work" / "src").exists()
+
+
+def test_a_step_is_one_activity(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rulewright("workflow", "run", "--step") == 2
+    assert "run-1 is PAUSED" in said(capsys)
+    assert not (example / "work" / "src").exists()
+    assert rulewright("workflow", "run", "--resume", "--step") == 2
+    assert (example / "work" / "src" / "prices.py").is_file()
+
+
+def test_drawings(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rulewright("workflow", "graph") == 0
+    assert "flowchart TD" in said(capsys)
+    assert rulewright("workflow", "graph", "--format", "dot", "--task", "release") == 0
+    assert said(capsys).startswith("digraph")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["workflow", "run", "gone.yaml"], "there is no workflow `gone.yaml`"),
+        (["workflow", "run", "--task", "gone"], "no task `gone`"),
+        (["workflow", "run", "--run", "run-1"], "`--resume`"),
+        (["workflow", "run", "--colour"], "unrecognized"),
+        (["workflow", "trace"], "nothing has run yet"),
+        (["hil", "list"], "nothing has run yet"),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    example: Path, words: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        rulewright(*words)
+    assert stopped.value.code == 3
+    assert why in capsys.readouterr().err
+
+
+def test_a_workflow_with_mistakes_does_not_run(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    workflow = example / "workflow.yaml"
+    workflow.write_text(workflow.read_text(encoding="utf-8").replace("max_iterations: 4", ""), encoding="utf-8")
+    assert rulewright("workflow", "check") == 1
+    assert rulewright("workflow", "run") == 3
+    assert not (example / ".rulewright").exists()
+    assert "max_iterations" in capsys.readouterr().err
+
+
+def test_nothing_to_resume_is_said(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rulewright("workflow", "run", "--resume") == 3
+    assert "no unfinished run" in capsys.readouterr().err
