@@ -12,6 +12,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.load import load_file, plain
 from rulewright.lower.agreement import disagreements
 from rulewright.lower.harness import scenario_findings
+from rulewright.lower.jurisdictions import unknown_jurisdictions
 from rulewright.lower.plan import lower_project
 from rulewright.project import Project, load_project, load_scorecards, stopping
 from rulewright.shipped import shipped_root
@@ -39,6 +40,7 @@ def compile_project(path: Path | str | Project, *, profile: str | None = None, s
     chosen = choose_profile(project, profile)
     card = choose_scorecard(project, scorecard)
     refuse(project, [*project.diagnostics, *disagreements(project), *scenario_findings(project.scenarios.values())])
+    refuse(project, unknown_jurisdictions(project))
     plan, found = lower_project(project, chosen, card, scoring_of(project))
     for name in plan.lexicons.keys() & project.lexicons.keys():
         found.extend(pattern_findings(project.lexicons[name]))

@@ -14,6 +14,8 @@ DOCUMENTS: Final = (
     ("check", "checks"),
     ("lexicon", "lexicons"),
     ("markers", "marker sets"),
+    ("state_machine", "state machines"),
+    ("corpus", "reference corpora"),
     ("scenario", "scenarios"),
     ("profile", "scan profiles"),
     ("scoring", "the scoring file"),

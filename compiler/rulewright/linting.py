@@ -129,6 +129,8 @@ def lint_project(project: Project, selection: Selection = EVERYTHING) -> Report:
 def lowering_findings(project: Project) -> list[Diagnostic]:
     """What stands in the way of a plan of any check, scorecard or profile of the project."""
     # Imported here: a document that stands alone is not lowered, and expressions are slow to import.
+    from rulewright.lower.corpora import lower_corpus
+    from rulewright.lower.machines import lower_machine
     from rulewright.lower.plan import DEFAULTS, lower_check
     from rulewright.lower.scorecard import lower_scorecard
     from rulewright.lower.selection import select
@@ -139,6 +141,12 @@ def lowering_findings(project: Project) -> list[Diagnostic]:
     lowering = Lowering(project, every_check(), policies(project.semantics), found)
     for check in project.checks:
         lower_check(check, lowering)
+    for machine in project.state_machines.values():
+        if machine.name not in lowering.machines:
+            lower_machine(machine, project.lexicons, found)
+    for corpus in project.corpora.values():
+        if corpus.name not in lowering.corpora:
+            lower_corpus(corpus, found)
     for profile in project.profiles.values():
         if profile.select is not None:
             select(profile, project.checks, found)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.base import Document, text
 from rulewright.documents.check import Check, read_check
+from rulewright.documents.corpus import Corpus, read_corpus
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import Place, documents_in, looks_like_a_project, places, project_file_in, resolve
 from rulewright.documents.lexicon import Lexicon, read_lexicon, read_lexicons
@@ -22,6 +23,7 @@ from rulewright.documents.rule_set import load_rule_sets
 from rulewright.documents.scenario import Scenario, read_scenario
 from rulewright.documents.scorecard import ScorecardDocument, read_scorecard
 from rulewright.documents.scoring import Price, Scoring, read_pricing, read_scoring
+from rulewright.documents.state_machine import StateMachine, read_state_machine
 from rulewright.documents.structure import check_structure
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node, load_file
@@ -103,6 +105,9 @@ class Project:
     pricing: dict[str, Price]
     scorecards: dict[str, ScorecardDocument]
     rule_sets: dict[str, dict[str, Any]]
+    rule_origins: dict[str, dict[tuple[str, ...], Node]]
+    state_machines: dict[str, StateMachine]
+    corpora: dict[str, Corpus]
     roots: dict[str, Mapping]
     loaded: tuple[Loaded, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -216,6 +221,7 @@ class _Reader:
         if "checks" in where and (meta := self._meta(where["checks"].path)) is not None:
             roots["meta"] = meta
         scoring = self._single(where.get("scoring"), "scoring")
+        rules = self._rule_sets(where.get("rules"))
         return Project(
             name=file.name if file else folder.resolve().name,
             folder=folder,
@@ -234,7 +240,10 @@ class _Reader:
             scoring=None if scoring is None else read_scoring(scoring),
             pricing=read_pricing(roots["pricing"]) if "pricing" in roots else {},
             scorecards=self.scorecards(where.get("scorecards")),
-            rule_sets=self._rule_sets(where.get("rules")),
+            rule_sets=rules[0],
+            rule_origins=rules[1],
+            state_machines=self._each(where.get("state_machines"), "state_machine", read_state_machine),
+            corpora=self._each(where.get("corpora"), "corpus", read_corpus),
             roots=roots,
             loaded=tuple(self.loaded),
             diagnostics=tuple(sorted(self.found, key=lambda found: found.sort_key)),
@@ -311,7 +320,11 @@ class _Reader:
         if place is not None and place.path.is_file():
             root = self._load(place.path, many)
             return {} if root is None else {model.name: model for model in read_many(root)}
-        models: dict[str, Named] = {}
+        return self._each(place, kind, read_one)
+
+    def _each(self, place: Place | None, kind: str, read_one: Callable[[Mapping, str], Model]) -> dict[str, Model]:
+        """Documents named by their file, from a folder."""
+        models: dict[str, Model] = {}
         for path, root in self._documents(place, kind):
             self._compare_with_file_name(path, root, "name", text(root, "name") or path.stem)
             self._add(models, path.stem, read_one(root, path.stem), kind, "name")
@@ -344,13 +357,15 @@ class _Reader:
                 cards[card.name or path.stem] = card
         return cards
 
-    def _rule_sets(self, place: Place | None) -> dict[str, dict[str, Any]]:
+    def _rule_sets(
+        self, place: Place | None
+    ) -> tuple[dict[str, dict[str, Any]], dict[str, dict[tuple[str, ...], Node]]]:
         if place is None or not place.path.is_dir():
-            return {}
+            return {}, {}
         sets = load_rule_sets(place.path)
         self.loaded.extend(sets.loaded)
         self.found.extend(sets.diagnostics)
-        return sets.merged
+        return sets.merged, sets.origins
 
     def _documents(self, place: Place | None, kind: str | None, *, deep: bool = False) -> list[tuple[Path, Mapping]]:
         if place is None or not place.path.exists():

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
-from msgspec import Meta, field
+from msgspec import field
 
 from rulewright_runtime.plan_part import PlanPart
 
@@ -55,7 +55,7 @@ class Corpus(PlanPart, frozen=True):
     With `closed` a name outside the corpus is made up. `places` maps a jurisdiction to the lexicon of its names.
     """
 
-    programmes: Annotated[tuple[Programme, ...], Meta(min_length=1)]
+    programmes: tuple[Programme, ...]
     claims: str
     named: str | None = None
     closed: bool = False

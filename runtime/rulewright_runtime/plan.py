@@ -290,7 +290,7 @@ class LongitudinalVerifier(PlanPart, frozen=True, tag_field="type", tag="longitu
 
 
 class TraceVerifier(PlanPart, frozen=True, tag_field="type", tag="trace"):
-    """A state machine decides alone (`longitudinal_trace` with `llm_required: false`)."""
+    """A state machine decides alone (`longitudinal_trace` without a prompt)."""
 
     machine: str
 

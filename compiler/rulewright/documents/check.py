@@ -11,7 +11,7 @@ from rulewright.load import Mapping, plain
 if TYPE_CHECKING:
     from rulewright.load import Scalar
 
-JUDGE_ROUTES: Final = frozenset({"hybrid_llm", "llm_primary", "longitudinal_trace"})
+JUDGE_ROUTES: Final = frozenset({"hybrid_llm", "llm_primary", "longitudinal_trace", "three_phase"})
 LEXICON_ROUTES: Final = frozenset({"lexicon_only", "regex_with_llm_edge"})
 GATE_BUCKETS: Final = frozenset({"A", "B"})
 GATE_SEVERITIES: Final = frozenset({"S5", "S4_GATE"})
@@ -42,9 +42,23 @@ class Routing:
     corpus_required: bool | None
     llm_on_ambiguous: bool | None
     state_machine: str | None
+    corpus: str | None
+    outcomes: tuple[str, ...] | None
+    rule: str | None
+    rule_path: str | None
     scenario_marker: str | None
     system_capability_aware: bool | None
     safety_override_suppressed_by: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """The two questions of a `three_phase` check. `fields` maps a field of a reply to its type or to its words."""
+
+    confirm: Scalar | None
+    fields: dict[str, str | tuple[str, ...]]
+    violates: Scalar | None
+    sweep: Scalar | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,11 +78,18 @@ class Check(Document):
     safety_override: bool | None
     routing: Routing
     prompt: Scalar | None
+    phases: Phases
 
     @property
     def is_judged(self) -> bool:
         """Whether a judge gives the verdict."""
-        return self.routing.route in JUDGE_ROUTES
+        return self.routing.route in JUDGE_ROUTES and not self.is_traced
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether a state machine decides alone: a longitudinal check that names one and asks nothing."""
+        routing = self.routing
+        return routing.route == "longitudinal_trace" and routing.state_machine is not None and self.prompt is None
 
     @property
     def is_gate(self) -> bool:
@@ -99,6 +120,7 @@ def read_check(node: Mapping) -> Check:
         safety_override=flag(node, "safety_override"),
         routing=_routing(node),
         prompt=scalar(node, "prompt"),
+        phases=_phases(node),
     )
 
 
@@ -109,6 +131,17 @@ def _scorer(node: Mapping) -> Scorer:
         repetitions=number(node, "scorer", "repetitions"),
         require_evidence_span=flag(node, "scorer", "require_evidence_span"),
         unclear_policy=optional_text(node, "scorer", "unclear_policy"),
+    )
+
+
+def _phases(node: Mapping) -> Phases:
+    below = descend(node, "phases", "confirm", "fields")
+    names = below.keys if isinstance(below, Mapping) else ()
+    return Phases(
+        confirm=scalar(node, "phases", "confirm", "prompt"),
+        fields={name: optional_text(below, name) or texts(below, name) for name in names},
+        violates=scalar(node, "phases", "confirm", "violates"),
+        sweep=scalar(node, "phases", "sweep", "prompt"),
     )
 
 
@@ -125,6 +158,10 @@ def _routing(node: Mapping) -> Routing:
         corpus_required=flag(below, "corpus_required"),
         llm_on_ambiguous=flag(below, "llm_on_ambiguous"),
         state_machine=optional_text(below, "state_machine"),
+        corpus=optional_text(below, "corpus"),
+        outcomes=_optional_texts(node, "routing", "outcomes"),
+        rule=optional_text(below, "rule"),
+        rule_path=optional_text(below, "rule_path"),
         scenario_marker=optional_text(below, "scenario_marker"),
         system_capability_aware=flag(below, "system_capability_aware"),
         safety_override_suppressed_by=_optional_texts(node, "routing", "safety_override_suppressed_by"),

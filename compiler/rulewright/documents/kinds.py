@@ -22,6 +22,8 @@ MARKS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("check", frozenset({"primary_bucket"})),
     ("markers", frozenset({"identity_question"})),
     ("markers", frozenset({"ai_disclosure"})),
+    ("state_machine", frozenset({"initial", "transitions"})),
+    ("corpus", frozenset({"programmes"})),
     ("scoring", frozenset({"quality_dimensions"})),
     ("scoring", frozenset({"unit_of_analysis_by_bucket"})),
     ("profile", frozenset({"include_all"})),

@@ -25,6 +25,8 @@ USUAL_PLACES: Final[dict[str, tuple[str, ...]]] = {
     "pricing": ("configs/pricing.yaml", "model_pricing.json"),
     "scorecards": ("configs/scorecards",),
     "rules": ("configs/rules",),
+    "state_machines": ("state_machines", "checks/state_machines"),
+    "corpora": ("corpora",),
 }
 USUAL_WORKFLOWS: Final = ("workflow.yaml", "workflow.yml", "workflows/default.yaml")
 

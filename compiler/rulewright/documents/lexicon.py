@@ -51,6 +51,11 @@ def read_lexicons(node: Mapping) -> tuple[Lexicon, ...]:
     return tuple(found)
 
 
+def read_patterns(node: Node | None, *steps: str) -> tuple[PatternEntry, ...]:
+    """The patterns of the list at `steps`."""
+    return _patterns(items(node, *steps))
+
+
 def _patterns(nodes: tuple[Node, ...]) -> tuple[PatternEntry, ...]:
     return tuple(entry for entry in map(_pattern, nodes) if entry is not None)
 

@@ -25,6 +25,8 @@ FOLDERS: Final = (
     "pricing",
     "scorecards",
     "rules",
+    "state_machines",
+    "corpora",
 )
 WORKFLOW: Final = {
     "file": ("file",),

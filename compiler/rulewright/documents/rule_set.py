@@ -13,7 +13,10 @@ from rulewright.documents.layout import documents_in
 from rulewright.load import Loaded, Mapping, load_file, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rulewright.diagnostics import Diagnostic
+    from rulewright.load import Node
 
 EXTENDS: Final = "extends"
 PAGES: Final[dict[str, str]] = {
@@ -32,9 +35,10 @@ PAGES: Final[dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RuleSets:
-    """The merged rule sets by name, and what is wrong with their files."""
+    """The merged rule sets by name, where each value of them stands, and what is wrong with their files."""
 
     merged: dict[str, dict[str, Any]]
+    origins: dict[str, dict[tuple[str, ...], Node]]
     loaded: tuple[Loaded, ...]
     diagnostics: tuple[Diagnostic, ...]
 
@@ -46,9 +50,13 @@ def load_rule_sets(folder: Path) -> RuleSets:
     broken is left out and found.
     """
     reader = _Reader()
-    merged = {path.stem: whole for path in documents_in(folder) if (whole := reader.merged(path, ())) is not None}
+    merged, origins = {}, {}
+    for path in documents_in(folder):
+        whole = reader.merged(path, ())
+        if whole is not None:
+            merged[path.stem], origins[path.stem] = whole
     found = tuple(sorted(reader.found, key=lambda found: found.sort_key))
-    return RuleSets(merged, tuple(loaded for loaded in reader.files.values()), found)
+    return RuleSets(merged, origins, tuple(loaded for loaded in reader.files.values()), found)
 
 
 @dataclass(slots=True)
@@ -56,16 +64,18 @@ class _Reader:
     files: dict[str, Loaded] = field(default_factory=dict)
     found: list[Diagnostic] = field(default_factory=list)
 
-    def merged(self, path: Path, below: tuple[str, ...]) -> dict[str, Any] | None:
-        """The rule set of a file with everything it inherits; `below` are the files that extend it."""
+    def merged(self, path: Path, below: tuple[str, ...]) -> tuple[dict[str, Any], dict[tuple[str, ...], Node]] | None:
+        """The rule set of a file with everything it inherits, and where its values stand; `below` are the files that
+        extend it."""
         name = os.path.normpath(path)
         root = self._root(name)
         if not isinstance(root, Mapping):
             return None
         own: dict[str, Any] = {key: value for key, value in plain(root).items() if key != EXTENDS}
+        places = {path: node for path, node in _values(root, ()) if path != (EXTENDS,)}
         parent = scalar(root, EXTENDS)
         if parent is None:
-            return own
+            return own, places
         target = os.path.normpath(Path(name).parent / str(parent.value))
         if target in (*below, name):
             self._report(error(parent, f"`{parent.value}` extends this file in turn", code="extends-cycle"))
@@ -74,7 +84,10 @@ class _Reader:
             self._report(error(parent, f"there is no file `{parent.value}` to extend", code="extends-nothing"))
             return None
         inherited = self.merged(Path(target), (*below, name))
-        return None if inherited is None else deep_merge(inherited, own)
+        if inherited is None:
+            return None
+        kept = {path: node for path, node in inherited[1].items() if not _replaced(path, places)}
+        return deep_merge(inherited[0], own), {**kept, **places}
 
     def _root(self, name: str) -> object:
         if name not in self.files:
@@ -85,6 +98,20 @@ class _Reader:
     def _report(self, found: Diagnostic) -> None:
         if found not in self.found:
             self.found.append(found)
+
+
+def _values(node: Node, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Node]]:
+    """Every value below a mapping that is no mapping itself, with its path; lists are values."""
+    if isinstance(node, Mapping):
+        for entry in node.entries:
+            yield from _values(entry.value, (*path, entry.name))
+    else:
+        yield path, node
+
+
+def _replaced(path: tuple[str, ...], places: dict[tuple[str, ...], Node]) -> bool:
+    """Whether a value is replaced by one at its path, by one above it, or by a mapping in its place."""
+    return any(path[: len(other)] == other or other[: len(path)] == path for other in places)
 
 
 def deep_merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

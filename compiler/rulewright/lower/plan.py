@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec.structs import replace
 
+from rulewright.documents.elapsed import hours_between
 from rulewright.load import plain
 from rulewright.lower.eligibility import eligible, suppressed
 from rulewright.lower.environments import SCENARIO_FACTS
@@ -66,6 +67,8 @@ def lower_project(
         checks=checks,
         scorecard=card,
         left_out=left_out,
+        machines=lowering.machines,
+        corpora=lowering.corpora,
         models=project.models,
     )
     return seal(plan), found
@@ -148,15 +151,20 @@ def facts(scenario: Scenario, reads: Iterable[tuple[str, ...]]) -> ScenarioFacts
         ),
         sessions=tuple(
             session
-            for number, each in enumerate(scenario.sessions, 1)
-            if (session := _session(each, number)) is not None
+            for number, (each, hours) in enumerate(zip(scenario.sessions, _hours(scenario), strict=True), 1)
+            if (session := _session(each, number, hours)) is not None
         ),
+        jurisdiction=scenario.jurisdiction or "",
         fields={key: written[key] for key in written if key not in SCENARIO_FACTS},
     )
 
 
-def _session(session: Session, number: int) -> SessionFacts | None:
+def _hours(scenario: Scenario) -> tuple[float | None, ...]:
+    return hours_between(session.elapsed for session in scenario.sessions)
+
+
+def _session(session: Session, number: int, hours: float | None) -> SessionFacts | None:
     numbers = [turn.number for turn in session.turns if turn.number is not None]
     if not numbers:
         return None
-    return SessionFacts(session.number or number, min(numbers), max(numbers), session.elapsed)
+    return SessionFacts(session.number or number, min(numbers), max(numbers), session.elapsed, hours)

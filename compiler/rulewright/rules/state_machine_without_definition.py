@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
-from rulewright.documents.check import Check
+from rulewright.documents.structure import suggest
+from rulewright.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,16 +14,18 @@ if TYPE_CHECKING:
     from rulewright.diagnostics import Diagnostic
 
 
-def state_machine_without_definition(check: Check) -> Iterator[Diagnostic]:
-    """A check names a state machine, and nothing defines it.
+def state_machine_without_definition(project: Project) -> Iterator[Diagnostic]:
+    """A check names a state machine, and no file of the project defines it.
 
-    Why it matters: no kind of document defines state machines, so the judge compares the sessions by the prompt
-    alone; the name only looks like a rule.
-    Instead: describe the states in the prompt, and remove the key.
+    Why it matters: the judge compares the sessions by the prompt alone; the name only looks like a rule.
+    Instead: add the machine's file to the folder of state machines, mend the name, or remove the key.
     """
-    name = check.routing.state_machine
-    if name:
-        yield warning(
-            check.place("routing", "state_machine"),
-            f"nothing defines the state machine `{name}`; the prompt alone decides",
-        )
+    for check in project.checks:
+        name = check.routing.state_machine
+        if name and name not in project.state_machines and not check.is_traced:
+            near = suggest(name, project.state_machines)
+            yield warning(
+                check.place("routing", "state_machine"),
+                f"nothing defines the state machine `{name}`; the prompt alone decides",
+                help=f"did you mean `{near}`?" if near else None,
+            )

@@ -266,7 +266,10 @@ def test_sessions_keep_the_turns_they_span(tmp_path: Path) -> None:
         ({"route": "hybrid_llm", "routing": "deterministic_precheck: wordz"}, "unknown-lexicon"),
         ({"route": "lexicon_only"}, "missing-key"),
         ({"route": "scenario_rule", "routing": "scenario_marker: humans"}, "unknown-marker-set"),
-        ({"route": "extract_then_corpus"}, "unsupported-route"),
+        ({"route": "extract_then_corpus"}, "unknown-corpus"),
+        ({"route": "jurisdiction_rule"}, "missing-key"),
+        ({"route": "jurisdiction_rule", "routing": "rule: forbidden"}, "rule-nobody-has"),
+        ({"route": "three_phase"}, "missing-phase"),
     ],
 )
 def test_what_leads_nowhere_stops_the_compilation(tmp_path: Path, parts: dict[str, str], code: str) -> None:

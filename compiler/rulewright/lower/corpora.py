@@ -1,0 +1,119 @@
+"""From a corpus's document to the corpus of the plan: sources resolved, expressions tried, lexicons gathered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import error
+from rulewright.documents.structure import suggest
+from rulewright.lower.lexicons import lower_patterns
+from rulewright_runtime.corpus import Corpus, Fact, Programme
+from rulewright_runtime.errors import PlanError
+
+if TYPE_CHECKING:
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.corpus import Corpus as Document
+    from rulewright.documents.corpus import Fact as FactDocument
+    from rulewright.documents.corpus import Programme as ProgrammeDocument
+    from rulewright.documents.lexicon import PatternEntry
+    from rulewright.load import Scalar
+    from rulewright_runtime.plan import Lexicon
+
+PAGES: Final[dict[str, str]] = {
+    "unknown-source": """A programme or a fact of a corpus names a source that is not among its `sources`.
+
+    Why it matters: a failure would be held against a text that nobody can look up.
+    Instead: mend the key, or add the source.
+    """,
+    "figures-without-figure": """A fact lists `figures` without the expression that finds them, or the other way round.
+
+    Why it matters: no figure would ever be compared.
+    Instead: give both `figure` and `figures`, or neither.
+    """,
+}
+
+
+def lower_corpus(document: Document, found: list[Diagnostic]) -> tuple[Corpus, dict[str, Lexicon]]:
+    """The corpus, and the lexicons that it needs; what is wrong with it is added to `found`."""
+    lowering = _Lowering(document, found)
+    corpus = Corpus(
+        programmes=tuple(lowering.programme(part) for part in document.programmes),
+        claims=lowering.patterns("claims", document.claims) or lowering.put("claims", ()),
+        named=lowering.expression(document.named),
+        closed=document.closed,
+        hedges=lowering.patterns("hedges", document.hedges),
+        promises=lowering.patterns("promises", document.promises),
+        verify_at=lowering.patterns("verify_at", document.verify_at),
+        places={
+            place: name
+            for place, entries in document.places.items()
+            if (name := lowering.patterns(f"places/{place}", entries)) is not None
+        },
+    )
+    return corpus, lowering.lexicons
+
+
+@dataclass(slots=True)
+class _Lowering:
+    document: Document
+    found: list[Diagnostic]
+    lexicons: dict[str, Lexicon] = field(default_factory=dict)
+
+    def programme(self, part: ProgrammeDocument) -> Programme:
+        return Programme(
+            id=part.id,
+            names=self.put(f"{part.id}/names", part.names),
+            jurisdictions=part.jurisdictions,
+            facts=tuple(self.fact(part, fact) for fact in part.facts),
+            verify_at=self.patterns(f"{part.id}/verify_at", part.verify_at),
+            source=self.source(part, part.source),
+        )
+
+    def fact(self, programme: ProgrammeDocument, part: FactDocument) -> Fact:
+        stem = f"{programme.id}/{part.id}"
+        if bool(part.figures) != (part.figure is not None):
+            message = f"the fact `{part.id}` needs both `figure` and `figures`, or neither"
+            self.found.append(error(part.span, message, code="figures-without-figure"))
+        return Fact(
+            id=part.id,
+            about=self.put(f"{stem}/about", part.about),
+            agrees=self.patterns(f"{stem}/agrees", part.agrees),
+            contradicts=self.patterns(f"{stem}/contradicts", part.contradicts),
+            figure=self.expression(part.figure),
+            figures=part.figures,
+            closed=part.closed,
+            source=self.source(part, part.source),
+        )
+
+    def source(self, part: ProgrammeDocument | FactDocument, key: str) -> str:
+        """The title of a source."""
+        if key and key not in self.document.sources:
+            near = suggest(key, self.document.sources)
+            hint = f"did you mean `{near}`?" if near else None
+            place = part.place("source")
+            self.found.append(error(place, f"there is no source `{key}`", code="unknown-source", help=hint))
+        return self.document.sources.get(key, key)
+
+    def patterns(self, name: str, entries: tuple[PatternEntry, ...]) -> str | None:
+        return self.put(name, entries) if entries else None
+
+    def put(self, name: str, entries: tuple[PatternEntry, ...]) -> str:
+        """The name under which the patterns stand in the plan."""
+        name = f"corpora/{self.document.name}/{name}"
+        self.lexicons[name] = lower_patterns(entries)
+        for entry in entries:
+            if entry.mode == "regex":
+                self.expression(entry.scalar)
+        return name
+
+    def expression(self, scalar: Scalar | None) -> str | None:
+        if scalar is None:
+            return None
+        from rulewright_runtime.regex import compile_regex
+
+        try:
+            compile_regex(str(scalar.value))
+        except PlanError as failure:
+            self.found.append(error(scalar, str(failure), code="invalid-regex"))
+        return str(scalar.value)

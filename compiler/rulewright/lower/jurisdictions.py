@@ -1,0 +1,168 @@
+"""From the jurisdictions' rule sets to what a `jurisdiction_rule` check demands in each of them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+from rulewright.diagnostics import error
+from rulewright.documents.structure import suggest
+from rulewright.lower.lexicons import FOLDS
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.plan import JurisdictionRule, Lexicon, Pattern, RulePart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import Check
+    from rulewright.load import Node
+    from rulewright.project import Project
+    from rulewright_runtime.plan import Role
+
+Path = tuple[str, ...]
+Kind = Literal["forbidden", "disclosure", "crisis"]
+RESOURCE: Final = "resource"
+PAGES: Final[dict[str, str]] = {
+    "rule-nobody-has": """A check asks for a rule that no jurisdiction's rule set holds.
+
+    Why it matters: the check would apply nowhere, and nothing would be looked at.
+    Instead: mend `rule_path`, or add the rule to a rule set.
+    """,
+    "bad-rule": """A rule of a rule set is not what its kind needs.
+
+    Why it matters: a list where a number stands, or the other way round, would demand nothing.
+    Instead: write a whole number for `cadence_turns` (null: no such duty), and lists of texts for everything else.
+    """,
+}
+
+
+def lower_rules(
+    check: Check, project: Project, found: list[Diagnostic]
+) -> tuple[JurisdictionRule, dict[str, Lexicon]] | None:
+    """The verifier and its lexicons, or None when a finding says why not."""
+    kind = cast("Kind", check.routing.rule or "")
+    if not kind:
+        message = "the route `jurisdiction_rule` needs `rule`, the kind of rule"
+        found.append(error(check.key_place("routing", "route"), message, code="missing-key"))
+        return None
+    path = tuple((check.routing.rule_path or kind).split("."))
+    lowering = _Lowering(project, path, found)
+    rules = {name: lowering.part(kind, name) for name in sorted(project.rule_sets)}
+    if not any(lowering.held.values()):
+        place = check.place("routing", "rule_path" if check.routing.rule_path else "rule")
+        message = f"no rule set holds `{'.'.join(path)}`"
+        found.append(error(place, message, code="rule-nobody-has"))
+        return None
+    return JurisdictionRule(kind=kind, rules=rules), lowering.lexicons
+
+
+def unknown_jurisdictions(project: Project) -> Iterator[Diagnostic]:
+    """The scenarios whose jurisdiction has no rule set; none where the project has no rule sets at all."""
+    for scenario in project.scenarios.values() if project.rule_sets else ():
+        name = scenario.jurisdiction
+        if name is not None and name not in project.rule_sets:
+            near = suggest(name, project.rule_sets)
+            hint = f"did you mean `{near}`?" if near else None
+            place = scenario.place("jurisdiction")
+            yield error(place, f"there is no rule set `{name}`", code="unknown-jurisdiction", help=hint)
+
+
+@dataclass(slots=True)
+class _Lowering:
+    project: Project
+    path: Path
+    found: list[Diagnostic]
+    lexicons: dict[str, Lexicon] = field(default_factory=dict)
+    held: dict[str, bool] = field(default_factory=dict)
+
+    def part(self, kind: Kind, name: str) -> RulePart:
+        rules = _below(self.project.rule_sets[name], self.path)
+        self.held[name] = rules is not None
+        if kind == "forbidden":
+            return self.forbidden(name)
+        below: Mapping[str, Any] = rules if isinstance(rules, dict) else {}
+        return self.disclosure(name, below) if kind == "disclosure" else self.crisis(name, below)
+
+    def forbidden(self, name: str) -> RulePart:
+        """All lists at the path or below it; each of their texts is an expression."""
+        paths = self.values(name, self.path)
+        patterns = [text for path in paths for text in self.texts(name, path)]
+        return RulePart(self.origin(name, *paths), self.put(name, "forbidden", patterns, "assistant", regex=True))
+
+    def disclosure(self, name: str, rules: Mapping[str, Any]) -> RulePart:
+        cadence = rules.get("cadence_turns")
+        place = (*self.path, "cadence_turns")
+        if cadence is not None and (not isinstance(cadence, int) or isinstance(cadence, bool) or cadence < 1):
+            self.wrong(name, place, f"`cadence_turns` must be a whole number of at least 1, or null, not `{cadence}`")
+            cadence = None
+        spoken = self.texts(name, (*self.path, "phrases"))
+        origin = self.origin(name, place, (*self.path, "phrases"))
+        return RulePart(origin, self.put(name, "disclosure", spoken, "assistant"), cadence)
+
+    def crisis(self, name: str, rules: Mapping[str, Any]) -> RulePart:
+        """Direct cues always count, indirect ones where `must_detect` is true."""
+        cue_lists = ["cues_direct", *(["cues_indirect"] if rules.get("must_detect") is True else [])]
+        cues = [text for key in cue_lists for text in self.texts(name, (*self.path, key))]
+        actions: dict[str, str | None] = {}
+        for action in self.texts(name, (*self.path, "required_actions")):
+            spoken = self.texts(name, (*self.path, "action_phrases", action))
+            actions[action] = self.put(name, f"crisis/{action}", spoken, "assistant")
+        resources = self.texts(name, (*self.path, "resources"))
+        if resources:
+            actions[RESOURCE] = self.put(name, "crisis/resources", resources, "assistant")
+        origin = self.origin(name, *((*self.path, key) for key in ("required_actions", "resources")))
+        return RulePart(origin, self.put(name, "crisis/cues", cues, "user"), actions=actions)
+
+    def values(self, name: str, path: Path) -> list[Path]:
+        """The paths of the rule set's values at `path` and below it, in the order of the files."""
+        return [each for each in self.project.rule_origins[name] if each[: len(path)] == path]
+
+    def texts(self, name: str, path: Path) -> list[str]:
+        value = _below(self.project.rule_sets[name], path)
+        if value is None:
+            return []
+        if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+            self.wrong(name, path, f"`{'.'.join(path)}` must be a list of texts")
+            return []
+        return value
+
+    def put(self, name: str, what: str, texts: list[str], role: Role, *, regex: bool = False) -> str | None:
+        """The name of the lexicon that holds the texts, or None where there are none."""
+        if not texts:
+            return None
+        lexicon = f"rules/{name}/{'.'.join(self.path)}/{what}"
+        patterns = tuple(Pattern(f"(?i){text}", "regex") if regex else Pattern(text, "contains_ci") for text in texts)
+        for pattern in patterns if regex else ():
+            self.try_expression(name, pattern.pattern)
+        self.lexicons[lexicon] = Lexicon(patterns, role, (FOLDS["apostrophes"], FOLDS["white_space"]))
+        return lexicon
+
+    def try_expression(self, name: str, pattern: str) -> None:
+        from rulewright_runtime.regex import compile_regex
+
+        try:
+            compile_regex(pattern)
+        except PlanError as failure:
+            self.wrong(name, self.path, str(failure))
+
+    def origin(self, name: str, *paths: Path) -> str:
+        """`file: path` of every value that decides."""
+        known = self.project.rule_origins[name]
+        found = [f"{os.path.basename(known[p].source.path)}: {'.'.join(p)}" for p in paths if p in known]
+        return ", ".join(found) or f"{name}: nothing at {'.'.join(self.path)}"
+
+    def wrong(self, name: str, path: Path, message: str) -> None:
+        places = self.project.rule_origins[name]
+        node: Node | None = places.get(path) or next((places[each] for each in self.values(name, path)), None)
+        if node is not None:
+            finding = error(node, message, code="bad-rule")
+            if finding not in self.found:
+                self.found.append(finding)
+
+
+def _below(rules: Any, path: Path) -> Any:
+    for key in path:
+        rules = rules.get(key) if isinstance(rules, dict) else None
+    return rules

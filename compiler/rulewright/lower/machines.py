@@ -1,0 +1,126 @@
+"""From a state machine's document to the machine of the plan: names resolved, conditions built, lexicons gathered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.diagnostics import error
+from rulewright.documents.structure import suggest
+from rulewright.expression.environment import Environment
+from rulewright.expression.types import BOOL, DOUBLE, INT, OptionalType
+from rulewright.lower.expressions import build_in
+from rulewright.lower.lexicons import lower_lexicon, lower_patterns
+from rulewright_runtime.state_machine import Ending, Forbidden, StateMachine, Transition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from rulewright.diagnostics import Diagnostic, Span
+    from rulewright.documents.lexicon import Lexicon as LexiconDocument
+    from rulewright.documents.state_machine import Cue
+    from rulewright.documents.state_machine import StateMachine as Document
+    from rulewright_runtime.plan import Lexicon
+
+PAGES: Final[dict[str, str]] = {
+    "unknown-state": """A state machine names a state that is not among its `states`.
+
+    Why it matters: the transition could never be made, or the path never be found, and the check would pass.
+    Instead: mend the name, or add it to `states`.
+    """,
+    "unknown-cue": """A transition waits for a cue that is not among the machine's `cues`, or a cue names no lexicon.
+
+    Why it matters: nothing would ever be found, so the machine would stand still.
+    Instead: mend the name, or add the cue with a `lexicon` or `patterns`.
+    """,
+    "unreachable-state": """A state that no transition enters.
+
+    Why it matters: what the machine says of it - an ending, a forbidden path - can never come true.
+    Instead: add a transition to it, or remove the state.
+    """,
+}
+FACTS: Final = Environment(
+    variables={
+        "turn": INT,
+        "session": INT,
+        "elapsed_hours": OptionalType(DOUBLE),
+        "turns_in_state": INT,
+        "sessions_in_state": INT,
+    }
+)
+
+
+def lower_machine(
+    document: Document, known: Mapping[str, LexiconDocument], found: list[Diagnostic]
+) -> tuple[StateMachine, dict[str, Lexicon]]:
+    """The machine, and the lexicons that its cues need; what is wrong with it is added to `found`."""
+    found.extend(mistakes(document, known))
+    lexicons = {}
+    names = {}
+    for cue in document.cues.values():
+        if cue.lexicon is not None and cue.lexicon in known:
+            names[cue.name] = cue.lexicon
+            lexicons[cue.lexicon] = lower_lexicon(known[cue.lexicon])
+        elif cue.patterns:
+            names[cue.name] = f"state_machines/{document.name}/{cue.name}"
+            lexicons[names[cue.name]] = lower_patterns(cue.patterns, cue.role, cue.fold)
+    transitions = []
+    for part in document.transitions:
+        built = None if part.when is None else build_in(part.when, FACTS, found, expect=BOOL)
+        if part.before and part.cue in names:
+            when = None if built is None else built.program
+            transitions.append(Transition(part.before, part.to, names[part.cue], when))
+    return _machine(document, tuple(transitions)), lexicons
+
+
+def _machine(document: Document, transitions: tuple[Transition, ...]) -> StateMachine:
+    silent: Any = document.silent  # the schema allows no other words
+    endings: Any = [(part.state, part.verdict, part.code) for part in document.endings]
+    return StateMachine(
+        initial=document.initial,
+        states=document.states,
+        transitions=transitions,
+        forbidden=tuple(Forbidden(part.states, part.code) for part in document.forbidden),
+        endings=tuple(Ending(*part) for part in endings),
+        silent=silent,
+    )
+
+
+def mistakes(document: Document, known: Mapping[str, LexiconDocument]) -> Iterator[Diagnostic]:
+    """What a schema can't say about a state machine: names that lead nowhere, states that nothing enters."""
+    for name, place in _states_named(document):
+        if name not in document.states:
+            yield _unknown("state", name, place, document.states)
+    for part in document.transitions:
+        if part.cue not in document.cues:
+            yield _unknown("cue", part.cue, part.place("on"), document.cues)
+    for cue in document.cues.values():
+        yield from _cue_mistakes(cue, known)
+    entered = {document.initial, *(part.to for part in document.transitions)}
+    for number, state in enumerate(document.states):
+        if state not in entered:
+            place = document.place("states", number)
+            yield error(place, f"no transition enters the state `{state}`", code="unreachable-state")
+
+
+def _states_named(document: Document) -> Iterator[tuple[str, Span]]:
+    yield document.initial, document.place("initial")
+    for part in document.transitions:
+        yield from ((name, part.place("from")) for name in part.before)
+        yield part.to, part.place("to")
+    for path in document.forbidden:
+        yield from ((name, path.place("path", number)) for number, name in enumerate(path.states))
+    yield from ((ending.state, ending.place("state")) for ending in document.endings)
+
+
+def _cue_mistakes(cue: Cue, known: Mapping[str, LexiconDocument]) -> Iterator[Diagnostic]:
+    if cue.lexicon is not None and cue.lexicon not in known:
+        yield _unknown("cue", cue.lexicon, cue.place("lexicon"), known, "there is no lexicon")
+    elif (cue.lexicon is None) == (not cue.patterns):
+        message = f"the cue `{cue.name}` needs either a `lexicon` or `patterns`"
+        yield error(cue.span, message, code="unknown-cue")
+
+
+def _unknown(kind: str, name: str, place: Span, known: Iterable[str], words: str = "") -> Diagnostic:
+    near = suggest(name, known)
+    hint = f"did you mean `{near}`?" if near else None
+    return error(place, f"{words or f'there is no {kind}'} `{name}`", code=f"unknown-{kind}", help=hint)

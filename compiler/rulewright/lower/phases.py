@@ -1,0 +1,85 @@
+"""From a `three_phase` check to its verifier: candidates, a confirmation with typed fields, and a sweep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec.structs import replace
+
+from rulewright.diagnostics import error
+from rulewright.expression.environment import Environment
+from rulewright.expression.types import BOOL, INT, STRING, EnumType, RecordType, Type
+from rulewright.lower.expressions import build_in
+from rulewright_runtime.plan import PhasedVerifier, ReplyField
+
+if TYPE_CHECKING:
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import Check
+    from rulewright.load import Scalar
+    from rulewright.lower.verifiers import Lowering
+
+KINDS: Final[dict[str, Literal["integer", "boolean"]]] = {"integer": "integer", "boolean": "boolean"}
+TYPES: Final[dict[str, Type]] = {"string": STRING, "integer": INT, "boolean": BOOL}
+TAKEN: Final = frozenset({"verdict", "evidence", "rationale_code"})
+PAGES: Final[dict[str, str]] = {
+    "missing-phase": """A check in three phases that leaves out one of them.
+
+    Why it matters: without candidates nothing is confirmed, without a sweep what the lexicon misses passes.
+    Instead: name the lexicon as `deterministic_precheck`, and write `phases.confirm` and `phases.sweep`.
+    """,
+    "taken-field": """A field of a confirmation bears the name of a key that every reply has.
+
+    Why it matters: a reply can't say two things under one key.
+    Instead: choose another name.
+    """,
+}
+
+
+def lower_phases(check: Check, lowering: Lowering) -> PhasedVerifier | None:
+    """The verifier, or None when a finding says why there is none."""
+    phases, name = check.phases, check.routing.deterministic_precheck
+    wanting = [
+        word
+        for word, part in (
+            ("routing.deterministic_precheck", name),
+            ("phases.confirm.prompt", phases.confirm),
+            ("phases.confirm.fields", phases.fields or None),
+            ("phases.confirm.violates", phases.violates),
+            ("phases.sweep.prompt", phases.sweep),
+        )
+        if part is None
+    ]
+    if wanting or name is None or phases.confirm is None or phases.violates is None or phases.sweep is None:
+        message = f"the route `three_phase` needs {', '.join(f'`{word}`' for word in wanting)}"
+        lowering.found.append(error(check.key_place("routing", "route"), message, code="missing-phase"))
+        return None
+    fields = _fields(check, lowering.found)
+    violates = build_in(phases.violates, _environment(fields), lowering.found, expect=BOOL)
+    if not lowering.use_lexicon(check, name) or violates is None:
+        return None
+    confirm = lowering.judging_with(check, phases.confirm)
+    sweep: Scalar = phases.sweep
+    return PhasedVerifier(
+        candidates=name,
+        confirm=replace(confirm, fields=fields, violates=violates.program, adaptive_stop=False),
+        sweep=lowering.judging_with(check, sweep),
+    )
+
+
+def _fields(check: Check, found: list[Diagnostic]) -> tuple[ReplyField, ...]:
+    fields = []
+    for name, kind in check.phases.fields.items():
+        if name in TAKEN:
+            place = check.key_place("phases", "confirm", "fields", name)
+            found.append(error(place, f"every reply has `{name}` already", code="taken-field"))
+        if isinstance(kind, tuple):
+            fields.append(ReplyField(name, "words", kind))
+        else:
+            fields.append(ReplyField(name, KINDS.get(kind, "string")))
+    return tuple(fields)
+
+
+def _environment(fields: tuple[ReplyField, ...]) -> Environment:
+    """What `violates` sees: the fields of a reply, with their words as names."""
+    types = {field.name: EnumType(field.name, field.words) if field.words else TYPES[field.type] for field in fields}
+    return Environment(variables={"reply": RecordType("reply", types)})
