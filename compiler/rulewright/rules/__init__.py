@@ -78,6 +78,7 @@ from rulewright.rules.short_word_hits_inside_others import short_word_hits_insid
 from rulewright.rules.sign_off_without_hil import sign_off_without_hil
 from rulewright.rules.state_machine_without_definition import state_machine_without_definition
 from rulewright.rules.subsumed_pattern import subsumed_pattern
+from rulewright.rules.tag_no_check_looks_for import tag_no_check_looks_for
 from rulewright.rules.tag_no_scenario_carries import tag_no_scenario_carries
 from rulewright.rules.tags_on_universal_check import tags_on_universal_check
 from rulewright.rules.transcript_outside_fence import transcript_outside_fence
@@ -187,6 +188,7 @@ RULES: tuple[Rule, ...] = (
     condition_always_holds,
     condition_adds_nothing,
     comparison_out_of_range,
+    tag_no_check_looks_for,
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import error, warning
+from rulewright.diagnostics import advice, error, warning
 from rulewright.load import place
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")
 
 
 def prompt_names_another_check(project: Project) -> Iterator[Diagnostic]:
-    """A prompt names another check, or a name that several checks share, and not its own.
+    """A prompt names another check, or a name that is no check's id, and not its own.
 
     Why it matters: a judge that knows several checks by name may answer for the other one, and a reader of the
     recorded prompt can't tell which check was asked.
@@ -41,4 +41,7 @@ def prompt_names_another_check(project: Project) -> Iterator[Diagnostic]:
                     f"`{name}` could be any of {len(sharing)} checks",
                     help=f"write `{check.id}`",
                 )
+                break
+            if sharing == [check.id]:
+                yield advice(span, f"`{name}` is no check's id", help=f"write `{check.id}`")
                 break

@@ -1,0 +1,42 @@
+"""Rule: a scenario's tag that no check looks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import advice
+from rulewright.documents.base import text_scalars
+from rulewright.documents.scenario import TAG_KEYS
+from rulewright.documents.structure import suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import Check
+    from rulewright.project import Project
+
+
+def tag_no_check_looks_for(project: Project) -> Iterator[Diagnostic]:
+    """A scenario bears a tag by which no check is selected or silenced.
+
+    Why it matters: the tag changes nothing; if it is misspelt, the check it was meant for does not apply.
+    Instead: correct the tag, name it in a check, or remove it.
+    """
+    wanted: set[str] = set()
+    for check in project.checks:
+        wanted.update(check.tags or (), check.routing.safety_override_suppressed_by or ())
+    # An expression or a prompt may look at any tag.
+    if not wanted or any(check.when is not None or _reads_tags(check) for check in project.checks):
+        return
+    for scenario in project.scenarios.values():
+        for key in TAG_KEYS:
+            for tag in text_scalars(scenario.node, key):
+                if tag.value not in wanted:
+                    near = suggest(str(tag.value), wanted)
+                    help = f"did you mean `{near}`?" if near else None
+                    yield advice(tag, f"no check looks for the tag `{tag.value}`", help=help)
+
+
+def _reads_tags(check: Check) -> bool:
+    return check.prompt is not None and "scenario.tags" in str(check.prompt.value)
