@@ -33,12 +33,20 @@ def findings(path: Path, scratch: Path) -> Report:
     only = Selection(select=(path.parent.name.replace("_", "-"),))
     if path.suffix != ".txtar":
         return lint_text(path.read_bytes(), path.name, only)
+    return lint(unpacked(path, scratch), only)
+
+
+def unpacked(path: Path, scratch: Path) -> list[str]:
+    """Write the document or project to a folder; what to lint there."""
+    if path.suffix != ".txtar":
+        (scratch / path.name).write_bytes(path.read_bytes())
+        return [path.name]
     parts = re.split(r"^-- (.+) --\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     for name, text in zip(parts[1::2], parts[2::2], strict=True):
         file = scratch / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    return lint([os.curdir], only)
+    return [os.curdir]
 
 
 @pytest.mark.parametrize("path", BAD, ids=name_of)

@@ -1,22 +1,22 @@
 """Find mistakes before anything runs, to the exact column.
 
 PATHS are projects, folders or single files; without any, the project around the working folder. `-` reads one
-document from standard input (name it with --stdin-name).
+document from standard input (name it with --stdin-name). What was found is remembered in the user's cache folder and
+shown again as long as no file, option or program has changed.
 
 exit codes: 0 clean, 1 findings, 2 bad usage, 3 internal error
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from rulewright.errors import UsageError
-
+TYPE_CHECKING = False  # what was found last time is shown without importing `typing`, `pathlib` or the linter
 if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from rulewright.lint_cache import Answer, Entry
     from rulewright.linting import Report, Selection
 
 FORMATS = ("human", "json", "sarif", "github", "junit", "checkstyle")  # `render.FORMATS`, without importing it
@@ -34,26 +34,61 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: the others too")
     parser.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
     parser.add_argument("--statistics", action="store_true", help="count the findings by code instead")
+    parser.add_argument("--watch", action="store_true", help="lint again whenever a file changes, until interrupted")
+    parser.add_argument("--no-cache", action="store_true", help="neither use nor keep what was found before")
     parser.add_argument("--stdin-name", default="stdin.yaml", metavar="NAME", help="what to call standard input")
 
 
 def run(args: argparse.Namespace) -> int:
     """Lint, then show what was asked for."""
-    from rulewright import linting
-    from rulewright.diagnostics import Severity
+    if args.watch:
+        return _watch(args)
+    if args.fix or args.diff or args.no_cache or "-" in args.paths:
+        report = _mended(args) if args.fix else _report(args)
+        return _diff(report, args.unsafe_fixes) if args.diff else _print(_answer(report, args))
+    from rulewright.lint_cache import Entry
 
-    selection = linting.Selection(_codes(args.select), _codes(args.ignore))
-    selection.check()
-    if args.diff:
-        return _diff(_report(args, selection), args.unsafe_fixes)
-    if args.fix:
-        if "-" in args.paths:
-            raise UsageError("`--fix` changes files and can't change standard input; `--diff` shows the change")
-        report = linting.fix_files(_paths(args), selection, unsafe=args.unsafe_fixes)
-    else:
-        report = _report(args, selection)
-    _show(report, args)
-    return 1 if report.fails(Severity(args.fail_level)) else 0
+    entry = Entry(_question(args))
+    known = entry.known()
+    return _lint_and_keep(args, entry) if known is None else _print(known)
+
+
+def _question(args: argparse.Namespace) -> list[object]:
+    """All that the answer depends on, apart from files and programs."""
+    from rulewright.terminal import wants_colour, width_for
+
+    colour = wants_colour(sys.stdout)
+    return [{name: value for name, value in vars(args).items() if name != "no_cache"}, colour, width_for(sys.stdout)]
+
+
+def _lint_and_keep(args: argparse.Namespace, entry: Entry) -> int:
+    from rulewright.lint_cache import Hearing
+
+    with Hearing() as hearing:
+        report = _report(args)
+        answer = _answer(report, args)
+    status = _print(answer)
+    seen, variables = hearing.seen(), _variables(report)
+    if seen is not None and variables is not None:
+        entry.keep(answer, seen, variables)
+    return status
+
+
+def _variables(report: Report) -> set[str] | None:
+    """The variables that the project files read name; None where an escape may hide one."""
+    import re
+
+    from rulewright.documents.layout import PROJECT_FILE_NAMES
+
+    texts = [source.text for path, source in report.sources.items() if path.endswith(PROJECT_FILE_NAMES)]
+    if any("\\" in text for text in texts):
+        return None
+    return {name for text in texts for name in re.findall(r"\$\{([A-Za-z0-9_]+)", text)}
+
+
+def _print(answer: Answer) -> int:
+    sys.stdout.write(answer.text)
+    return answer.status
 
 
 def _codes(given: list[str]) -> tuple[str, ...]:
@@ -61,37 +96,65 @@ def _codes(given: list[str]) -> tuple[str, ...]:
 
 
 def _paths(args: argparse.Namespace) -> list[Path]:
+    from pathlib import Path
+
     from rulewright.commands.project_options import nearest_project
 
     return [Path(path) for path in args.paths] or [nearest_project()]
 
 
-def _report(args: argparse.Namespace, selection: Selection) -> Report:
+def _selection(args: argparse.Namespace) -> Selection:
+    from rulewright.linting import Selection
+
+    return Selection(_codes(args.select), _codes(args.ignore))
+
+
+def _report(args: argparse.Namespace) -> Report:
     from rulewright import linting
+    from rulewright.errors import UsageError
 
     if "-" in args.paths:
         if len(args.paths) > 1:
             raise UsageError("`-` reads one document and stands alone")
-        return linting.lint_text(sys.stdin.buffer.read(), args.stdin_name, selection)
-    return linting.lint(_paths(args), selection)
+        return linting.lint_text(sys.stdin.buffer.read(), args.stdin_name, _selection(args))
+    return linting.lint(_paths(args), _selection(args))
 
 
-def _show(report: Report, args: argparse.Namespace) -> None:
-    from rulewright.manual import explain
-    from rulewright.render import render, wants_colour
-    from rulewright.render.human import width_for
+def _mended(args: argparse.Namespace) -> Report:
+    from rulewright import linting
+    from rulewright.errors import UsageError
+
+    if "-" in args.paths:
+        raise UsageError("`--fix` changes files and can't change standard input; `--diff` shows the change")
+    return linting.fix_files(_paths(args), _selection(args), unsafe=args.unsafe_fixes)
+
+
+def _answer(report: Report, args: argparse.Namespace) -> Answer:
+    from rulewright.diagnostics import Severity
+    from rulewright.lint_cache import Answer
+
+    return Answer(1 if report.fails(Severity(args.fail_level)) else 0, _shown(report, args))
+
+
+def _shown(report: Report, args: argparse.Namespace) -> str:
+    from rulewright.render import render
+    from rulewright.terminal import wants_colour, width_for
 
     if args.statistics:
         if args.format == "json":
-            print(json.dumps([{"code": c, "severity": s, "count": n} for c, s, n in report.statistics]))
-        else:
-            for code, severity, count in report.statistics:
-                print(f"{count:6} {severity:8} {code}")
-        return
+            import json
+
+            return json.dumps([{"code": c, "severity": s, "count": n} for c, s, n in report.statistics]) + "\n"
+        return "".join(f"{count:6} {severity:8} {code}\n" for code, severity, count in report.statistics)
     colour = args.format == "human" and wants_colour(sys.stdout)
     width = width_for(sys.stdout)
-    shown = render(args.format, report.diagnostics, report.sources, page_of=explain, colour=colour, width=width)
-    sys.stdout.write(shown)
+    return render(args.format, report.diagnostics, report.sources, page_of=_page_of, colour=colour, width=width)
+
+
+def _page_of(code: str) -> str | None:
+    from rulewright.manual import explain
+
+    return explain(code)
 
 
 def _diff(report: Report, unsafe: bool) -> int:
@@ -101,3 +164,16 @@ def _diff(report: Report, unsafe: bool) -> int:
     for path, text in sorted(changed.items()):
         sys.stdout.write(fixes.diff(path, report.sources[path].text, text))
     return 1 if changed else 0
+
+
+def _watch(args: argparse.Namespace) -> int:
+    from rulewright.errors import UsageError
+    from rulewright.watching import watch
+
+    if args.fix or args.diff or "-" in args.paths:
+        raise UsageError("`--watch` shows findings again and again; `--fix`, `--diff` and `-` end after one round")
+
+    def once() -> str:
+        return _answer(_report(args), args).text
+
+    return watch(once, sys.stdout)

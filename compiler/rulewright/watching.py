@@ -1,0 +1,62 @@
+"""Lint again whenever something that was looked at changes, until the author interrupts."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Final
+
+from rulewright.errors import RulewrightError
+from rulewright.lint_cache import Hearing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import TextIO
+
+PAUSE: Final = 0.3  # seconds between two looks: one waits less for it than for one's own hand
+CLEAR: Final = "\x1b[2J\x1b[3J\x1b[H"
+
+
+def watch(
+    once: Callable[[], str], output: TextIO, *, wait: Callable[[float], None] = time.sleep, rounds: int | None = None
+) -> int:
+    """Print what `once` gives, and again after every change of a file, folder or missing path that it looked at.
+
+    A terminal is cleared before each round; anything else gets one round under the other. Ends after `rounds` looks
+    (None: never) with 0; an interruption goes through to the caller.
+    """
+    touched: dict[str, str] = {}
+    before: object = None
+    while rounds is None or rounds > 0:
+        if before is None or _look(touched) != before:
+            with Hearing() as hearing:
+                text = _round(once)
+            output.write(f"{CLEAR if output.isatty() else ''}{text}")
+            output.flush()
+            touched = hearing.touched
+            # What changed while we looked may have been read before or after: one more round.
+            before = None if hearing.disturbed() else _look(touched)
+        rounds = None if rounds is None else rounds - 1
+        wait(PAUSE)
+    return 0
+
+
+def _look(paths: Iterable[str]) -> list[tuple[int, int, int] | None]:
+    """What shows that one of the paths has changed, without reading it."""
+    found: list[tuple[int, int, int] | None] = []
+    for path in paths:
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            found.append(None)
+        else:
+            found.append((status.st_mtime_ns, status.st_size, status.st_ino))
+    return found
+
+
+def _round(once: Callable[[], str]) -> str:
+    """One round; a project that can't be read right now, as in the middle of an edit, doesn't end the watch."""
+    try:
+        return once()
+    except RulewrightError as error:
+        return f"error: {error}\n"

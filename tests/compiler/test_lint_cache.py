@@ -1,0 +1,269 @@
+"""The cache of lint: what it says is what linting would say, whatever changes and whatever it holds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.compiler.test_rules import BAD, GOOD, name_of, unpacked
+
+from rulewright import lint_cache, linting
+from rulewright.cli import main
+from rulewright.lint_cache import Answer, Entry, Hearing
+
+CHECK = """\
+id: X1
+name: says_x
+primary_bucket: C
+severity: S2
+scope: universal
+routing:
+  route: lexicon_only
+  deterministic_precheck: x_lexicon
+"""
+FILES = {
+    "checks/X1.yaml": CHECK,
+    "checks/_meta.yaml": "notes_ref: docs/notes.md\n",
+    "lexicons/x_lexicon.yaml": "patterns:\n- xyzzy\n",
+    "rulewright.yaml": "project: p\nchecks: ${CHECKS:-checks}\n",
+    "scenarios/deep/s.yaml": "scenario_id: s\nturns:\n- turn_number: 1\n  user_message: hello\n",
+}
+HEAVY = ("dataclasses", "pathlib", "rulewright.linting", "rulewright.rules", "typing", "yaml")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in FILES.items():
+        path = tmp_path / "p" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "p")
+    monkeypatch.delenv("CHECKS", raising=False)
+    settle(tmp_path)
+    return tmp_path / "p"
+
+
+def settle(folder: Path) -> None:
+    """Make everything in a folder look old: what changed a moment ago is not kept."""
+    for path in [folder, *folder.rglob("*")]:
+        if not path.is_symlink():
+            os.utime(path, (time.time() - 60, time.time() - 60))
+
+
+def lint(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = main(["lint", *words])
+    return code, capsys.readouterr().out
+
+
+def is_cached(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str] | None:
+    """What the cache says, None if it says nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linting, "lint", None)
+        try:
+            return lint(capsys, *words)
+        except TypeError:  # there was something to lint after all
+            return None
+
+
+@pytest.mark.parametrize(
+    "words", [(), (".",), ("checks",), ("checks/X1.yaml",), ("--format", "json"), ("--statistics",)]
+)
+def test_unchanged_files_give_the_same_bytes_without_linting(
+    words: tuple[str, ...], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = lint(capsys, *words)
+    assert is_cached(capsys, *words) == first
+    assert lint(capsys, *words, "--no-cache") == first
+
+
+@pytest.mark.parametrize("path", [*BAD, *GOOD], ids=name_of)
+def test_the_cache_says_what_linting_says(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = unpacked(path, tmp_path)
+    settle(tmp_path)
+    first = lint(capsys, *words)
+    assert is_cached(capsys, *words) == first
+    assert lint(capsys, *words, "--no-cache") == first
+
+
+def write(name: str, text: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    return change
+
+
+def remove(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+CHANGES: dict[str, Callable[[Path], None]] = {
+    "another value": write("checks/X1.yaml", CHECK.replace("S2", "S9")),
+    "as many bytes": write("checks/X1.yaml", CHECK.replace("lexicon_only", "lexicon_onyl")),
+    "a file more": write("checks/X2.yaml", CHECK.replace("X1", "X2") + "wrong: 1\n"),
+    "a file more, deep": write("scenarios/deep/er/t.yaml", "scenario_id: s\nturns: []\n"),
+    "a file less": remove("lexicons/x_lexicon.yaml"),
+    "a file that metadata named": write("docs/notes.md", "x"),
+    "a place where one looks": write("configs/blindspots.yaml", "- x\n"),
+    "no project file": remove("rulewright.yaml"),
+    "a workflow": write("workflow.yaml", "name: x\ntasks: []\n"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_is_noticed(change: Callable[[Path], None], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lint(capsys, ".")
+    change(project)
+    settle(project)
+    assert is_cached(capsys, ".") is None
+    changed = lint(capsys, ".")
+    assert changed == lint(capsys, ".", "--no-cache")
+    assert is_cached(capsys, ".") == changed
+
+
+def test_a_variable_of_the_project_file_is_noticed(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lint(capsys)
+    monkeypatch.setenv("OTHER", "x")
+    assert is_cached(capsys) is not None
+    monkeypatch.setenv("CHECKS", "nowhere")
+    assert is_cached(capsys) is None
+    assert lint(capsys)[0] == 1
+
+
+def test_a_variable_that_an_escape_may_hide_is_not_trusted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write("rulewright.yaml", 'project: p\nchecks: "\\x24{CHECKS:-checks}"\n')(project)
+    settle(project)
+    lint(capsys)
+    assert is_cached(capsys) is None
+
+
+def test_options_programs_and_folders_have_entries_of_their_own(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lint(capsys, ".")
+    assert is_cached(capsys, ".", "--fail-level", "error") is None
+    assert is_cached(capsys, "./checks") is None
+    monkeypatch.setattr(lint_cache, "programs", lambda: "another version")
+    assert is_cached(capsys, ".") is None
+
+
+def test_a_project_file_found_above_is_noticed(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project / "scenarios")
+    first = lint(capsys)
+    assert is_cached(capsys) == first
+    (project / "scenarios" / "rulewright.yaml").write_text("project: q\nwrong: 1\n", encoding="utf-8")
+    settle(project)
+    assert is_cached(capsys) is None
+
+
+def test_what_changes_while_it_is_read_is_not_kept(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.utime(project / "checks" / "X1.yaml", (time.time() + 60, time.time() + 60))
+    lint(capsys, ".")
+    assert is_cached(capsys, ".") is None
+
+
+def corrupted(data: bytes) -> list[bytes]:
+    body = data.partition(b"\n")[2]
+    hostile = [b"", b"\n", b"\xff" * 100, data[:-1], data + b" ", body, data.replace(b'"status": 0', b'"status": 1')]
+    texts = [
+        b"[" * 100_000,
+        b"null",
+        b'{"a": NaN}',
+        body.replace(b'"status": 0', b'"status": true'),
+        body[:-1] + b', "x": 1}',
+    ]
+    texts += [
+        body.replace(b'"environment": {', b'"environment": [{'),
+        body.replace(b'"seen": {', b'"seen": {"a": ["opened"], '),
+    ]
+    return hostile + [lint_cache._digest(text).encode() + b"\n" + text for text in texts]
+
+
+def test_an_entry_that_is_no_entry_is_not_believed(project: Path, own_cache_folder: Path) -> None:
+    entry = Entry(["question"], str(own_cache_folder))
+    entry.keep(Answer(0, "clean\n"), {}, ["HOME"])
+    path = Path(entry.path)
+    whole = path.read_bytes()
+    known = entry.known()
+    assert known is not None
+    assert (known.status, known.text) == (0, "clean\n")
+    for data in corrupted(whole):
+        path.write_bytes(data)
+        assert entry.known() is None, data[:80]
+    path.write_bytes(whole)
+    other = Entry(["another question"], str(own_cache_folder))
+    Path(other.path).write_bytes(whole)
+    assert other.known() is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="who may write to a folder is told by its mode")
+def test_a_folder_that_others_may_write_to_is_not_believed(project: Path, own_cache_folder: Path) -> None:
+    entry = Entry(["question"], str(own_cache_folder))
+    entry.keep(Answer(0, "clean\n"), {}, [])
+    assert entry.known() is not None
+    own_cache_folder.chmod(0o777)
+    assert entry.known() is None
+
+
+def test_a_cache_that_cannot_be_written_is_no_cache(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert lint(capsys, ".") == lint(capsys, ".", "--no-cache")
+
+
+def test_the_oldest_entries_make_room(project: Path, own_cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lint_cache, "MOST_ENTRIES", 4)
+    for number in range(5):
+        Entry([number], str(own_cache_folder)).keep(Answer(0, ""), {}, [])
+    assert len(list(own_cache_folder.iterdir())) == 2
+
+
+def test_hearing_tells_what_was_done_with_a_path(project: Path) -> None:
+    before = os.stat
+    with Hearing() as hearing:
+        Path("checks/X1.yaml").read_bytes()
+        list(Path("scenarios").rglob("*"))
+        Path("nothing").exists()
+        Path("checks").is_dir()
+    assert os.stat is before
+    seen = hearing.seen()
+    assert seen is not None
+    assert {path: how for path, (how, _) in seen.items()} == {
+        "checks": "probed", "checks/X1.yaml": "opened", "nothing": "probed", "scenarios": "listed",
+        "scenarios/deep": "listed",
+    }  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")
+def test_a_pipe_is_nothing_to_rely_on(project: Path) -> None:
+    os.mkfifo("pipe")
+    with Hearing() as hearing:
+        Path("pipe").exists()
+    assert hearing.seen() is None
+
+
+def test_an_unchanged_project_is_answered_without_importing_the_linter(project: Path) -> None:
+    words = f"import sys; from rulewright.cli import main; code = main(['lint', '.']); print(code, [m for m in {HEAVY!r} if m in sys.modules])"
+    outputs = [
+        subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    first, second = (output.rsplit("\n", 2) for output in outputs)
+    assert first[0] == second[0]
+    assert "yaml" in first[1]
+    assert second[1].endswith("[]")
