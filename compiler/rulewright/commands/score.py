@@ -203,6 +203,7 @@ def _complain(run: BatchRun, others: int, concern: str) -> None:
 def _write_reports(
     args: argparse.Namespace, settings: ScoreSettings, prepared: Settings, run: BatchRun, head: dict[str, Any]
 ) -> None:
+    from rulewright.errors import UsageError
     from rulewright.score_batches import report_path, wanted_formats
     from rulewright_runtime.cases.writing import write
 
@@ -213,9 +214,12 @@ def _write_reports(
         if path is None:
             _write_out(form, run, head, scorer)
             continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            write(form, file, run, head, scorer)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("wb") as file:
+                write(form, file, run, head, scorer)
+        except OSError as error:
+            raise UsageError(f"the report `{path}` can't be written: {error.strerror or error}") from None
         print(f"{form} report: {path}", file=sys.stderr)
 
 

@@ -242,6 +242,21 @@ def test_wrong_words_are_refused_with_status_3(
     assert message in " ".join(capsys.readouterr().err.split())
 
 
+def test_a_report_that_can_not_be_written_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
+    batch("b", case("T1"))
+    Path("taken").write_text("")
+    with pytest.raises(SystemExit) as stopped:
+        score("--batch", "b", "--output", "taken/r.json")
+    assert stopped.value.code == 3
+    assert "the report `taken/r.json` can't be written" in capsys.readouterr().err
+
+
+def test_the_batch_and_the_cases_may_be_files() -> None:
+    path = write(Path("deep/one.json"), [case("T1")])
+    assert score("--batch", str(path)) == 0
+    assert score("--batch", "o*", "--cases", str(path)) == 0
+
+
 def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("SAFE_V0_AH_STRICT", "maybe")
     with pytest.raises(SystemExit):
