@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
+from time import sleep
 from typing import TYPE_CHECKING, Final
 
 from rulewright.errors import RulewrightError
@@ -18,7 +18,11 @@ CLEAR: Final = "\x1b[2J\x1b[3J\x1b[H"
 
 
 def watch(
-    once: Callable[[], str], output: TextIO, *, wait: Callable[[float], None] = time.sleep, rounds: int | None = None
+    once: Callable[[], str],
+    output: TextIO,
+    *,
+    wait: Callable[[float], None] | None = None,
+    rounds: int | None = None,
 ) -> int:
     """Print what `once` gives, and again after every change of a file, folder or missing path that it looked at.
 
@@ -37,7 +41,7 @@ def watch(
             # What changed while we looked may have been read before or after: one more round.
             before = None if hearing.disturbed() else _look(touched)
         rounds = None if rounds is None else rounds - 1
-        wait(PAUSE)
+        (wait or sleep)(PAUSE)
     return 0
 
 
