@@ -70,6 +70,8 @@ def load_scorecard(scorecard: str) -> CaseScorecard:
     found = list(loaded.diagnostics)
     if loaded.root is not None:
         found += check_structure("case_scorecard", loaded.root)
+    if loaded.root is None and not found:
+        raise UsageError(f"`{path}` is empty")
     if found or not isinstance(loaded.root, Node):
         raise DocumentError(sorted(found, key=lambda each: each.sort_key))
     document = read_case_scorecard(loaded.root)

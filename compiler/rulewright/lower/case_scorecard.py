@@ -37,7 +37,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.parameters import Parameter, parameter_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from rulewright.diagnostics import Diagnostic
     from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument, SettingDocument
@@ -204,10 +204,3 @@ def _input(name: str, path: str, kind: str) -> Input:
 
 def _which(word: str) -> Which:
     return "found" if word == "found" else "missing"
-
-
-def settings_by_flag(document: CaseScorecardDocument) -> Iterator[tuple[str, SettingDocument]]:
-    """The command-line flags a scorecard declares, each with its setting."""
-    for setting in document.settings:
-        if setting.flag:
-            yield setting.flag, setting
