@@ -10,7 +10,7 @@ from typing import Any, Final
 
 SEED: Final = 20250115
 RESAMPLES: Final = 1000
-_BOOTSTRAP_UP_TO: Final = 200
+BOOTSTRAP_UP_TO: Final = 200
 
 
 def wilson(count: int, total: int, level: float = 0.95) -> dict[str, Any]:
@@ -27,10 +27,12 @@ def wilson(count: int, total: int, level: float = 0.95) -> dict[str, Any]:
     return {"low": low, "high": high, "method": "wilson"}
 
 
-def mean_interval(counts: Sequence[tuple[float, int]], level: float = 0.95) -> dict[str, Any]:
+def mean_interval(
+    counts: Sequence[tuple[float, int]], level: float = 0.95, up_to: int = BOOTSTRAP_UP_TO
+) -> dict[str, Any]:
     """The interval of a mean of values given with how often each occurs.
 
-    Up to 200 values a percentile bootstrap with a fixed seed; beyond, where the two agree, the normal interval.
+    For `up_to` values a percentile bootstrap with a fixed seed; for more, where the two agree, the normal interval.
     """
     total = sum(count for _, count in counts)
     if not total:
@@ -39,7 +41,7 @@ def mean_interval(counts: Sequence[tuple[float, int]], level: float = 0.95) -> d
     mean = math.fsum(value * count for value, count in values) / total
     if len({value for value, _ in values}) == 1:
         return {"low": mean, "high": mean, "method": "bootstrap"}
-    if total > _BOOTSTRAP_UP_TO:
+    if total > up_to:
         spread = math.fsum(count * (value - mean) ** 2 for value, count in values) / (total - 1)
         half = NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(spread / total)
         return {"low": max(0.0, mean - half), "high": min(1.0, mean + half), "method": "normal"}

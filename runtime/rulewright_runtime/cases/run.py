@@ -10,7 +10,7 @@ from typing import IO, Any, Final
 import msgspec
 
 from rulewright_runtime.cases.evidence import Witness
-from rulewright_runtime.cases.intervals import mean_interval, wilson
+from rulewright_runtime.cases.intervals import BOOTSTRAP_UP_TO, mean_interval, wilson
 from rulewright_runtime.cases.judging import CaseJudge
 from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.cases.reading import Batch, Case, CaseReader
@@ -23,6 +23,7 @@ from rulewright_runtime.judge import Judge
 
 _IN_MEMORY: Final = 8 * 2**20
 _FLUSH: Final = 512
+_SMALL: Final = 50  # values of a group that are resampled: there may be many groups
 _NOTES: Final = 10_000
 OnCase = Callable[[dict[str, Any]], None]
 
@@ -172,12 +173,12 @@ class BatchRun:
         return _summary(self.whole)
 
     def intervals(self, level: float = 0.95) -> dict[str, Any]:
-        """Confidence intervals of every mean and rate at `level`."""
-        whole = self.whole
+        """Confidence intervals of every mean and rate at `level`: of all cases, by archetype and by batch."""
         return {
             "level": level,
-            "mean_scores": {name: mean_interval(whole.values(name), level) for name in whole.names},
-            "pass_rates": {name: wilson(count, whole.total, level) for name, count in whole.passed.items()},
+            **_intervals(self.whole, level, BOOTSTRAP_UP_TO),
+            "by_archetype": {n: _intervals(g, level, _SMALL) for n, g in self.tally.archetypes.items()},
+            "batches": {n: _intervals(g, level, _SMALL) for n, g in self.tally.batches.items()},
         }
 
 
@@ -229,6 +230,13 @@ def refusal(error: InputError, batch: str | None = None) -> dict[str, Any]:
         "line": error.line,
         "path": "$",
         "message": error.reason,
+    }
+
+
+def _intervals(group: Group, level: float, up_to: int) -> dict[str, Any]:
+    return {
+        "mean_scores": {name: mean_interval(group.values(name), level, up_to) for name in group.names},
+        "pass_rates": {name: wilson(count, group.total, level) for name, count in group.passed.items()},
     }
 
 

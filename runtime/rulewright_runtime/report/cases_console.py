@@ -12,6 +12,7 @@ _INNER: Final = 71
 _TITLE_AT: Final = 22
 _METRIC, _MEAN, _RATE, _STATUS = 8, 12, 11, 37
 _ID, _ARCHETYPE, _SCORE, _LABEL = 15, 21, 4, 7
+_FLIPS: Final = 10
 _ROOM: Final = 6  # columns between the table of the seed and the terminal's edge
 
 
@@ -57,11 +58,28 @@ def console(
     yield f"║ {left(composite, _INNER - 1)}║"
     yield f"╚{'═' * _INNER}╝"
     yield from _breakdown(cases, [line.name for line in lines])
+    if "comparison" in report:
+        yield ""
+        yield from _comparison(report["comparison"])
     issues = [line for line in lines if line.top is not None]
     if issues:
         yield ""
         yield "Top Issues:"
         yield from (_issue(line) for line in issues)
+
+
+def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
+    """What changed since the baseline, worst first."""
+    verdict = "REGRESSION" if comparison["regression"] else "no regression"
+    counts = f"{comparison['worse']} worse, {comparison['better']} better of {comparison['paired']} paired"
+    yield f"Since the baseline: {verdict} ({counts})"
+    for name, test in comparison["tests"].items():
+        if test["worse"]:
+            yield f"  {name}: {test['falls']} fell, {test['rises']} rose (p = {test['p_value']:.3g})"
+    for flip in comparison["flips"][:_FLIPS]:
+        yield fit(f"  {flip['before'].upper()} -> {flip['after'].upper()}  {flip['test_id']}", 80)
+    if len(comparison["flips"]) > _FLIPS:
+        yield f"  and {len(comparison['flips']) - _FLIPS} more changed labels"
 
 
 def details(cases: Iterable[Mapping[str, Any]], metrics: list[str]) -> Iterator[str]:

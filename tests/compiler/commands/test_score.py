@@ -307,7 +307,7 @@ def test_the_gate_for_github_actions_works_as_written(passing: int, status: int)
     assert codes == [0, status]
 
 
-def test_a_baseline_shows_flips_and_a_regression_sets_the_exit_status() -> None:
+def test_a_baseline_shows_flips_and_a_regression_sets_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
     batch("b", *(case(f"T{n}") for n in range(8)))
     report("--batch", "b")
     Path("out.json").rename("base.json")
@@ -323,6 +323,10 @@ def test_a_baseline_shows_flips_and_a_regression_sets_the_exit_status() -> None:
     assert section["mean_changes"]["AH"] == pytest.approx(-7 / 16)
     assert section["regression"] is True
     assert score(*words) == 1
+    shown = capsys.readouterr().out
+    assert "Since the baseline: REGRESSION (7 worse, 0 better of 7 paired)" in shown
+    assert "  AH: 7 fell, 0 rose (p = 0.0156)\n" in shown
+    assert "  PASS -> REVIEW  T0\n" in shown
     assert score(*words, "--exit-zero") == 0
     batch("b", *(case(f"T{n}") for n in range(8)))
     assert report(*words)["comparison"]["regression"] is False
