@@ -5,7 +5,7 @@ a metric. A workflow: what every task's machine promises. A check: its `when` ca
 through the evaluator. `note` marks what is told and decides nothing.
 
 exit codes: 0 everything is proved, 1 something is refuted, 2 bad usage or a document with mistakes, 3 something is
-neither proved nor refuted
+neither proved nor refuted, or nothing is claimed at all
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
     else:
         sys.stdout.write("".join(_in_words(name, claims) for name, claims in found))
     statuses = {_status(each) for _, claims in found for each in claims if each.required}
-    return REFUTED if "refuted" in statuses else OPEN if "unknown" in statuses else 0
+    if "refuted" in statuses:
+        return REFUTED
+    return 0 if statuses == {"proved"} else OPEN
 
 
 def _status(claim: Property) -> str:

@@ -32,10 +32,10 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: whoever reads the table's answer can't rely on what it is.
     Instead: let every row give the same type, for instance a text everywhere.
     """,
-    "unreachable-row": """A row stands after one that always decides.
+    "unreachable-row": """A row that never decides, because the rows before it always do or its condition never holds.
 
     Why it matters: the first row that holds wins, so this one never has a say, though it reads as if it had.
-    Instead: move the row up, or give the row before it a condition.
+    Instead: move the row up, or narrow the conditions of the rows before it.
     """,
 }
 
@@ -148,7 +148,26 @@ def build_table(rule: RuleSyntax, environment: Environment, *, expect: Type | No
         rows = () if checked.aggregate else tuple(_flat(checked, (), {}))
     except (PlanError, RecursionError) as why:
         raise DocumentError([error(rule.span, f"the table is too large: {why}", code="malformed-table")]) from None
+    if not environment.strict:
+        _refuse_dead(rows, environment)
     return Table(rows, program, checked.type if total else OptionalType(checked.type), total)
+
+
+def _refuse_dead(rows: Sequence[Row], environment: Environment) -> None:
+    """Raise DocumentError for rows of which exact splitting proves that they never decide."""
+    # Imported here: most documents hold no table, and proofs are built on tables.
+    from rulewright.prove.domains import Domains
+    from rulewright.prove.results import Refuted
+    from rulewright.prove.tables import survey
+
+    _, reached = survey(rows, Domains(environment.variables), solver=False)
+    found = [
+        error(row.span, f"this row is never reached: {result.reason}", code="unreachable-row")
+        for row, result in zip(rows, reached, strict=True)
+        if isinstance(result, Refuted) and row.output is not None
+    ]
+    if found:
+        raise DocumentError(sorted(found, key=lambda d: d.sort_key))
 
 
 class _Building:

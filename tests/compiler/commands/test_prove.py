@@ -1,0 +1,159 @@
+"""`rulewright prove`: what it prints and how it ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.shared_data import ROOT
+
+from rulewright.cli import main
+from rulewright.prove import documents
+from rulewright.prove.results import Property, Proved, Refuted, Unknown
+
+SAFE = ROOT / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml"
+TEXT = SAFE.read_text(encoding="utf-8")
+LAST = "CR >= CR_pass && AH >= AH_pass && AC >= AC_pass"
+CHECK = """id: X-C1
+name: x_c1
+primary_bucket: C
+severity: S2
+eligibility:
+  when: WHEN
+routing:
+  route: llm_primary
+  unit_of_analysis: local_exchange
+  repetitions: 3
+prompt: |
+  Is it so?
+"""
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def lines(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def changed(old: str, new: str) -> str:
+    assert old in TEXT
+    Path("card.yaml").write_text(TEXT.replace(old, new), encoding="utf-8")
+    return "card.yaml"
+
+
+def status(words: list[str]) -> object:
+    """How the process would end."""
+    try:
+        return main(words)
+    except SystemExit as end:
+        return end.code
+
+
+def test_the_shipped_scorecard_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", str(SAFE)]) == 0
+    said = lines(capsys.readouterr().out)
+    assert any(line.startswith("proved") and line.endswith("every case gets a label") for line in said)
+    assert said[-1] == "8 proved, 0 refuted, 0 unknown"
+    assert any(line.endswith("every case gets a label, whatever the settings: proved") for line in said)
+
+
+@pytest.mark.parametrize("metric", ["CR", "AH", "AC"])
+def test_a_case_that_falls_through_is_shown_by_its_scores(metric: str, capsys: pytest.CaptureFixture[str]) -> None:
+    name = changed(LAST, LAST.replace(f"{metric} >=", f"{metric} >"))
+    assert main(["prove", name]) == 1
+    said = capsys.readouterr().out
+    assert "every case gets a label: not with AC = 0.8, AH = 1.0, CR = 0.8\n" in said
+
+
+def test_a_row_that_strictness_takes_away_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", str(SAFE), "--set", "strict_ah=true"]) == 1
+    said = lines(capsys.readouterr().out)
+    (refuted,) = [line for line in said if line.startswith("refuted")]
+    assert refuted.endswith(" row 2 (`Review`) decides some case: row 1 always decides before it")
+
+
+def test_settings_per_archetype_are_proved_too(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.json").write_text('{"archetypes": {"Odd": {"thresholds": {"CR": {"review": 0.9}}}}}', encoding="utf-8")
+    assert main(["prove", str(SAFE), "--config", "s.json"]) == 1
+    said = capsys.readouterr().out
+    assert "no case both passes and fails `CR` (archetype `Odd`): not with CR = 0.8" in said
+
+
+def test_json_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    name = changed(LAST, LAST.replace("CR >=", "CR >"))
+    assert main(["prove", name, "--format", "json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    (gap,) = [each for each in said if each["claim"] == "every case gets a label"]
+    assert gap == {
+        "file": "card.yaml",
+        "line": TEXT.splitlines().index("labels:") + 1,
+        "column": 1,
+        "claim": "every case gets a label",
+        "result": "refuted",
+        "required": True,
+        "witness": {"AC": "0.8", "AH": "1.0", "CR": "0.8"},
+        "said": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("when", "code"),
+    [
+        ("scenario.category == empathy", 0),
+        ("scenario.category == empathy && scenario.category == safety", 1),
+        ("\"'grief' in scenario.tags\"", 3),
+    ],
+)
+def test_whether_a_check_can_apply(when: str, code: int) -> None:
+    Path("check.yaml").write_text(CHECK.replace("WHEN", when), encoding="utf-8")
+    assert main(["prove", "check.yaml"]) == code
+
+
+def test_a_workflow_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("work.yaml").write_text(
+        "tasks:\n  build:\n    agent: dev\n    overlays:\n      policy_gate: {enabled: true, risk_tier: T1}\n",
+        encoding="utf-8",
+    )
+    assert main(["prove", "work.yaml"]) == 0
+    assert "nothing stays RUNNING" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("results", "code"),
+    [
+        ([Proved()], 0),
+        ([Proved(), Unknown("too hard")], 3),
+        ([Refuted(), Unknown("too hard")], 1),
+        ([], 3),
+    ],
+)
+def test_what_is_unknown_is_no_success(
+    results: list[Proved | Refuted | Unknown], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims = [Property("it holds", each) for each in results] + [Property("a note", Refuted(), required=False)]
+    monkeypatch.setattr(documents, "prove_file", lambda *_: claims)
+    assert main(["prove", str(SAFE)]) == code
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [", "error"),
+        ("", "is empty"),
+        ("scenario_id: x\n", "nothing can be proved about `bad.yaml`"),
+        (TEXT.replace("CR >= CR_pass && AH", "CR >= CR_pas && AH"), "CR_pas"),
+    ],
+)
+def test_a_document_with_mistakes_is_bad_usage(text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.yaml").write_text(text, encoding="utf-8")
+    assert status(["prove", "bad.yaml"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_missing_file_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["prove", "nowhere.yaml"]) == 2
+    assert "there is no file `nowhere.yaml`" in capsys.readouterr().err
