@@ -1,10 +1,31 @@
-"""Whole runs with scripted agents: order, loops, gates, people, retries, costs and resuming."""
+"""Whole runs with scripted agents: order, concurrency, retries, costs, contracts, people and resuming."""
 
 from __future__ import annotations
 
+import json
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
-from tests.runtime.workflow.running import GATE, bench
+import pytest
+from msgspec.structs import replace
+from tests.runtime.workflow.running import BROKEN, EVIDENCE, GATE, Bench, bench, plan_of
+
+from rulewright_runtime.workflow import engine
+from rulewright_runtime.workflow.adapters import Brief, Reply
+from rulewright_runtime.workflow.engine import EngineError
+from rulewright_runtime.workflow.plan import seal
+from rulewright_runtime.workflow.store import Store, StoreError
+from rulewright_runtime.workflow.story import story
+
+DIAMOND = """
+tasks:
+  a: {agent: dev}
+  b: {agent: dev, dependencies: [a]}
+  c: {agent: dev, dependencies: [a]}
+  d: {agent: dev, dependencies: [b, c]}
+"""
 
 
 def test_a_plain_task_runs_and_completes(tmp_path: Path) -> None:
@@ -20,7 +41,266 @@ def test_a_plain_task_runs_and_completes(tmp_path: Path) -> None:
     ]
 
 
-def test_a_gate_decides(tmp_path: Path) -> None:
-    run = bench(tmp_path, f"tasks: {{build: {{agent: dev, overlays: {{policy_gate: {GATE}}}}}}}")
+class Meeting:
+    """An agent that keeps count of how many of it are at work."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.now = self.most = 0
+        self.order: list[str] = []
+
+    def call(self, brief: Brief, timeout: float) -> Reply:
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            self.order.append(brief.task_id)
+        time.sleep(0.05)
+        with self.lock:
+            self.now -= 1
+        return Reply()
+
+
+def with_agent(run: Bench, agent: Any, **how: Any) -> engine.Result:
+    return engine.run(run.plan, run.store, run.settings, adapter=lambda _: agent, **how)
+
+
+@pytest.mark.parametrize(("allowed", "most"), [(1, 1), (2, 2), (8, 4)])
+def test_tasks_run_side_by_side_within_the_limit(tmp_path: Path, allowed: int, most: int) -> None:
+    text = "tasks:\n" + "\n".join(f"  t{n}: {{agent: dev}}" for n in range(4))
+    run, meeting = bench(tmp_path, text, max_concurrent_tasks=allowed), Meeting()
+    assert with_agent(run, meeting).status == "COMPLETED"
+    assert meeting.most == most
+
+
+def test_a_task_waits_for_what_it_depends_on(tmp_path: Path) -> None:
+    run, meeting = bench(tmp_path, DIAMOND, max_concurrent_tasks=4), Meeting()
+    assert with_agent(run, meeting).status == "COMPLETED"
+    assert (meeting.order[0], sorted(meeting.order[1:3]), meeting.order[3]) == ("a", ["b", "c"], "d")
+    assert meeting.most == 2
+
+
+def test_events_have_an_order_that_concurrency_does_not_change(tmp_path: Path) -> None:
+    logs = []
+    for name, allowed in (("one", 1), ("four", 4)):
+        (tmp_path / name).mkdir()
+        run = bench(tmp_path / name, DIAMOND, max_concurrent_tasks=allowed)
+        run.run()
+        logs.append([(e.event_type, e.task_id) for e in run.store.events("run-1", by_task=True)])
+    assert logs[0] == logs[1]
+    assert logs[0][0][0] == "engine.started"
+    assert logs[0][-1][0] == "engine.completed"
+
+
+def test_what_depends_on_a_failed_task_never_runs(tmp_path: Path) -> None:
+    run = bench(tmp_path, DIAMOND, {"a/dev": [{}], "b/dev": [{"raise": "no disk"}]})
+    result = run.run()
+    assert (result.status, result.blocked) == ("FAILED", ("d",))
+    assert result.tasks == {"a": "COMPLETED", "b": "FAILED", "c": "COMPLETED", "d": "PENDING"}
+    assert result.reasons == {"b": "no disk"}
+    assert run.events("engine.completed")[0].details["blocked"] == ["d"]
+
+
+def test_only_one_task_and_what_it_needs(tmp_path: Path) -> None:
+    run = bench(tmp_path, DIAMOND)
+    result = run.run(only="b")
+    assert result.status == "PAUSED"
+    assert result.tasks == {"a": "COMPLETED", "b": "COMPLETED", "c": "PENDING", "d": "PENDING"}
+    with pytest.raises(EngineError, match="no task `x`"):
+        run.run(resume=True, only="x")
+
+
+def test_a_call_that_fails_is_repeated_as_often_as_allowed(tmp_path: Path) -> None:
+    script = {"dev": [[{"raise": "busy"}, {"raise": "busy"}, {"summary": "done"}]]}
+    run = bench(tmp_path, "tasks: {build: {agent: dev}}", script, max_retries=2)
     assert run.run().status == "COMPLETED"
-    assert run.store.reports("run-1")[0].verdict == "PASS"
+    assert [event.details["retry"] for event in run.events("task.retrying")] == [1, 2]
+    attempts = run.store.attempts("run-1")
+    assert len({each["operation_id"] for each in attempts}) == 1
+    assert [each["attempt_id"].rpartition(":")[2] for each in attempts] == ["attempt_1", "attempt_2", "attempt_3"]
+    assert attempts[0]["operation_id"].startswith("flow:build:run-1.1")
+
+
+def test_a_call_that_keeps_failing_fails_the_task(tmp_path: Path) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev}}", {"dev": [{"raise": "broken"}]}, max_retries=1)
+    assert run.run().reasons == {"build": "broken"}
+    assert len(run.recorder.briefs) == 2
+
+
+def test_an_adapter_that_crashes_is_a_failed_call(tmp_path: Path) -> None:
+    class Crash:
+        def call(self, brief: Brief, timeout: float) -> Reply:
+            raise ZeroDivisionError("oops")
+
+    run = bench(tmp_path, "tasks: {build: {agent: dev}}")
+    assert with_agent(run, Crash()).reasons == {"build": "ZeroDivisionError: oops"}
+
+
+def test_outputs_must_exist_and_keep_their_contract(tmp_path: Path) -> None:
+    text = """
+    tasks:
+      build:
+        agent: dev
+        outputs:
+          - {path: out.md, contract: {required_sections: [Goal, Risks]}}
+          - {path: out.json, contract: {required_fields: [name], file_format: json}}
+    """
+    good = {"files": {"out.md": "# Goal\n## risks\n", "out.json": '{"name": 1}'}}
+    script = {"dev": [[{}, {"files": {"out.md": "# Goal", "out.json": "[1]"}}, good]]}
+    run = bench(tmp_path, text, script, max_retries=2)
+    assert run.run().status == "COMPLETED"
+    first, second = (event.details["reason"] for event in run.events("task.retrying"))
+    assert first == "outputs: `out.md` is missing; `out.json` is missing"
+    assert second == "outputs: `out.md` lacks the section `Risks`; `out.json` is no JSON object"
+
+
+def test_inputs_must_exist(tmp_path: Path) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev, inputs: [gone.md]}}", max_retries=5)
+    assert run.run().reasons == {"build": "inputs: `gone.md` is missing"}
+    assert run.recorder.briefs == []
+
+
+def costly(cost: float) -> dict[str, Any]:
+    return {"dev": [{"usage": {"cost_usd": cost, "tokens": 10}}]}
+
+
+def test_a_used_up_budget_pauses_the_run_until_it_is_raised(tmp_path: Path) -> None:
+    run = bench(tmp_path, DIAMOND, costly(6.0), cost_enforcement="pause")
+    assert run.run().status == "PAUSED"
+    assert [e.event_type for e in run.events() if e.event_type.startswith("cost.")] == [
+        "cost.budget_warning",
+        "cost.exceeded",
+    ]
+    assert run.run(resume=True).status == "PAUSED"
+    assert len(run.recorder.briefs) == 2
+    run.plan = seal(replace(run.plan, limits=replace(run.plan.limits, cost_budget_per_run_usd=100.0)))
+    assert run.run(resume=True).status == "COMPLETED"
+    assert run.store.run("run-1").cost_usd == 24.0
+
+
+def test_a_used_up_budget_can_stop_the_run(tmp_path: Path) -> None:
+    run = bench(tmp_path, DIAMOND, costly(11.0), cost_enforcement="stop")
+    result = run.run()
+    assert "RUNNING" not in result.tasks.values()
+    assert len(run.recorder.briefs) == 1
+
+
+def test_a_used_up_budget_can_be_only_a_warning(tmp_path: Path) -> None:
+    run = bench(tmp_path, DIAMOND, costly(6.0), cost_enforcement="warn")
+    assert run.run().status == "COMPLETED"
+    assert len(run.events("cost.exceeded")) == 1
+
+
+def test_a_waiting_run_goes_on_when_a_person_decides(tmp_path: Path) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev, requires_human: true}}")
+    run.settings = replace(run.settings, poll_interval_seconds=0.05)
+    person = threading.Timer(0.3, lambda: run.decide("resolve"))
+    person.start()
+    assert run.run(patient=True).status == "COMPLETED"
+    person.join()
+
+
+def test_other_tasks_go_on_while_one_waits_for_a_person(tmp_path: Path) -> None:
+    run = bench(tmp_path, "tasks: {a: {agent: dev, requires_human: true}, b: {agent: dev}}")
+    result = run.run()
+    assert (result.status, result.tasks) == ("WAITING", {"a": "HIL_PENDING", "b": "COMPLETED"})
+    assert [item.id for item in result.waiting] == ["run-1-a-1"]
+
+
+def test_a_person_who_mends_the_evidence_gets_one_more_gate(tmp_path: Path) -> None:
+    text = f"tasks: {{build: {{agent: dev, overlays: {{policy_gate: {GATE}}}}}}}"
+    for name, mended, outcome in (("good", True, "COMPLETED"), ("bad", False, "FAILED")):
+        (tmp_path / name).mkdir()
+        run = bench(tmp_path / name, text, files={**EVIDENCE, "junit.xml": BROKEN})
+        assert run.run().waiting[0].trigger == "overlay_escalation"
+        if mended:
+            (tmp_path / name / "junit.xml").write_text(EVIDENCE["junit.xml"], encoding="utf-8")
+        run.decide("resolve")
+        assert run.run(resume=True).status == outcome
+
+
+def test_a_changed_workflow_is_not_resumed(tmp_path: Path) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev, requires_human: true}}")
+    run.run()
+    run.plan = plan_of("tasks: {build: {agent: pe, requires_human: true}}")
+    with pytest.raises(EngineError, match="has changed since `run-1` began"):
+        run.run(resume=True)
+
+
+def test_there_must_be_something_to_resume(tmp_path: Path) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev}}")
+    with pytest.raises(EngineError, match="no unfinished run of `flow`"):
+        run.run(resume=True)
+    run.run()
+    with pytest.raises(EngineError, match="`run-1` is COMPLETED"):
+        run.run(resume="run-1")
+    with pytest.raises(StoreError, match="the latest are `run-1`"):
+        run.run(resume="run-7")
+
+
+def test_only_one_engine_works_on_a_database(tmp_path: Path) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev}}")
+
+    class Second:
+        def call(self, brief: Brief, timeout: float) -> Reply:
+            with pytest.raises(EngineError, match="another run is at work"):
+                engine.run(run.plan, run.store, run.settings)
+            return Reply()
+
+    assert with_agent(run, Second()).status == "COMPLETED"
+
+
+def test_runs_are_numbered_and_kept_apart(tmp_path: Path) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev}}")
+    assert [run.run().run_id for _ in range(3)] == ["run-1", "run-2", "run-3"]
+    assert len(run.events(run="run-2")) == 5
+
+
+def test_what_happened_can_not_be_rewritten(tmp_path: Path) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev}}")
+    run.run()
+    for statement in ("delete from events", "update transitions set after = 'FAILED'", "delete from attempts"):
+        with pytest.raises(StoreError, match="only ever added to"), run.store.transaction() as db:
+            db.execute(statement)
+
+
+def test_a_database_of_another_kind_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.db").write_text("these are notes, not a database of runs", encoding="utf-8")
+    with pytest.raises(StoreError, match="can't be opened"):
+        Store(tmp_path / "notes.db")
+    with Store(tmp_path / "future.db") as store, store.transaction() as db:
+        db.execute("pragma user_version = 99")
+    with pytest.raises(StoreError, match="version 99"):
+        Store(tmp_path / "future.db")
+
+
+def test_the_export_is_json_and_holds_everything(tmp_path: Path) -> None:
+    text = f"tasks: {{build: {{agent: dev, outputs: [o.md], overlays: {{policy_gate: {GATE}}}}}}}"
+    run = bench(tmp_path, text, {"dev": [{"files": {"o.md": "x"}}]})
+    run.run()
+    exported = json.loads(json.dumps(run.store.export("run-1")))
+    build = exported["tasks"]["build"]
+    assert build["gate_reports"][0]["verdict"] == "PASS"
+    assert [step["target"] for step in build["transitions"]] == ["work", "gate", "done"]
+    assert build["outputs"][0]["path"] == "o.md"
+    assert exported["run"]["status"] == "COMPLETED"
+
+
+def test_every_event_reads_as_a_sentence(tmp_path: Path) -> None:
+    text = f"tasks: {{build: {{agent: dev, requires_human: true, overlays: {{policy_gate: {GATE}}}}}}}"
+    run = bench(tmp_path, text)
+    run.run()
+    run.decide("resolve", "go")
+    run.run(resume=True)
+    told = "\n".join(story(run.events()))
+    assert "waits for a person (requires_human)" in told
+    assert "resolved by ana: go" in told
+    assert "the policy gate says PASS" in told
+    assert "{" not in told
+
+
+def test_a_wide_workflow_runs(tmp_path: Path) -> None:
+    text = "tasks:\n" + "\n".join(f"  t{n}: {{agent: dev}}" for n in range(100))
+    run = bench(tmp_path, text, max_concurrent_tasks=8)
+    result = run.run()
+    assert set(result.tasks.values()) == {"COMPLETED"}
+    assert len(run.events("task.completed")) == 100
