@@ -81,6 +81,15 @@ class Session(PlanPart, frozen=True):
     hours: Annotated[float, Meta(ge=0)] | None = None
 
 
+class Probe(PlanPart, frozen=True):
+    """What the answer to a turn has to hold, or to leave alone; `sessions` are those it looks back to."""
+
+    turn: int
+    kind: Literal["recall", "abstention", "time", "pronoun_continuity"]
+    expected: tuple[str, ...]
+    sessions: tuple[int, ...] = ()
+
+
 class Scenario(PlanPart, frozen=True):
     """The facts of one scenario. Expressions see them as `scenario.*`, together with `fields`."""
 
@@ -91,6 +100,7 @@ class Scenario(PlanPart, frozen=True):
     cue_anchors: tuple[CueAnchor, ...] = ()
     sessions: tuple[Session, ...] = ()
     jurisdiction: str = ""
+    probes: tuple[Probe, ...] = ()
     fields: dict[str, Any] = field(default_factory=dict)
 
 
@@ -347,6 +357,49 @@ class PhasedVerifier(PlanPart, frozen=True, tag_field="type", tag="phased"):
     sweep: Judging
 
 
+class ProbeVerifier(PlanPart, frozen=True, tag_field="type", tag="probes"):
+    """The scenario's probes of some kinds (`memory_probe`), decided word by word without a judge.
+
+    A recall probe passes when `at_least` of what is expected is recalled; what is as alike as `likeness` counts, and 1
+    means word for word.
+    """
+
+    kinds: Annotated[
+        tuple[Literal["recall", "abstention", "time", "pronoun_continuity"], ...], Meta(min_length=1, max_length=4)
+    ]
+    at_least: Unit = 1.0
+    likeness: Annotated[float, Meta(ge=0.5, le=1)] = 0.85
+
+
+class CueResponse(PlanPart, frozen=True, tag_field="type", tag="cue_response"):
+    """Whenever the user gives a `cue`, the next `within` answers (`cue_response`): one of them says what is `expected`,
+    none what is `forbidden`. All three are lexicons."""
+
+    cue: str
+    expected: str | None = None
+    forbidden: str | None = None
+    within: Annotated[int, Meta(ge=1, le=1000)] = 1
+    hit_confidence: Unit = 0.95
+    miss_confidence: Unit = 0.9
+
+
+class RubricVerifier(PlanPart, frozen=True, tag_field="type", tag="rubric"):
+    """One criterion of a scenario's rubric, asked of the answer to `turn`.
+
+    `levels` of an ordinal criterion come from the lowest to the highest. A criterion of a `branch` counts only where it
+    was taken, one of the turn itself not where one of `unless` was.
+    """
+
+    judging: Judging
+    turn: int
+    kind: Literal["binary", "ordinal", "autofail"]
+    levels: tuple[str, ...] = ()
+    dimension: str = ""
+    weight: Annotated[float, Meta(ge=0)] = 1.0
+    branch: str | None = None
+    unless: tuple[str, ...] = ()
+
+
 Verifier = (
     LexiconVerifier
     | ScenarioRule
@@ -356,6 +409,9 @@ Verifier = (
     | CorpusVerifier
     | JurisdictionRule
     | PhasedVerifier
+    | ProbeVerifier
+    | CueResponse
+    | RubricVerifier
 )
 
 
@@ -442,15 +498,18 @@ def seal(plan: Plan) -> Plan:
     checks = tuple(replace(check, decided=word) for check, word in zip(plan.checks, decided(plan), strict=True))
     words = decided(plan, plan.left_out)
     left_out = tuple(replace(part, decided=word) for part, word in zip(plan.left_out, words, strict=True))
-    checks = tuple(replace(check, hash=check_hash(check)) for check in checks)
+    checks = tuple(replace(check, hash=check_hash(check, plan)) for check in checks)
     plan = replace(plan, checks=checks, left_out=left_out)
     return replace(plan, hash=plan_hash(plan))
 
 
-def check_hash(check: Check) -> str:
-    """The sha256 (hex) of the check's canonical JSON without its own hash and without `decided`: a new scenario leaves
-    the checks as they were."""
-    return _digest(replace(check, hash="", decided=""))
+def check_hash(check: Check, plan: Plan) -> str:
+    """The sha256 (hex) of the check's canonical JSON and of the lexicons, state machine and corpus of `plan` that it
+    uses, without its own hash and without `decided`: a new scenario leaves the checks as they were, a new word of a
+    lexicon changes those that look for it."""
+    from rulewright_runtime.plan_guard import materials
+
+    return _digest([replace(check, hash="", decided=""), materials(check, plan)])
 
 
 def plan_hash(plan: Plan) -> str:
@@ -463,7 +522,7 @@ def encode(plan: Plan) -> bytes:
     return msgspec.json.encode(plan, order="deterministic")
 
 
-def _digest(part: PlanPart) -> str:
+def _digest(part: Any) -> str:
     return hashlib.sha256(msgspec.json.encode(part, order="deterministic")).hexdigest()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -12,6 +12,7 @@ from rulewright_runtime.plan import (
     AnchoredWindow,
     Check,
     CorpusVerifier,
+    CueResponse,
     JudgeVerifier,
     Judging,
     JurisdictionRule,
@@ -21,6 +22,7 @@ from rulewright_runtime.plan import (
     LongitudinalVerifier,
     PhasedVerifier,
     Plan,
+    RubricVerifier,
     ScenarioRule,
     check_hash,
 )
@@ -43,12 +45,24 @@ def guard(plan: Plan, limits: Limits) -> None:
 def judgings(check: Check) -> Iterator[Judging]:
     """Every question that a check may put to a judge."""
     verifier = check.verifier
-    if isinstance(verifier, JudgeVerifier | LongitudinalVerifier):
+    if isinstance(verifier, JudgeVerifier | LongitudinalVerifier | RubricVerifier):
         yield verifier.judging
     elif isinstance(verifier, PhasedVerifier):
         yield from (verifier.confirm, verifier.sweep)
     elif isinstance(verifier, LexiconVerifier) and verifier.edge is not None:
         yield verifier.edge.judging
+
+
+def materials(check: Check, plan: Plan) -> dict[str, Any]:
+    """What the check looks things up in, by what it is: lexicons and marker lists, a state machine, a corpus. A lexicon
+    that the plan does not hold is null."""
+    verifier = check.verifier
+    names = {*_lexicons_needed(check, plan), *([verifier.lexicon] if isinstance(verifier, LexiconVerifier) else ())}
+    return {
+        "lexicons": {name: plan.lexicons.get(name) for name in sorted(names)},
+        "machine": plan.machines.get(getattr(verifier, "machine", None) or ""),
+        "corpus": plan.corpora.get(verifier.corpus) if isinstance(verifier, CorpusVerifier) else None,
+    }
 
 
 def _check_sizes(plan: Plan, limits: Limits) -> None:
@@ -72,7 +86,7 @@ def _check_references(plan: Plan) -> None:
         if check.id in seen:
             raise PlanError(f"the plan has two checks `{check.id}`")
         seen.add(check.id)
-        if check.hash != check_hash(check):
+        if check.hash != check_hash(check, plan):
             raise PlanError(f"the hash of check `{check.id}` does not match its content")
         for name in _lexicons_needed(check, plan):
             if name not in plan.lexicons:
@@ -107,6 +121,8 @@ def _lexicons_needed(check: Check, plan: Plan) -> Iterator[str]:
             yield from filter(None, (part.lexicon, *part.actions.values()))
     if isinstance(verifier, PhasedVerifier):
         yield verifier.candidates
+    if isinstance(verifier, CueResponse):
+        yield from filter(None, (verifier.cue, verifier.expected, verifier.forbidden))
     if isinstance(verifier, ScenarioRule):
         yield from (verifier.question, verifier.disclosure, verifier.false_claim)
     windows = [judging.window for judging in judgings(check)]

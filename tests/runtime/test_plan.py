@@ -50,7 +50,7 @@ def test_the_same_plan_has_the_same_bytes_however_its_maps_were_filled() -> None
 
 def test_every_check_has_a_hash_of_its_own() -> None:
     other = plan(check(severity="S5"), asked(name="X2"))
-    assert CANARY.checks[0].hash == check_hash(CANARY.checks[0]) != other.checks[0].hash
+    assert CANARY.checks[0].hash == check_hash(CANARY.checks[0], CANARY) != other.checks[0].hash
     assert CANARY.checks[1].hash == other.checks[1].hash
     assert CANARY.hash != other.hash
 
@@ -76,6 +76,13 @@ def test_a_damaged_plan_is_refused(data: bytes, message: str) -> None:
         decode(data)
 
 
+def test_a_new_word_of_a_lexicon_changes_the_checks_that_look_for_it() -> None:
+    before = plan(check(), asked(name="X2"))
+    after = plan(check(), asked(name="X2"), lexicons={"words": lexicon("i promise", "always", "never")})
+    assert before.checks[0].hash != after.checks[0].hash
+    assert before.checks[1].hash == after.checks[1].hash
+
+
 def test_a_plan_with_a_right_hash_and_a_wrong_check_is_refused() -> None:
     def swap(tree: dict[str, Any]) -> None:
         tree["checks"][0]["hard_fail"] = True
@@ -99,7 +106,7 @@ def test_a_plan_with_a_right_hash_and_a_wrong_check_is_refused() -> None:
 def test_an_expression_that_no_compiler_writes_is_refused(nodes: tuple[Node, ...]) -> None:
     bad = Program(nodes, "x")
     for hostile in (check(eligible=bad, decided="e"), check(suppressed=bad, decided="e")):
-        forged = msgspec.structs.replace(hostile, hash=check_hash(hostile))
+        forged = msgspec.structs.replace(hostile, hash=check_hash(hostile, plan()))
         loose = msgspec.structs.replace(plan(), checks=(forged,), hash="")
         data = encode(msgspec.structs.replace(loose, hash=plan_hash(loose)))
         with pytest.raises(PlanError):

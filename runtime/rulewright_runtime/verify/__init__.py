@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rulewright_runtime.plan import (
     CorpusVerifier,
+    CueResponse,
     JudgeVerifier,
     JurisdictionRule,
     LexiconVerifier,
     LongitudinalVerifier,
     PhasedVerifier,
+    ProbeVerifier,
+    RubricVerifier,
     ScenarioRule,
     TraceVerifier,
 )
@@ -32,6 +35,9 @@ VERIFIERS: Final[dict[type, str]] = {
     CorpusVerifier: "corpus",
     JurisdictionRule: "jurisdiction_rule",
     PhasedVerifier: "phased",
+    ProbeVerifier: "probes",
+    CueResponse: "cue_response",
+    RubricVerifier: "rubric",
 }
 
 

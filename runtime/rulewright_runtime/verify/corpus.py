@@ -9,7 +9,7 @@ import msgspec
 
 from rulewright_runtime.match import first
 from rulewright_runtime.regex import compile_regex
-from rulewright_runtime.verdicts import EvidenceSpan, Finding
+from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def verify(check: Check, verifier: CorpusVerifier, scene: Scene) -> Finding:
         return Finding("UNCLEAR", 0.0, "corpus_is_silent", _evidence(silent), extra)
     if found:
         return Finding("PASS", verifier.miss_confidence, "corpus_bears_out", _evidence(found), extra)
-    return Finding("NOT_APPLICABLE", verifier.miss_confidence, "no_claim", (), extra)
+    return not_eligible("no_claim")
 
 
 def _evidence(judged: list[Judged]) -> tuple[EvidenceSpan, ...]:

@@ -210,6 +210,9 @@ class _Question:
         record: dict[str, Any] = {"votes_for": outcome.votes_for, "votes_cast": len(ballot.replies), "planned": planned}
         if ballot.stopped:
             record |= {"adaptive_stopped": True, "configured": self.judging.repetitions}
+        if self.judging.fields:
+            names = [field.name for field in self.judging.fields]
+            record["fields"] = [{name: reply[name] for name in names} for reply in ballot.replies]
         return {**record, "all_verdicts": ballot.votes}
 
     def _with_evidence(self, finding: Finding, reply: dict[str, Any]) -> Finding:

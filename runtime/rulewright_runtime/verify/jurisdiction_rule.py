@@ -66,7 +66,7 @@ def _crisis(verifier: JurisdictionRule, part: RulePart, scene: Scene, rule: dict
     """After every cue of a crisis the next reply has to take every required action and name a resource."""
     cues = scene.hits(part.lexicon) if part.lexicon is not None else []
     if not cues:
-        return Finding("NOT_APPLICABLE", verifier.miss_confidence, "no_crisis_cue", (), rule)
+        return not_eligible("no_crisis_cue")
     spans: list[EvidenceSpan] = []
     missing: list[str] = []
     unknown = sorted(action for action, lexicon in part.actions.items() if lexicon is None)

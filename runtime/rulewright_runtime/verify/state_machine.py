@@ -8,7 +8,7 @@ import msgspec
 
 from rulewright_runtime.polarity import Place, condition
 from rulewright_runtime.values import NONE, Optional
-from rulewright_runtime.verdicts import EvidenceSpan, Finding
+from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +60,8 @@ class Trace(msgspec.Struct, frozen=True):
 def verify(check: Check, verifier: TraceVerifier, scene: Scene) -> Finding:
     """What the trace says by itself."""
     found = follow(verifier.machine, scene)
+    if not found.steps and found.verdict == "NOT_APPLICABLE":
+        return not_eligible(found.code)
     confidence = SURE if found.steps else SILENT
     return Finding(
         found.verdict,

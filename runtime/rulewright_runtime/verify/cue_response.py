@@ -1,0 +1,67 @@
+"""The cue verifier: whenever the user gives a cue, what the next answers must and must not say."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rulewright_runtime.match import Span
+    from rulewright_runtime.plan import Check, CueResponse
+    from rulewright_runtime.verify.scene import Scene
+
+
+def verify(check: Check, verifier: CueResponse, scene: Scene) -> Finding:
+    """FAIL where a cue is answered with something forbidden or without what is expected; UNCLEAR where it is not
+    answered at all; not eligible without a cue. Every cue counts; `extra.cues` tells each."""
+    cues = scene.hits(verifier.cue)
+    if not cues:
+        return not_eligible("cue_not_found")
+    verdicts: list[tuple[str, list[EvidenceSpan]]] = []
+    told: list[dict[str, Any]] = []
+    for index, span in cues:
+        code, spans = _answered(verifier, scene, index, span)
+        verdicts.append((code, spans))
+        told.append({"turn": scene.turns[index].turn, "cue": span.text, "answer": code})
+    codes = [code for code, _ in verdicts]
+    deciding = next((code for code in ("forbidden_said", "expected_missing", "cue_unanswered") if code in codes), "")
+    evidence = tuple(part for code, spans in verdicts if code == (deciding or code) for part in spans)
+    extra = {"cues": told, "items_met": codes.count("answered_well"), "items_expected": len(codes)}
+    if deciding == "cue_unanswered":
+        return Finding("UNCLEAR", 0.0, deciding, evidence, extra)
+    if deciding:
+        sure = verifier.hit_confidence if deciding == "forbidden_said" else verifier.miss_confidence
+        return Finding("FAIL", sure, deciding, evidence, extra)
+    return Finding("PASS", verifier.hit_confidence, "answered_well", evidence, extra)
+
+
+def _answered(verifier: CueResponse, scene: Scene, cue: int, span: Span) -> tuple[str, list[EvidenceSpan]]:
+    turn = scene.turns[cue]
+    spans = [EvidenceSpan(turn.role, turn.turn, span.text, f"cue:{span.pattern}")]
+    replies = list(islice((index for index in scene.said_by("assistant") if index > cue), verifier.within))
+    if not replies:
+        return "cue_unanswered", spans
+    forbidden = _first(verifier.forbidden, replies, scene)
+    if forbidden is not None:
+        return "forbidden_said", [*spans, forbidden]
+    if verifier.expected is None:
+        return "answered_well", spans
+    expected = _first(verifier.expected, replies, scene)
+    if expected is None:
+        silent = scene.turns[replies[0]]
+        spans.append(EvidenceSpan(silent.role, silent.turn, silent.content[:200], "says none of it"))
+        return "expected_missing", spans
+    return "answered_well", [*spans, expected]
+
+
+def _first(lexicon: str | None, replies: Sequence[int], scene: Scene) -> EvidenceSpan | None:
+    for index in replies if lexicon is not None else ():
+        found = scene.hit(str(lexicon), index)
+        if found is not None:
+            turn = scene.turns[index]
+            return EvidenceSpan(turn.role, turn.turn, found.text, f"matched_lexicon_pattern:{found.pattern}")
+    return None

@@ -1,0 +1,63 @@
+"""The rubric verifier: one criterion about the answer to one turn, put to a judge.
+
+`extra.points` of `extra.of` say how well the criterion was met: 1 of 1 for a binary one, the level's place for an
+ordinal one. An autofail has no points; meeting it fails.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from rulewright_runtime.verdicts import not_eligible
+from rulewright_runtime.verify.judge import Asked, ask_about
+from rulewright_runtime.windows import Selection
+
+if TYPE_CHECKING:
+    from rulewright_runtime.plan import Check, RubricVerifier
+    from rulewright_runtime.verdicts import Finding
+    from rulewright_runtime.verify.scene import Scene
+
+LEVEL = "level"  # the field of a reply that names the level of an ordinal criterion
+
+
+def verify(check: Check, verifier: RubricVerifier, scene: Scene) -> Finding:
+    """What the judge says of the criterion; not eligible where the conversation took another branch."""
+    from rulewright_runtime.verdicts import Finding
+
+    if verifier.judging.repetitions == 0:
+        return not_eligible("disabled_by_scan_profile")
+    window = tuple(index for index, turn in enumerate(scene.turns) if turn.turn == verifier.turn)
+    taken = next((scene.turns[index].branch_id for index in window if scene.turns[index].role == "user"), None)
+    if (verifier.branch is not None and taken != verifier.branch) or taken in verifier.unless:
+        return not_eligible("branch_not_taken")
+    if not any(scene.turns[index].role == "assistant" for index in window):
+        return Finding("UNCLEAR", 0.0, "nothing_to_judge", prompt_hash=verifier.judging.prompt_hash)
+    about = {"unit": "turn", "turn": verifier.turn}
+    finding = ask_about(check, verifier.judging, scene, [Asked(0, Selection(window, about))], "check")
+    return replace(finding, extra={**finding.extra, **_points(verifier, finding)})
+
+
+def _points(verifier: RubricVerifier, finding: Finding) -> dict[str, Any]:
+    """What the criterion is worth; no points where the verdict is neither PASS nor FAIL."""
+    told: dict[str, Any] = {"kind": verifier.kind, "dimension": verifier.dimension, "weight": verifier.weight}
+    if verifier.kind == "autofail" or finding.verdict not in ("PASS", "FAIL"):
+        return told
+    if verifier.kind == "binary":
+        return {**told, "points": int(finding.verdict == "PASS"), "of": 1}
+    level = _level(verifier, finding)
+    if level is None:  # fail closed: a verdict without a level earns the least
+        return {**told, "points": 0, "of": len(verifier.levels) - 1}
+    return {**told, "level": verifier.levels[level], "points": level, "of": len(verifier.levels) - 1}
+
+
+def _level(verifier: RubricVerifier, finding: Finding) -> int | None:
+    """The level most replies of the winning verdict named; of several the lowest."""
+    verdicts = finding.extra.get("all_verdicts", ())
+    named = [
+        verifier.levels.index(fields[LEVEL])
+        for verdict, fields in zip(verdicts, finding.extra.get("fields", ()), strict=False)
+        if verdict == finding.verdict and fields.get(LEVEL) in verifier.levels
+    ]
+    return min(named, key=lambda level: (-named.count(level), level)) if named else None
