@@ -28,6 +28,10 @@ def branch_never_taken(scenario: Scenario) -> Iterator[Diagnostic]:
             if branch.type == "contains_any" and not branch.values and "condition" in branch.node:
                 yield warning(branch.key_place("condition"), f"`{branch.branch_id}` is never taken: no values to find")
                 continue
+            if branch.type == "not_contains" and "" in branch.values:
+                message = f"`{branch.branch_id}` is never taken: the empty text is in every reply"
+                yield warning(branch.key_place("condition"), message)
+                continue
             hiding = next((other for other in turn.branches[:i] if _hides(other, branch)), None)
             if hiding is not None:
                 yield warning(

@@ -29,8 +29,14 @@ def reference_to_missing_file(project: Project) -> Iterator[Diagnostic]:
         for node in walk(root):
             for entry in node.entries if isinstance(node, Mapping) else ():
                 value = entry.value.value if isinstance(entry.value, Scalar) else None
-                if not isinstance(value, str) or not entry.name.endswith(ENDINGS) or Path(value).suffix not in SUFFIXES:
+                if not isinstance(value, str) or not entry.name.endswith(ENDINGS) or not _is_path(value):
                     continue
                 beside = Path(node.source.path).parent
                 if not any((folder / value).exists() for folder in (beside, project.root, project.folder)):
                     yield warning(entry.value, f"there is no file `{value}`")
+
+
+def _is_path(value: str) -> bool:
+    """Whether a text reads like the path of a file, and not like a version or an address."""
+    suffix = Path(value).suffix
+    return "://" not in value and (suffix in SUFFIXES or ("/" in value and suffix[1:].isalpha()))
