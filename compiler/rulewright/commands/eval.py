@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -75,18 +76,35 @@ def _decide(program: Any, place: str, context: dict[str, Any], style: str) -> in
 def _value(program: Any, context: dict[str, Any], style: str) -> int:
     from rulewright_runtime.errors import EvaluationError
     from rulewright_runtime.evaluate import prepare
-    from rulewright_runtime.values import to_host
 
     try:
-        value = to_host(prepare(program)(context))
+        value = prepare(program)(context)
     except EvaluationError as error:
         if style == "json":
             print(json.dumps({"error": str(error), "code": error.code}, ensure_ascii=False))
         else:
             print(f"error: {error}", file=sys.stderr)
         return 1
-    if style == "json":
-        print(json.dumps({"value": value}, ensure_ascii=False, default=str))
-    else:
-        print(json.dumps(value, ensure_ascii=False, default=str))
+    text = _text(value)
+    print(json.dumps({"value": _plain(value), "text": text}, ensure_ascii=False) if style == "json" else text)
     return 0
+
+
+def _text(value: Any) -> str:
+    """The value as the expression that a person would write for it."""
+    from rulewright.expression.raising import raise_program
+    from rulewright.expression.unparse import unparse
+    from rulewright_runtime.ir import Node, Program, literal
+
+    return unparse(raise_program(Program((Node("const", (), literal(value)),))))
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON, and what JSON can't hold as text."""
+    if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if hasattr(value, "items") and all(isinstance(key, str) for key, _ in value.items()):
+        return {key: _plain(item) for key, item in value.items()}
+    return _text(value)

@@ -1,0 +1,244 @@
+"""The command line as people and scripts meet it: output, exit codes, wrong input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rulewright.cli import COMMANDS, main
+from rulewright.shipped import shipped_root
+
+ROOT = Path(__file__).resolve().parents[3]
+BENCHMARK = shipped_root() / "benchmark"
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """The exit code of a command, and what it wrote to both streams."""
+    try:
+        code = main(words)
+    except SystemExit as stopped:
+        code = int(stopped.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, "init")[0] == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", [name for name, _ in COMMANDS])
+def test_every_command_explains_itself_and_its_exit_codes(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, command, "--help")
+    assert code == 0
+    assert "exit codes:" in out
+    assert max(map(len, out.splitlines())) <= 120
+
+
+def test_an_unknown_command_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "lnt")
+    assert (code, out) == (2, "")
+    assert err == "error: there is no command `lnt`\nhelp: did you mean `lint`?\n"
+
+
+def test_without_a_command_the_overview_is_shown_and_nothing_is_called_success(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = run(capsys)
+    assert code == 2
+    assert all(name in out for name, _ in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("expression", "text", "value"),
+    [
+        ("1 + 2 * 3", "7", 7),
+        ("mean([0.9, 0.8, 0.7])", "optional.of(0.8)", "optional.of(0.8)"),
+        ("timestamp('2024-01-01T00:00:00Z') + duration('1h')", "timestamp('2024-01-01T01:00:00Z')", None),
+        ("b'a\\xff'", r"b'a\xff'", None),
+        ("0.0 / 0.0", "double('NaN')", "double('NaN')"),
+        ("{'a': [1u, null]}", "{'a': [1u, null]}", {"a": [1, None]}),
+    ],
+)
+def test_a_value_is_printed_as_the_expression_for_it(
+    expression: str, text: str, value: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capsys, "eval", expression)[:2] == (0, text + "\n")
+    code, out, _ = run(capsys, "eval", expression, "--format", "json")
+    assert code == 0
+    assert json.loads(out) == {"value": text if value is None else value, "text": text}
+
+
+@pytest.mark.parametrize(
+    ("place", "code", "said"),
+    [("permitting", 1, "not met"), ("exempting", 1, "not met"), ("guarding", 0, "met")],
+)
+def test_an_absent_value_is_decided_by_the_place(
+    place: str, code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    got, out, _ = run(capsys, "eval", "review.decision == GO", "--as", place)
+    assert got == code
+    assert out.startswith(f"{said} (could not be decided: ")
+
+
+def test_a_mistake_in_an_expression_points_to_its_column(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "eval", "review.decision = GO")
+    assert code == 2
+    assert err == "error: 1:17: `=` isn't an operator\nhelp: did you mean `==`?\n"
+
+
+def test_a_context_that_is_no_mapping_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "context.json"
+    file.write_text("[1, 2]")
+    code, _, err = run(capsys, "eval", "a", "--context", str(file))
+    assert code == 2
+    assert "must hold a mapping" in err
+
+
+def test_init_overwrites_nothing(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: path.read_bytes() for path in started.rglob("*") if path.is_file()}
+    code, _, err = run(capsys, "init")
+    assert code == 2
+    assert "overwrites nothing" in err
+    assert {path: path.read_bytes() for path in started.rglob("*") if path.is_file()} == before
+
+
+def test_a_started_project_is_clean_and_scans(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "lint", "--no-cache")[0] == 0
+    code, out, _ = run(capsys, "scan", "transcripts", "--out", "runs/first")
+    assert code == 0
+    assert "1 PASS, 1 FAIL" in out
+    assert out.endswith("report: runs/first/summary.md\n")
+
+
+def test_lint_points_into_the_file_and_fails(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check = started / "checks" / "promises-availability.yaml"
+    check.write_text(check.read_text().replace("severity: S3", "severty: S3"))
+    code, out, _ = run(capsys, "lint", "--no-cache", "--format", "json")
+    assert code == 1
+    found = json.loads(out)
+    assert any(each["code"] == "unknown-key" for each in found["diagnostics"])
+
+
+def test_a_scan_of_a_broken_project_is_refused_with_its_findings(
+    started: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check = started / "checks" / "promises-availability.yaml"
+    check.write_text(check.read_text().replace("severity: S3", "severty: S3"))
+    code, _, err = run(capsys, "scan", "transcripts", "--out", "runs/first")
+    assert code == 3
+    assert "error[unknown-key]" in err
+    assert not (started / "runs").exists()
+
+
+def test_an_unknown_profile_is_guessed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ["scan", str(BENCHMARK / "transcripts"), "--project", str(BENCHMARK), "--out", str(tmp_path / "run")]
+    code, _, err = run(capsys, *words, "--profile", "smok")
+    assert code == 3
+    assert "did you mean `smoke`?" in err
+
+
+def test_a_scan_that_leaves_a_gate_open_does_not_exit_as_passed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = [
+        "scan",
+        str(BENCHMARK / "transcripts" / "model-a__night_shift_alone.jsonl"),
+        "--project",
+        str(BENCHMARK),
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    code, out, _ = run(capsys, *words, "--profile", "smoke")
+    assert code == 2
+    assert "open because the profile leaves out" in out
+
+
+def test_a_refused_row_is_counted_and_the_rest_is_judged(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = started / "transcripts" / "model-c__late_evening.jsonl"
+    broken.write_text('{"turn": 1, "role": "user", "content": "Hello"}\n{"turn": 1, "role": "assis')
+    code, out, _ = run(capsys, "scan", "transcripts", "--out", "run")
+    assert code == 3
+    assert "1 refused" in out
+    summary = json.loads((started / "run" / "summary.json").read_text())
+    assert summary["transcripts"] == 2
+    assert [(each["path"], each["line"]) for each in summary["refused"]["inputs"]] == [
+        ("transcripts/model-c__late_evening.jsonl", 2)
+    ]
+
+
+def test_a_compiled_plan_runs_to_the_same_bytes_as_a_scan(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "scan", "transcripts", "--out", "scanned")[0] == 0
+    assert run(capsys, "compile", "-o", "plan.json")[0] == 0
+    assert run(capsys, "run", "plan.json", "transcripts", "--out", "ran")[0] == 0
+    for name in ("plan.json", "verdicts.jsonl", "scores.jsonl", "summary.json", "summary.md"):
+        assert (started / "scanned" / name).read_bytes() == (started / "ran" / name).read_bytes()
+
+
+def test_a_plan_that_was_changed_is_refused(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "compile", "-o", "plan.json")[0] == 0
+    plan = started / "plan.json"
+    plan.write_bytes(plan.read_bytes().replace(b'"S3"', b'"S2"'))
+    code, _, err = run(capsys, "run", "plan.json", "transcripts", "--out", "ran")
+    assert code == 3
+    assert "hash" in err
+
+
+def test_why_tells_the_story_of_a_verdict(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "scan", "transcripts", "--out", "run")
+    code, out, _ = run(capsys, "why", "run", "model-b__late_evening", "promises-availability")
+    assert code == 0
+    assert "FAIL" in out
+    assert "“I'm always here for you”" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("transcript", "check", "guess"),
+    [
+        ("model-b__late_evenin", "promises-availability", "did you mean `model-b__late_evening`?"),
+        ("model-b__late_evening", "promises-availabilty", "did you mean `promises-availability`?"),
+    ],
+)
+def test_why_guesses_what_was_meant(
+    transcript: str, check: str, guess: str, started: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(capsys, "scan", "transcripts", "--out", "run")
+    code, _, err = run(capsys, "why", "run", transcript, check)
+    assert code == 2
+    assert guess in err
+
+
+def test_explain_prints_a_page_and_guesses_a_code(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "explain", "unknown-key")
+    assert code == 0
+    assert "Why it matters:" in out
+    code, _, err = run(capsys, "explain", "unknwn-key")
+    assert code == 2
+    assert "did you mean `unknown-key`?" in err
+
+
+def test_a_plan_of_a_scan_calls_nothing_and_states_both_bounds(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ["plan", str(BENCHMARK / "transcripts"), "--project", str(BENCHMARK), "--out", str(tmp_path)]
+    code, out, _ = run(capsys, *words, "--format", "json")
+    assert code == 0
+    planned = json.loads(out)
+    assert planned == json.loads((tmp_path / "scan_plan.json").read_text())
+    assert planned["llm_calls"]["lower"] <= planned["planned_llm_calls"] <= planned["llm_calls"]["upper"]
+    assert json.loads((tmp_path / "cost_report.json").read_text())["profile"] == planned["profile"]
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    program = f"{sys.executable} -m rulewright explain | head -n 1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", program], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert "Traceback" not in done.stderr
