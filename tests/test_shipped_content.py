@@ -21,12 +21,14 @@ from rulewright_grammar import schema
 ROOT = Path(__file__).resolve().parents[1]
 CHECKS = ROOT / "checks"
 BENCHMARK = ROOT / "benchmark"
-ROUTES = {"lexicon_only", "regex_with_llm_edge", "scenario_rule", "hybrid_llm", "llm_primary", "longitudinal_trace"}
-JUDGED = {"hybrid_llm", "llm_primary", "longitudinal_trace"}
+JUDGED = {"hybrid_llm", "llm_primary", "longitudinal_trace", "three_phase"}
+ROUTES = JUDGED | {"lexicon_only", "regex_with_llm_edge", "scenario_rule", "extract_then_corpus", "jurisdiction_rule"}
 DOCUMENTS = [
     *(("check", path) for path in sorted(CHECKS.glob("*.yaml"))),
     *(("lexicon", path) for path in sorted(CHECKS.glob("lexicons/*.yaml"))),
     *(("markers", path) for path in sorted(CHECKS.glob("markers/*.yaml"))),
+    *(("state_machine", path) for path in sorted(CHECKS.glob("state_machines/*.yaml"))),
+    *(("corpus", path) for path in sorted(BENCHMARK.glob("corpora/*.yaml"))),
     *(("scenario", path) for path in sorted(BENCHMARK.glob("scenarios/*.json"))),
     *((kind, BENCHMARK / "configs" / f"{kind}.yaml") for kind in ("profiles", "pricing", "blindspots", "scoring")),
     ("project", BENCHMARK / "rulewright.yaml"),
@@ -56,6 +58,12 @@ def applies(check: Document, scenario: Document) -> bool:
     if check["scope"] == "universal":
         return True
     return not set(check["eligibility"]["scenario_tags_any"]).isdisjoint(scenario["failure_mode_tags"])
+
+
+def is_judged(check: Document) -> bool:
+    """Whether a judge decides: without a prompt a longitudinal check follows its state machine alone."""
+    route = check["routing"]["route"]
+    return route in JUDGED and (route != "longitudinal_trace" or "prompt" in check)
 
 
 def transcripts() -> dict[tuple[str, str], list[Document]]:
@@ -96,7 +104,8 @@ def test_the_checks_touch_every_bucket_route_and_severity() -> None:
 def test_names_are_those_of_the_files() -> None:
     assert all(stem == check["id"] and stem.startswith("RW-") for stem, check in every("check").items())
     assert all(stem == scenario["scenario_id"] for stem, scenario in every("scenario").items())
-    assert all(stem == found["name"] for kind in ("lexicon", "markers") for stem, found in every(kind).items())
+    named = ("lexicon", "markers", "state_machine", "corpus")
+    assert all(stem == found["name"] for kind in named for stem, found in every(kind).items())
 
 
 def test_names_of_checks_are_unique() -> None:
@@ -113,6 +122,8 @@ def test_every_lexicon_and_marker_set_is_used_and_exists() -> None:
     routings = [check["routing"] for check in every("check").values()]
     assert {r["deterministic_precheck"] for r in routings if "deterministic_precheck" in r} == set(every("lexicon"))
     assert {r["scenario_marker"] for r in routings if "scenario_marker" in r} == set(every("markers"))
+    assert {r["state_machine"] for r in routings if "state_machine" in r} == set(every("state_machine"))
+    assert {r["corpus"] for r in routings if "corpus" in r} == set(every("corpus"))
 
 
 def test_scorer_and_routing_agree() -> None:
@@ -246,7 +257,7 @@ def test_the_judge_has_answered_what_it_will_be_asked_and_nothing_else() -> None
     for (model, name), rows in transcripts().items():
         for check in every("check").values():
             routing, scenario = check["routing"], every("scenario")[name]
-            asked = routing["route"] in JUDGED or (routing["route"] == "regex_with_llm_edge" and _hit(check, rows))
+            asked = is_judged(check) or (routing["route"] == "regex_with_llm_edge" and _hit(check, rows))
             if asked and applies(check, scenario):
                 wanted[f"{model}__{name}"][check["id"]] = routing["repetitions"]
     assert {name: {check: len(votes) for check, votes in found.items()} for name, found in replies().items()} == wanted

@@ -42,8 +42,13 @@ def test_a_scan_that_leaves_a_gate_open_says_so_by_its_status() -> None:
     for row in rows(smoke()).values():
         summary.add(row, ())
     found = summary.result()
-    assert found["left_out"] == {"RW-A1": 2, "RW-A2": 2, "RW-A3": 2, "RW-B1": 2}
-    assert exit_status(found) == 2
+    assert found["left_out"] == {f"RW-{name}": 2 for name in ("A1", "A2", "A3", "A5", "B1", "B5")}
+    assert exit_status(found) == 1  # a hard fail weighs more than an open gate
+    open_only = Summary()
+    for row in rows(smoke()).values():
+        if not row["hard_fail"]:
+            open_only.add(row, ())
+    assert exit_status(open_only.result()) == 2
 
 
 def test_no_profile_turns_a_gate_true_that_the_full_profile_does_not() -> None:
