@@ -73,6 +73,17 @@ def challenger(task: Task, record: TaskRecord) -> str:
     return record.context.challenger or task.pair.challenger_agent
 
 
+def callable_agents(task: Task) -> set[str]:
+    """Every agent that may be called for a task."""
+    found = {task.agent}
+    if task.pair is not None:
+        found = {task.pair.driver_agent, task.pair.challenger_agent}
+    elif task.review is not None:
+        found = {task.review.coder_agent, task.review.reviewer_agent}
+    judges = [] if task.confidence is None else [metric.evaluator_agent for metric in task.confidence.metrics]
+    return found | {judge for judge in judges if judge}
+
+
 def _work(task: Task, record: TaskRecord, desk: Desk) -> Outcome:
     lacking = list(breaches(task.inputs, desk.root))
     if lacking:

@@ -18,7 +18,8 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.workflow.adapters import Adapter, open_adapters
+from rulewright_runtime.workflow.activities import callable_agents
+from rulewright_runtime.workflow.adapters import Adapter, AdapterError, open_adapters
 from rulewright_runtime.workflow.desk import Desk, utc_now
 from rulewright_runtime.workflow.events import Event, Said
 from rulewright_runtime.workflow.hil import OPEN, Item
@@ -67,11 +68,14 @@ def run(
     `only` names a task that is brought to its end, with what it depends on, and nothing else. `one_step` does a single
     activity. `patient` waits for people, looking at the queue every few seconds; else the run ends when only people can
     go on, and is resumed later. `tell` hears every event after it was written. Raises EngineError where there is
-    nothing to resume, the plan has changed, or the database is in use.
+    nothing to resume, the plan has changed, the database is in use, or nobody answers for an agent.
     """
+    root = Path(settings.folder)
+    if adapter is None:
+        adapter = open_adapters(settings, root)
+        _reach(plan, adapter)
     with _alone(store.path):
         found = _taken_up(plan, store, resume) if resume else _begun(plan, store, now, tell)
-        root = Path(settings.folder)
         notifier = Notifier(settings)
         desk = Desk(
             plan=plan,
@@ -79,7 +83,7 @@ def run(
             store=store,
             settings=settings,
             root=root,
-            adapter=adapter or open_adapters(settings, root),
+            adapter=adapter,
             now=now,
             tell=tell,
             notify=notifier.notify,
@@ -88,6 +92,15 @@ def run(
             return _Engine(desk, only, patient).go(one_step=one_step)
         finally:
             notifier.close()
+
+
+def _reach(plan: WorkflowPlan, adapter: Callable[[str], Adapter]) -> None:
+    """Nothing begins while an agent can't be reached."""
+    for agent in sorted({agent for task in plan.tasks for agent in callable_agents(task)}):
+        try:
+            adapter(agent)
+        except AdapterError as error:
+            raise EngineError(f"agent `{agent}` can't be reached: {error}") from None
 
 
 def _begun(plan: WorkflowPlan, store: Store, now: Callable[[], str], tell: Callable[[Sequence[Event]], None]) -> Run:

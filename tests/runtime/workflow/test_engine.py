@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 import time
@@ -15,7 +16,8 @@ from tests.runtime.workflow.running import BROKEN, EVIDENCE, GATE, Bench, bench,
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import Brief, Reply
 from rulewright_runtime.workflow.engine import EngineError
-from rulewright_runtime.workflow.plan import seal
+from rulewright_runtime.workflow.plan import OVERLAYS, seal
+from rulewright_runtime.workflow.settings import AdapterSettings
 from rulewright_runtime.workflow.store import Store, StoreError
 from rulewright_runtime.workflow.story import story
 
@@ -243,7 +245,7 @@ def test_only_one_engine_works_on_a_database(tmp_path: Path) -> None:
     class Second:
         def call(self, brief: Brief, timeout: float) -> Reply:
             with pytest.raises(EngineError, match="another run is at work"):
-                engine.run(run.plan, run.store, run.settings)
+                with_agent(run, self)
             return Reply()
 
     assert with_agent(run, Second()).status == "COMPLETED"
@@ -304,3 +306,49 @@ def test_a_wide_workflow_runs(tmp_path: Path) -> None:
     result = run.run()
     assert set(result.tasks.values()) == {"COMPLETED"}
     assert len(run.events("task.completed")) == 100
+
+
+def test_nothing_begins_while_an_agent_can_not_be_reached(tmp_path: Path) -> None:
+    review = "agentic_review: {enabled: true, reviewer_agent: pe, max_iterations: 2}"
+    text = f"tasks: {{build: {{agent: dev, overlays: {{{review}}}}}}}"
+    run = bench(tmp_path, text, settings={"adapters": {"dev": AdapterSettings("mock", script={"dev": [{}]})}})
+    with pytest.raises(EngineError, match="agent `pe` can't be reached: no adapter answers"):
+        engine.run(run.plan, run.store, run.settings)
+    assert run.store.runs() == []
+
+
+VALID = [
+    each
+    for size in range(6)
+    for each in itertools.combinations(OVERLAYS, size)
+    if not {"agentic_review", "paired_workflow"} <= set(each)
+]
+BLOCKS = {
+    "hil": "hil: {enabled: true}",
+    "policy_gate": f"policy_gate: {GATE}",
+    "agentic_review": "agentic_review: {enabled: true, reviewer_agent: reviewer, max_iterations: 2}",
+    "paired_workflow": "paired_workflow: {enabled: true, challenger_agent: reviewer, max_iterations: 2}",
+    "confidence_loop": (
+        "confidence_loop: {enabled: true, threshold: 0.8, max_iterations: 2,"
+        " metrics: [{type: checklist_completion, source: ready.md}]}"
+    ),
+}
+
+
+@pytest.mark.parametrize("on", VALID, ids=lambda on: "+".join(on) or "none")
+@pytest.mark.parametrize("friendly", [True, False])
+def test_every_valid_combination_runs_to_an_end(tmp_path: Path, on: tuple[str, ...], friendly: bool) -> None:
+    """Friendly agents complete; what goes wrong ends with a person or as FAILED, and never as COMPLETED. Confidence
+    without a gate of its own never promotes: the implicit gate finds no evidence."""
+    blocks = [BLOCKS[name] for name in on] + (["hil: {enabled: false}"] if "hil" not in on else [])
+    script = {} if friendly else {"reviewer": [{"decision": "NO_GO", "approved": False}]}
+    files = EVIDENCE if friendly else {**EVIDENCE, "junit.xml": BROKEN, "ready.md": "- [ ] runbook"}
+    run = bench(tmp_path, f"tasks: {{build: {{agent: dev, overlays: {{{', '.join(blocks)}}}}}}}", script, files)
+    result = run.run()
+    ungated = "confidence_loop" in on and "policy_gate" not in on
+    if set(on) <= {"hil"} or (friendly and not ungated):
+        assert result.status == "COMPLETED"
+        assert set(run.record().passed) == set(on)
+    else:
+        assert result.status == ("WAITING" if "hil" in on else "FAILED")
+        assert run.status() == ("HIL_PENDING" if "hil" in on else "FAILED")
