@@ -11,7 +11,7 @@ from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
 
-from rulewright.rules import RULES, code_of
+from rulewright.rules import code_of, every_rule
 
 PACKAGE = Path(__file__).parent
 
@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parent
 @cache
 def pages() -> dict[str, str]:
     """Every manual page by its code, sorted."""
-    found = {code_of(rule): rule.__doc__ or "" for rule in RULES}
+    found = {code_of(rule): rule.__doc__ or "" for rule in every_rule()}
     for name in finders():
         found.update(import_module(name).PAGES)
     return {code: cleandoc(found[code]) for code in sorted(found)}

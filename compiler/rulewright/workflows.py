@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +18,7 @@ from rulewright.documents.workflow import WorkflowDocument, read_workflow
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, load_file, load_text
 from rulewright.lower.workflow import Surroundings, limits_of, lower_workflow
-from rulewright.rules import RULES, code_of, subjects_of
+from rulewright.rules import findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -151,13 +151,7 @@ def compile_workflow(source: Workflow | Path | str | None = None) -> WorkflowPla
 def rule_findings(workflow: Workflow) -> list[Diagnostic]:
     """What the rules about workflows and their tasks find."""
     subjects = {"Workflow": (workflow,), "TaskDocument": workflow.document.tasks}
-    return [
-        replace(found, code=code_of(rule))
-        for rule in RULES
-        for kind in subjects_of(rule)
-        for subject in subjects.get(kind, ())
-        for found in rule(subject)
-    ]
+    return findings(subjects)
 
 
 def _project_above(folder: Path) -> Path | None:

@@ -15,7 +15,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.linting import Report, Selection, fix, fix_files, lint, lint_text
 from rulewright.manual import explain, pages
 from rulewright.project import load_project, stopping
-from rulewright.rules import RULES, code_of, subjects_of
+from rulewright.rules import code_of, every_rule, rules_for
 from rulewright.shipped import shipped_root
 
 CHECK = """\
@@ -231,16 +231,21 @@ def test_explaining_an_unknown_code_gives_nothing() -> None:
     assert (explain("duplicate-key") or "").startswith("A mapping has the same key twice.")
 
 
+SUBJECTS = (
+    "CaseScorecardDocument", "Check", "Lexicon", "MarkerSet", "Profile", "Project", "Scenario", "ScorecardDocument",
+    "TaskDocument", "Workflow",
+)  # fmt: skip
+
+
 def test_a_rule_is_named_like_its_file_and_looks_at_something_known() -> None:
-    for rule in RULES:
+    for rule in every_rule():
         code = getattr(rule, "__code__", None)
         assert code is not None
         assert Path(code.co_filename).stem == rule.__name__
-        assert set(subjects_of(rule)) <= {
-            "CaseScorecardDocument", "Check", "Lexicon", "MarkerSet", "Profile", "Project", "Scenario",
-            "ScorecardDocument", "TaskDocument", "Workflow",
-        }  # fmt: skip
-    names = [code_of(rule) for rule in RULES]
+        annotation = str(next(iter(rule.__annotations__.values()))).split(" | ")
+        assert set(annotation) <= set(SUBJECTS)
+        assert [subject for subject in SUBJECTS if rule in rules_for(subject)] == sorted(annotation)
+    names = [code_of(rule) for rule in every_rule()]
     assert len(names) == len(set(names))
 
 

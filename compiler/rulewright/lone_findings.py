@@ -1,0 +1,91 @@
+"""What is wrong with a document that stands alone: its structure, and the rules that look at one document.
+
+Each kind of document brings its own model, which is imported when a document of that kind turns up.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rulewright.documents.kinds import CASE_SCORECARD
+from rulewright.documents.structure import check_structure
+from rulewright.rules import findings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.scenario import Scenario
+    from rulewright.load import Mapping
+
+
+def lone_findings(kind: str, root: Mapping) -> list[Diagnostic]:
+    """The findings of a document whose root is a mapping of this kind; workflows are checked by `workflows`."""
+    found = check_structure(kind, root)
+    subjects = _subjects(kind, root, Path(root.source.path).stem)
+    if kind == "check":
+        from rulewright.lower.agreement import disagreements_of
+
+        found += [each for check in subjects["Check"] for each in disagreements_of(check)]
+    found += findings(subjects)
+    found += harness_findings(subjects.get("Scenario", ()))
+    if kind == CASE_SCORECARD and not found:
+        found += case_findings(root)
+    return found
+
+
+def harness_findings(scenarios: Iterable[Scenario]) -> list[Diagnostic]:
+    """What stands in the way of playing scenarios. Expressions are imported only for those that need them."""
+    conditional = [
+        each
+        for each in scenarios
+        if any(turn.branches for turn in each.turns) or (each.persona is not None and each.persona.visible)
+    ]
+    if not conditional:
+        return []
+    from rulewright.lower.harness import harness_findings as findings_of
+
+    return [found for each in conditional for found in findings_of(each)]
+
+
+def case_findings(root: Mapping) -> list[Diagnostic]:
+    """What a scorecard over cases holds beyond its structure."""
+    from rulewright.score_batches import case_findings as findings_of
+
+    return findings_of(root)
+
+
+def _subjects(kind: str, root: Mapping, name: str) -> dict[str, Sequence[Any]]:
+    """What rules look at in the document, by the name of its model."""
+    match kind:
+        case "check":
+            from rulewright.documents.check import read_check
+
+            return {"Check": (read_check(root),)}
+        case "lexicon" | "lexicons":
+            from rulewright.documents.lexicon import read_lexicon, read_lexicons
+
+            return {"Lexicon": (read_lexicon(root, name),) if kind == "lexicon" else read_lexicons(root)}
+        case "markers":
+            from rulewright.documents.markers import read_markers
+
+            return {"MarkerSet": (read_markers(root, name),)}
+        case "profile" | "profiles":
+            from rulewright.documents.profile import read_profile, read_profiles
+
+            return {"Profile": (read_profile(root, name),) if kind == "profile" else read_profiles(root)}
+        case "scenario":
+            from rulewright.documents.scenario import read_scenario
+
+            return {"Scenario": (read_scenario(root),)}
+        case "scorecard":
+            from rulewright.documents.scorecard import read_scorecard
+
+            card, _ = read_scorecard(root)
+            return {"ScorecardDocument": (card,) if card else ()}
+        case "case_scorecard":
+            from rulewright.documents.case_scorecard import read_case_scorecard
+
+            return {"CaseScorecardDocument": (read_case_scorecard(root),)}
+    return {}

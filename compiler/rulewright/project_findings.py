@@ -1,0 +1,121 @@
+"""What is wrong with a project: its documents together, its plan, its workflow; and what its file says of findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from rulewright.diagnostics import warning
+from rulewright.documents.case_scorecard import read_case_scorecard
+from rulewright.documents.kinds import CASE_SCORECARD, kind_of
+from rulewright.documents.layout import has_workflow
+from rulewright.documents.profile import every_check
+from rulewright.load import Mapping
+from rulewright.lone_findings import case_findings, harness_findings
+from rulewright.lower.agreement import disagreements
+from rulewright.lower.corpora import lower_corpus
+from rulewright.lower.machines import lower_machine
+from rulewright.lower.plan import DEFAULTS, lower_check
+from rulewright.lower.scorecard import lower_scorecard
+from rulewright.lower.selection import select
+from rulewright.lower.semantics import policies
+from rulewright.lower.verifiers import Lowering
+from rulewright.manual import pages
+from rulewright.project import Project, path_fits
+from rulewright.rules import findings
+from rulewright.suppressions import unknown_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.load import Loaded, Node
+
+
+def project_findings(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]:
+    """All that is wrong with a project, and the files that were read for it beyond the project's own."""
+    found = [*project.diagnostics, *lowering_findings(project), *findings(_subjects(project))]
+    found += harness_findings(project.scenarios.values())
+    of_workflow, read = _workflow_findings(project)
+    return [*found, *of_workflow], read
+
+
+def lowering_findings(project: Project) -> list[Diagnostic]:
+    """What stands in the way of a plan of any check, scorecard or profile of the project."""
+    found = disagreements(project)
+    lowering = Lowering(project, every_check(), policies(project.semantics), found)
+    for check in project.checks:
+        lower_check(check, lowering)
+    for machine in project.state_machines.values():
+        if machine.name not in lowering.machines:
+            lower_machine(machine, project.lexicons, found)
+    for corpus in project.corpora.values():
+        if corpus.name not in lowering.corpora:
+            lower_corpus(corpus, found)
+    for profile in project.profiles.values():
+        if profile.select is not None:
+            select(profile, project.checks, found)
+    scoring = project.scoring.fields if project.scoring else {}
+    fields = {check.id: {**DEFAULTS, **check.fields} for check in project.checks}
+    for card in project.scorecards.values():
+        found += lower_scorecard(card, scoring, fields, project.blindspots)[1]
+    broken = {each.span.path for each in project.diagnostics}
+    for loaded in project.loaded:
+        if _is_case_scorecard(loaded.root) and loaded.source.path not in broken:
+            found += case_findings(loaded.root)
+    return found
+
+
+def _workflow_findings(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]:
+    """What is wrong with the project's workflow, and the files read for it."""
+    if not (project.file is not None and project.file.workflow) and not has_workflow(project.root):
+        return [], ()
+    from rulewright.workflows import findings_of
+
+    return findings_of(project)
+
+
+def _subjects(project: Project) -> dict[str, Sequence[Any]]:
+    """What rules look at, by the name of its model."""
+    return {
+        "CaseScorecardDocument": tuple(
+            read_case_scorecard(loaded.root) for loaded in project.loaded if _is_case_scorecard(loaded.root)
+        ),
+        "Check": project.checks,
+        "Lexicon": tuple(project.lexicons.values()),
+        "MarkerSet": project.markers,
+        "Profile": tuple(project.profiles.values()),
+        "Project": (project,),
+        "Scenario": tuple(project.scenarios.values()),
+        "ScorecardDocument": tuple(project.scorecards.values()),
+    }
+
+
+def _is_case_scorecard(root: Node | None) -> TypeGuard[Mapping]:
+    return kind_of(root) == CASE_SCORECARD
+
+
+def without_accepted(
+    project: Project, found: Iterable[Diagnostic], wants: Callable[[str], bool]
+) -> tuple[list[Diagnostic], list[Diagnostic]]:
+    """The findings that no `accept` entry covers, with those about the entries; and those that one does.
+
+    `wants` says whether findings of a code count at all."""
+    kept: list[Diagnostic] = []
+    allowed: list[Diagnostic] = []
+    used: set[int] = set()
+    for each in found:
+        covering = {
+            i
+            for i, entry in enumerate(project.accept)
+            if entry.rule == each.code and path_fits(entry.path, each.span.path, project.root)
+        }
+        used |= covering
+        (allowed if covering else kept).append(each)
+    for i, entry in enumerate(project.accept):
+        place = entry.node.get("rule") or entry.node
+        if entry.rule and entry.rule not in pages():
+            kept.append(unknown_rule(place.span, entry.rule, pages()))
+        elif i not in used and wants(entry.rule):
+            message = f"nothing below `{entry.path}` is `{entry.rule}`, so this entry accepts nothing"
+            kept.append(warning(place, message, code="unused-suppression"))
+    return kept, allowed
