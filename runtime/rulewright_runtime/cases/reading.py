@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import msgspec
 
@@ -56,8 +56,7 @@ class Batch:
     file: str
 
 
-@dataclass(slots=True)
-class _Reference:
+class _Reference(msgspec.Struct, gc=False):
     """Where an output stands: in a file from `start` on, or as bytes."""
 
     file: str
@@ -251,6 +250,7 @@ class Outputs:
         self.errors: list[InputError] = []
         self._found: dict[str, list[_Reference]] = {}
         self._names = msgspec.json.Decoder(_Names)
+        self._open: tuple[str, IO[bytes]] | None = None  # outputs of a batch stand in one file, mostly
         files = [place] if os.path.isfile(place) else sorted(_json_files(place))
         if not files:
             raise InputError("there is no file of outputs", place)
@@ -303,12 +303,32 @@ class Outputs:
         if references is None:
             return None
         own = [each for each in references if each.tag == batch] or references
-        payloads = {_bytes(each) for each in own}
+        payloads = {self._bytes(each) for each in own}
         if len(payloads) > 1:
             files = ", ".join(sorted({each.file for each in own}))
             return f"there are {len(payloads)} different outputs for the test id, in {files}"
         place = own[0].file if own[0].path == "$" else f"{own[0].file}: {own[0].path}"
         return payloads.pop(), place
+
+    def _bytes(self, reference: _Reference) -> bytes:
+        if reference.data is not None:
+            return reference.data.strip()
+        if self._open is None or self._open[0] != reference.file:
+            self.close()
+            self._open = (reference.file, open(reference.file, "rb"))  # noqa: SIM115 - closed by `close`
+        self._open[1].seek(reference.start)
+        return self._open[1].read(reference.length).strip()
+
+    def close(self) -> None:
+        """Give the file at hand back."""
+        if self._open is not None:
+            self._open[1].close()
+            self._open = None
+
+    def __del__(self) -> None:
+        """Give the file at hand back."""
+        if hasattr(self, "_open"):
+            self.close()
 
 
 class _Names(msgspec.Struct):
@@ -403,14 +423,6 @@ def _read(get: Callable[[Any], Any], record: Any, empty: Any) -> Any:
     except AttributeError:
         value = None
     return (empty if empty == "" else []) if value is None else value
-
-
-def _bytes(reference: _Reference) -> bytes:
-    if reference.data is not None:
-        return reference.data.strip()
-    with open(reference.file, "rb") as stream:
-        stream.seek(reference.start)
-        return stream.read(reference.length).strip()
 
 
 def _json_files(folder: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import IO, Final
 
 import msgspec
 
@@ -17,6 +17,8 @@ UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  
 MAX_RECORD: Final = 64 * 2**20
 _CHUNK: Final = 1 << 18
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[][{}]', re.DOTALL)
+_GAP: Final = re.compile(rb"[\s,]*")
+_TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
 _OPENING: Final = frozenset(b"[{")
 _LINES: Final = frozenset({".jsonl", ".ndjson"})
 
@@ -108,28 +110,83 @@ def _text(raw: msgspec.Raw | None) -> str | None:
 
 
 def _elements(file: str) -> Iterator[Record | InputError]:
-    """The elements of the array that `file` holds, split without reading it as a whole."""
+    """The elements of the array that `file` holds, split without reading it as a whole.
+
+    The decoder itself says where an element ends: what follows are "trailing characters". An element that it can't read
+    ends where its brackets are balanced; from there on every element is split so.
+    """
     with open(file, "rb") as stream:
-        splitter = _Splitter()
-        while chunk := stream.read(_CHUNK):
-            yield from splitter.feed(chunk)
-            if splitter.too_long:
-                yield InputError(f"$[{splitter.count}]: is longer than {MAX_RECORD} bytes", file)
+        data, offset, at, count = stream.read(_CHUNK), 0, 0, 0
+        at = data.index(b"[") + 1
+        while True:
+            at = _GAP.match(data, at).end()  # type: ignore[union-attr]  # it matches the empty text as well
+            end = _end_of_element(data, at) if at < len(data) else None
+            if end is None:  # the element goes on in the next piece, or there is none
+                more = stream.read(max(_CHUNK, len(data) - at))
+                if not more or len(data) - at > MAX_RECORD:
+                    yield from _last(file, data[at:], count, offset + at, too_long=bool(more))
+                    return
+                data, offset, at = data[at:] + more, offset + at, 0
+            elif end == at and data[at : at + 1] == b"]":
+                if (data[at + 1 :] + stream.read(_CHUNK)).strip():
+                    yield InputError("something follows the end of the array", file)
                 return
-        complaint = splitter.complaint()
-        if complaint:
-            yield InputError(complaint, file)
+            elif end == at:
+                yield from _by_brackets(file, stream, data[at:], count, offset + at)
+                return
+            else:
+                yield Record(data[at:end].rstrip(), f"$[{count}]", 0, offset + at)
+                count += 1
+                at = end
+
+
+def _end_of_element(data: bytes, at: int) -> int | None:
+    """Where the element at `at` ends; `at` itself when it can't be read, None when it is not all there."""
+    try:
+        msgspec.json.decode(memoryview(data)[at:], type=msgspec.Raw)
+    except UNREADABLE as error:
+        complaint = str(error)
+        found = _TRAILING.search(complaint)
+        if found is not None:
+            return at + int(found[1]) - 1
+        return None if "truncated" in complaint else at
+    return None  # it reaches the end of the piece, where a number might go on
+
+
+def _last(file: str, rest: bytes, count: int, start: int, *, too_long: bool) -> Iterator[Record | InputError]:
+    """What is left at the end of a file whose array is never closed."""
+    if too_long:
+        yield InputError(f"$[{count}]: is longer than {MAX_RECORD} bytes", file)
+        return
+    if rest.strip() and _end_of_element(rest + b",", 0) is not None:
+        yield Record(rest.rstrip(), f"$[{count}]", 0, start)
+        count += 1
+    yield InputError(f"the file ends inside the array, after {count} elements", file)
+
+
+def _by_brackets(file: str, stream: IO[bytes], data: bytes, count: int, offset: int) -> Iterator[Record | InputError]:
+    """The remaining elements, split where brackets are balanced."""
+    splitter = _Splitter(count, offset)
+    while data:
+        yield from splitter.feed(data)
+        if splitter.too_long:
+            yield InputError(f"$[{splitter.count}]: is longer than {MAX_RECORD} bytes", file)
+            return
+        data = stream.read(_CHUNK)
+    complaint = splitter.complaint()
+    if complaint:
+        yield InputError(complaint, file)
 
 
 class _Splitter:
-    """Finds where the elements of an array begin and end, fed with pieces of its text."""
+    """Finds where the elements of an array begin and end, fed with pieces of its text from some element on."""
 
-    def __init__(self) -> None:
-        self.count = 0
-        self.depth = 0
+    def __init__(self, count: int, offset: int) -> None:
+        self.count = count
+        self.depth = 1
         self.too_long = False
         self._rest = b""
-        self._offset = 0  # of `_rest` in the file
+        self._offset = offset  # of `_rest` in the file
         self._scanned = 0  # of `_rest`, tokens before it are done
         self._begin = -1  # of the element at hand, in `_rest`
         self._between = 0  # in `_rest`: where the text since the last element begins
@@ -151,8 +208,6 @@ class _Splitter:
                     yield from self._between_elements(data, start)
                     self._begin = start
                 self.depth += 1
-                if self.depth == 1:
-                    self._between = end
             else:
                 self.depth -= 1
                 if self.depth == 1 and self._begin >= 0:

@@ -180,14 +180,14 @@ def anything(chance: random.Random, depth: int = 0) -> Any:
     return {f'{at}"[': anything(chance, depth + 1) for at in range(chance.randrange(4))}
 
 
-@pytest.mark.parametrize("chunk", [1, 2, 3, 7, 64, 1000])
+@pytest.mark.parametrize("chunk", [1, 3, 64, 1000])
 def test_an_array_is_split_the_same_however_the_file_arrives(
     chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records, "_CHUNK", chunk)
     chance = random.Random(chunk)
     path = tmp_path / "a.json"
-    for _ in range(150):
+    for _ in range(60):
         document = [anything(chance) for _ in range(chance.randrange(6))]
         text = json.dumps(document, indent=chance.choice([None, 1]), ensure_ascii=chance.random() < 0.5)
         path.write_text(text, encoding="utf-8")
