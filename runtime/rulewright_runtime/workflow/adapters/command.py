@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from rulewright_runtime.workflow.adapters.base import AdapterError, Brief, Reply, read_reply
 
 MAX_REPLY: Final = 4 * 2**20  # bytes
 _ALWAYS: Final = ("PATH",)
+_LEASH: Final = str(Path(__file__).with_name("leash.py"))
 
 
 class CommandAdapter:
@@ -43,24 +46,11 @@ def run_command(
 ) -> tuple[int, bytes, bytes]:
     """Exit code, output and errors of a command; whatever it started is ended with it. Raises AdapterError."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:  # files, so that no pipe can fill up
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=out,
-                stderr=err,
-                cwd=folder,
-                env=dict(environment),
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise AdapterError(f"`{command[0]}` can't be started: {error.strerror or error}") from None
-        try:
-            process.communicate(given, timeout=timeout)
-        except subprocess.TimeoutExpired:
-            raise AdapterError(f"`{command[0]}` took longer than {timeout:g} seconds") from None
-        finally:
-            _end(process)
+        with _started(command, folder, environment, out, err) as process:
+            try:
+                process.communicate(given, timeout=timeout)
+            except subprocess.TimeoutExpired:
+                raise AdapterError(f"`{command[0]}` took longer than {timeout:g} seconds") from None
         size = out.seek(0, os.SEEK_END)
         if size > MAX_REPLY:
             raise AdapterError(f"the reply has {size} bytes; at most {MAX_REPLY} are read")
@@ -69,12 +59,39 @@ def run_command(
         return process.returncode, out.read(), err.read()
 
 
+@contextmanager
+def _started(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], out: IO[bytes], err: IO[bytes]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The command on its leash, in a process group of its own. At the end whatever is left of the group is ended."""
+    reading, writing = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", _LEASH, str(reading), *command],
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=err,
+            cwd=folder,
+            env=dict(environment),
+            pass_fds=(reading,),
+            start_new_session=True,
+        )
+        try:
+            yield process
+        finally:
+            _end(process)
+    except OSError as error:
+        raise AdapterError(f"`{command[0]}` can't be started: {error.strerror or error}") from None
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End the process and all it started."""
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
-    except AttributeError:  # no process groups on this system
-        process.kill()
     process.wait()
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
