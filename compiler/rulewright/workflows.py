@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ from rulewright.documents.structure import check_structure
 from rulewright.documents.workflow import WorkflowDocument, read_workflow
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, load_file, load_text
-from rulewright.lower.workflow import Surroundings, limits_of, lower_workflow
+from rulewright.lower.workflow import Lowered, Surroundings, limits_of, lower_workflow
 from rulewright.rules import findings
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def findings_of(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]
 
 def check(workflow: Workflow) -> tuple[Diagnostic, ...]:
     """Everything that is wrong with a workflow, sorted: structure, agents, contracts, rules, expressions."""
-    found = [*workflow.diagnostics, *rule_findings(workflow), *lower_workflow(workflow.document, workflow.around)[1]]
+    found = [*workflow.diagnostics, *rule_findings(workflow), *lowered(workflow).findings]
     return tuple(sorted(dict.fromkeys(found), key=lambda each: each.sort_key))
 
 
@@ -140,18 +141,22 @@ def compile_workflow(source: Workflow | Path | str | None = None) -> WorkflowPla
     Raises `DocumentError` with every error; no comment and no `accept` entry lets one pass, for a plan is run.
     """
     workflow = source if isinstance(source, Workflow) else load_workflow(source)
-    plan, found = lower_workflow(workflow.document, workflow.around)
-    found += [*workflow.diagnostics, *rule_findings(workflow)]
-    errors = {each for each in found if each.severity is Severity.ERROR}
+    errors = [each for each in check(workflow) if each.severity is Severity.ERROR]
     if errors:
-        raise DocumentError(sorted(errors, key=lambda each: each.sort_key))
-    return plan
+        raise DocumentError(errors)
+    return lowered(workflow).plan
 
 
-def rule_findings(workflow: Workflow) -> list[Diagnostic]:
+@lru_cache(maxsize=8)
+def lowered(workflow: Workflow) -> Lowered:
+    """The workflow lowered, whatever is wrong with it; once for each workflow that was loaded."""
+    return lower_workflow(workflow.document, workflow.around)
+
+
+@lru_cache(maxsize=8)
+def rule_findings(workflow: Workflow) -> tuple[Diagnostic, ...]:
     """What the rules about workflows and their tasks find."""
-    subjects = {"Workflow": (workflow,), "TaskDocument": workflow.document.tasks}
-    return findings(subjects)
+    return tuple(findings({"Workflow": (workflow,), "TaskDocument": workflow.document.tasks}))
 
 
 def _project_above(folder: Path) -> Path | None:

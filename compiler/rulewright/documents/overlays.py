@@ -24,7 +24,8 @@ class Overlay:
 
     name: str
     layers: tuple[Mapping, ...]
-    key: Scalar | None = None  # under which the nearest layer stands; None where nobody writes of the overlay
+    key: Scalar | None  # under which the nearest layer stands; None where nobody writes of the overlay
+    enabled: bool  # off unless a layer says otherwise, except for `hil`
 
     @property
     def field(self) -> str:
@@ -51,12 +52,6 @@ class Overlay:
         found = self.find(key)
         is_number = isinstance(found, Scalar) and isinstance(found.value, (int, float))
         return found if isinstance(found, Scalar) and is_number and not isinstance(found.value, bool) else None
-
-    @property
-    def enabled(self) -> bool:
-        """Whether the overlay is on: off unless a layer says otherwise, except for `hil`."""
-        found = flag(self.find("enabled"))
-        return self.name == "hil" if found is None else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +95,6 @@ def overlay(name: str, layers: tuple[Mapping, ...]) -> Overlay:
     """The overlay called `name` from mappings of overlays, the nearest first."""
     entries = [layer.index[name] for layer in layers if name in layer]
     found = [(entry.key, entry.value) for entry in entries if isinstance(entry.value, Mapping)]
-    return Overlay(name, tuple(value for _, value in found), found[0][0] if found else None)
+    layers = tuple(value for _, value in found)
+    switch = next((said for layer in layers if (said := flag(layer, "enabled")) is not None), None)
+    return Overlay(name, layers, found[0][0] if found else None, name == "hil" if switch is None else switch)

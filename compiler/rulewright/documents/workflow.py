@@ -62,20 +62,14 @@ class TaskDocument(Document):
     inputs: tuple[ArtifactDocument, ...]
     outputs: tuple[ArtifactDocument, ...]
     overlays: dict[str, Overlay]
+    enabled: tuple[str, ...]  # overlays, outermost first; a confidence loop brings a gate with it
+    loops: tuple[Loop, ...]  # outermost first
+    metrics: tuple[MetricDocument, ...]  # what is measured, where the confidence loop is enabled
 
     def on(self, name: str) -> Overlay | None:
         """The overlay called `name` where it is enabled, else None."""
         found = self.overlays[name]
         return found if found.enabled else None
-
-    @property
-    def enabled(self) -> tuple[str, ...]:
-        """The enabled overlays, outermost first; a confidence loop brings a gate with it."""
-        return tuple(
-            name
-            for name in OVERLAYS
-            if self.overlays[name].enabled or (name == "policy_gate" and self.gate_is_implicit)
-        )
 
     @property
     def gate_is_implicit(self) -> bool:
@@ -89,33 +83,6 @@ class TaskDocument(Document):
         if not gate.enabled:
             return "T1" if self.gate_is_implicit else None
         return gate.text("risk_tier") or gate.text("default_risk_tier") or "T1"
-
-    @property
-    def loops(self) -> tuple[Loop, ...]:
-        """The task's loops, outermost first."""
-        own = self.get("loop")
-        found = [Loop("loop", "loop", own, (own,))] if isinstance(own, Mapping) else []
-        for name in LOOPING:
-            looping = self.on(name)
-            if looping is not None and looping.layers:
-                found.append(Loop(name, f"overlays.{name}", looping.layers[0], looping.layers))
-        return tuple(found)
-
-    @property
-    def metrics(self) -> tuple[MetricDocument, ...]:
-        """What is measured, where the confidence loop is enabled."""
-        loop = self.on("confidence_loop")
-        found = [] if loop is None else items(loop.find("metrics"))
-        return tuple(
-            MetricDocument(
-                text(node, "type"),
-                node,
-                scalar(node, "evaluator_agent"),
-                f"overlays.confidence_loop.metrics[{number}]",
-            )
-            for number, node in enumerate(found)
-            if isinstance(node, Mapping)
-        )
 
     @property
     def driver(self) -> Scalar | None:
@@ -218,6 +185,8 @@ def read_workflow(node: Mapping, stem: str, defaults: Node | None = None) -> Wor
 def _task(name: str, key: Scalar, node: Mapping, defaults: tuple[Mapping, ...]) -> TaskDocument:
     own = descend(node, "overlays")
     layers = (own, *defaults) if isinstance(own, Mapping) else defaults
+    overlays = {each: overlay(each, layers) for each in OVERLAYS}
+    gated = overlays["policy_gate"].enabled or overlays["confidence_loop"].enabled
     return TaskDocument(
         node=node,
         id=name,
@@ -230,7 +199,29 @@ def _task(name: str, key: Scalar, node: Mapping, defaults: tuple[Mapping, ...]) 
         requires_human=flag(node, "requires_human") or False,
         inputs=tuple(_artifacts(node, "inputs")),
         outputs=tuple(_artifacts(node, "outputs")),
-        overlays={name: overlay(name, layers) for name in OVERLAYS},
+        overlays=overlays,
+        loops=_loops(node, overlays),
+        metrics=_metrics(overlays["confidence_loop"]),
+        enabled=tuple(each for each in OVERLAYS if overlays[each].enabled or (each == "policy_gate" and gated)),
+    )
+
+
+def _loops(node: Mapping, overlays: dict[str, Overlay]) -> tuple[Loop, ...]:
+    own = descend(node, "loop")
+    found = [Loop("loop", "loop", own, (own,))] if isinstance(own, Mapping) else []
+    found += [
+        Loop(name, each.field, each.layers[0], each.layers)
+        for name in LOOPING
+        if (each := overlays[name]).enabled and each.layers
+    ]
+    return tuple(found)
+
+
+def _metrics(loop: Overlay) -> tuple[MetricDocument, ...]:
+    return tuple(
+        MetricDocument(text(node, "type"), node, scalar(node, "evaluator_agent"), f"{loop.field}.metrics[{number}]")
+        for number, node in enumerate(items(loop.find("metrics")) if loop.enabled else ())
+        if isinstance(node, Mapping)
     )
 
 

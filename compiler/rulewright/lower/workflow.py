@@ -69,34 +69,36 @@ class LoweredTask:
     shape: Shape
 
 
-def lowered_tasks(document: WorkflowDocument, around: Surroundings) -> list[LoweredTask]:
-    """The tasks in the order of the file, for a workflow that compiles."""
-    found: list[Diagnostic] = []
-    lowering = _Lowering(document, around, found, Guards(found))
-    return [lowering.lowered(task) for task in document.tasks]
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A workflow as it runs: its sealed plan, its tasks in the order of the file, and what stands in the way. With
+    findings the plan is good for nothing but further checks."""
+
+    plan: WorkflowPlan
+    tasks: tuple[LoweredTask, ...]
+    findings: tuple[Diagnostic, ...]
 
 
-def lower_workflow(document: WorkflowDocument, around: Surroundings) -> tuple[WorkflowPlan, list[Diagnostic]]:
-    """The sealed plan, and what stands in its way. With findings the plan is good for nothing but further checks."""
+def lower_workflow(document: WorkflowDocument, around: Surroundings) -> Lowered:
+    """The plan of a workflow; mistakes in its expressions and contracts are found on the way."""
     found: list[Diagnostic] = []
-    lowering = _Lowering(document, around, found, Guards(found))
-    tasks = {task.id: lowering.lowered(task).task for task in document.tasks}
-    names = order(document)
+    lowering = _Lowering(around, found, Guards(found))
+    lowered = tuple(lowering.lowered(task) for task in document.tasks)
+    tasks = {each.task.id: each.task for each in lowered}
     used = {name for task in tasks.values() for name in _agents_of(task)}
     plan = WorkflowPlan(
         name=document.name,
-        tasks=tuple(tasks[name] for name in names),
+        tasks=tuple(tasks[name] for name in order(document)),
         groups=tuple(waves(document)),
         agents={name: _agent(name, around.agents.agents[name]) for name in sorted(used & around.agents.agents.keys())},
         limits=around.limits,
         language=LANGUAGE,
     )
-    return seal(plan), found
+    return Lowered(seal(plan), lowered, tuple(found))
 
 
 @dataclass(slots=True)
 class _Lowering:
-    document: WorkflowDocument
     around: Surroundings
     found: list[Diagnostic]
     guards: Guards

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from rulewright.documents.base import items
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from rulewright.diagnostics import Diagnostic
     from rulewright.documents.overlays import Loop
     from rulewright.documents.workflow import TaskDocument
-    from rulewright.expression.environment import Environment
 
 PAGES: Final[dict[str, str]] = {
     "gate-reads-confidence": """A condition of the policy gate reads confidence, a metric or the advisory.
@@ -45,12 +45,19 @@ USUAL: Final = {
 }
 
 
-@dataclass(slots=True)
+@lru_cache(maxsize=16_384)
+def _built(text: str, known: Facts | None, gate: bool) -> Built:
+    """The expression built at its place; tasks of one workflow share most of theirs."""
+    if known is None:
+        return build(text, raw_environment(), expect=BOOL)
+    return build(text, gate_environment(known) if gate else loop_environment(known), expect=BOOL)
+
+
+@dataclass(frozen=True, slots=True)
 class Guards:
-    """Builds the expressions of one workflow; equal ones are built once."""
+    """Builds the expressions of tasks, and adds what is wrong with them to `found`."""
 
     found: list[Diagnostic]
-    built: dict[tuple[str, Facts | None, bool], Built] = field(default_factory=dict)
 
     def conditions(self, task: TaskDocument, loop: Loop, known: Facts) -> list[Built]:
         """The author's exit conditions, or the usual one of the overlay; mistakes are added to `found`."""
@@ -71,7 +78,7 @@ class Guards:
         limit = format(Decimal(repr(number.value)), "f")
         if known.mode == "raw":
             text = f"size(metrics) > 0 && metrics.all(m, metrics[m] >= {limit})"
-            return self._build(text, raw_environment(), (text, None, False))
+            return _built(text, None, False)
         return self.ours(f"confidence_score >= {limit}", known)
 
     def verdict(self, task: TaskDocument, known: Facts, required: list[str], optional: list[str]) -> Program:
@@ -85,20 +92,19 @@ class Guards:
                 where = f"overlays.policy_gate.conditions[{number}]"
                 if self.authored(task, where, scalar, known, gate=True) is not None:
                     parts.append(f"({scalar.value})")
-        return self._build(" && ".join(parts), gate_environment(known), (" && ".join(parts), known, True)).program
+        return _built(" && ".join(parts), known, True).program
 
     def ours(self, text: str, known: Facts) -> Built:
         """An expression of our own at a place where a loop is decided."""
-        return self._build(text, loop_environment(known), (text, known, False))
+        return _built(text, known, False)
 
     def authored(
         self, task: TaskDocument, where: str, scalar: Scalar, known: Facts, *, gate: bool = False
     ) -> Built | None:
         """The author's condition, or None with its mistakes added to `found`."""
         text = str(scalar.value)
-        environment = gate_environment(known) if gate else loop_environment(known)
         try:
-            built = self._build(text, environment, (text, known, gate))
+            built = _built(text, known, gate)
         except ExpressionError as failure:
             self.found.extend(_mistakes(task, where, scalar, failure))
             return None
@@ -108,11 +114,6 @@ class Guards:
             self.found.append(task.error(scalar, where, message, code="gate-reads-confidence"))
             return None
         return built
-
-    def _build(self, text: str, environment: Environment, key: tuple[str, Facts | None, bool]) -> Built:
-        if key not in self.built:
-            self.built[key] = build(text, environment, expect=BOOL)
-        return self.built[key]
 
 
 def _mistakes(task: TaskDocument, where: str, scalar: Scalar, failure: ExpressionError) -> list[Diagnostic]:

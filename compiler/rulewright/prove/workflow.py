@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
-from rulewright.lower.workflow import lowered_tasks
 from rulewright.lower.workflow_environments import ADVISORY
 from rulewright.lower.workflow_machine import Shape
 from rulewright.prove.results import Property, Proved, Refuted, Result, Unknown
 from rulewright.prove.workflow_machine import Edge, Explorer, Graph, Node
-from rulewright.prove.workflow_values import Truths, paths_of, spoken
-from rulewright.workflows import Workflow, compile_workflow, load_workflow
+from rulewright.prove.workflow_values import Truths, paths_of, shape_of, spoken
+from rulewright.workflows import Workflow, compile_workflow, load_workflow, lowered
 from rulewright_runtime.workflow.machine import TERMINAL, Machine, Status, events_of
 from rulewright_runtime.workflow.plan import Gate
 
@@ -49,7 +46,7 @@ def prove_workflow(source: Workflow | Path | str, machines: Mapping[str, Machine
     prover = Prover()
     faults: dict[str, list[tuple[str, str]]] = {claim: [] for claim in CLAIMS}
     open_: list[str] = []
-    for task in lowered_tasks(workflow.document, workflow.around):
+    for task in lowered(workflow).tasks:
         machine = (machines or {}).get(task.task.id, task.task.machine)
         found = prover.faults(machine, task.shape, task.task.gate)
         if found is None:
@@ -80,17 +77,29 @@ class Prover:
     """Proves tasks; machines that differ in nothing are explored once."""
 
     truths: Truths = field(default_factory=Truths)
-    known: dict[bytes, tuple[Fault, ...] | None] = field(default_factory=dict)
+    known: dict[Hashable, tuple[Fault, ...] | None] = field(default_factory=dict)
 
     def faults(self, machine: Machine, shape: Shape, gate: Gate | None) -> tuple[Fault, ...] | None:
         """The claims that do not hold, each with a trace; None where the machine is too large to tell."""
-        verdict = None if gate is None else gate.verdict
-        exits = [(loop.name, loop.bound, loop.exit) for loop in shape.loops]
-        flags = (shape.confidence, shape.sign_off, shape.hil, shape.requires_human, shape.passed)
-        key = msgspec.json.encode((machine, exits, flags, verdict))
+        key = self.key(machine, shape, gate)
         if key not in self.known:
             self.known[key] = self._faults(machine, shape, gate)
         return self.known[key]
+
+    def key(self, machine: Machine, shape: Shape, gate: Gate | None) -> Hashable:
+        """Everything the faults depend on; machines that differ in thresholds alone have the same faults."""
+        guards = [each.guard for each in machine.transitions]
+        exits = [loop.exit for loop in shape.loops]
+        programs = [program for guard in (*guards, *exits) if guard is not None for program in guard.conditions]
+        programs += [shape.passed] if shape.passed is not None else []
+        modes = tuple(
+            None if each is None else (each.mode, each.loop, len(each.conditions)) for each in (*guards, *exits)
+        )
+        flags = (shape.confidence, shape.sign_off, shape.hil, shape.requires_human, shape.passed is None)
+        ways = tuple((each.source, each.event, each.target, each.counts, each.effects) for each in machine.transitions)
+        loops = (machine.loops, tuple(loop.name for loop in shape.loops))
+        read = next(_reading(gate), None)
+        return (machine.places, ways, loops, modes, flags, read, shape_of(programs, self.truths))
 
     def _faults(self, machine: Machine, shape: Shape, gate: Gate | None) -> tuple[Fault, ...] | None:
         own = tuple(_reading(gate))

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final
 
-from rulewright_runtime.ir import Node, Program, literal_value
+from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.polarity import Place as Polarity
 from rulewright_runtime.polarity import boolean
-from rulewright_runtime.score import Score
 from rulewright_runtime.workflow.machine import Guard
 
 Path = tuple[str, ...]
@@ -45,7 +44,8 @@ class Truths:
 
     def is_coin(self, program: Program) -> bool:
         """Whether the condition is one that contexts do not decide."""
-        return self._ready(program) is None
+        known = self.prepared.get(id(program))
+        return known[1] is None if known is not None else not _is_plain(program)
 
     def holds(self, program: Program, world: World) -> bool:
         """Whether the condition holds in a context; what can't be decided does not."""
@@ -72,6 +72,25 @@ def _is_plain(program: Program) -> bool:
     return known and all(
         node.op in _PLAIN or (node.op == "call" and node.value in _COMPARING) for node in program.nodes
     )
+
+
+def shape_of(programs: Iterable[Program], truths: Truths) -> Hashable:
+    """What the answers of conditions depend on: programs whose constants between 0 and 1 stand in the same order give
+    the same answers in the same contexts, whatever the constants are. With a coin among them only equals are equal."""
+    each = list(programs)
+    if any(truths.is_coin(program) for program in each):
+        return tuple((program.source, *map(_written, program.nodes)) for program in each)
+    fractions = sorted({cut for program in each for cut in _own_constants(program) if 0 < cut < 1})
+    ranks = {cut: rank for rank, cut in enumerate(fractions)}
+    return tuple(tuple(_written(node, ranks) for node in program.nodes) for program in each)
+
+
+def _written(node: Node, ranks: Mapping[Fraction, int] | None = None) -> Hashable:
+    if node.op != "const":
+        return node.op, node.args, str(node.value)
+    number = _number(node) if ranks else None
+    rank = None if number is None or ranks is None else ranks.get(number)
+    return node.op, str(node.value) if rank is None else rank
 
 
 def paths_of(program: Program) -> frozenset[Path]:
@@ -147,16 +166,24 @@ def _values(path: Path, points: list[float], programs: list[Program]) -> tuple[A
 
 
 def _constants(programs: list[Program]) -> list[Fraction]:
-    found = set()
-    for program in programs:
-        for node in program.nodes:
-            if node.op == "const":
-                value = literal_value(node.value)
-                if isinstance(value, Score):
-                    found.add(Fraction(value.numerator, value.denominator))
-                elif isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
-                    found.add(Fraction(str(value)))
-    return sorted(found)
+    return sorted({number for program in programs for number in _own_constants(program)})
+
+
+def _own_constants(program: Program) -> Iterator[Fraction]:
+    for node in program.nodes:
+        if node.op == "const" and (number := _number(node)) is not None:
+            yield number
+
+
+def _number(node: Node) -> Fraction | None:
+    """The number that a constant is, or None."""
+    tag = node.value[0]
+    if tag not in ("score", "double", "int", "uint"):
+        return None
+    try:
+        return Fraction(node.value[1])
+    except ValueError:  # NaN and infinity
+        return None
 
 
 def _points(programs: list[Program]) -> list[float]:
