@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import re
 import shutil
+import signal
+import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -132,3 +137,45 @@ def test_a_workflow_with_mistakes_does_not_run(example: Path, capsys: pytest.Cap
 def test_nothing_to_resume_is_said(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rulewright("workflow", "run", "--resume") == 3
     assert "no unfinished run" in capsys.readouterr().err
+
+
+def test_the_queue_is_served_to_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rulewright.yaml").write_text(
+        "project: p\nworkflow: {file: f.yaml, adapters: {default: {type: mock, script: s.json}}}\n", encoding="utf-8"
+    )
+    Path("s.json").write_text('{"dev": [{"summary": "done"}]}', encoding="utf-8")
+    Path("f.yaml").write_text("version: '1'\ntasks: {build: {agent: dev, requires_human: true}}\n", encoding="utf-8")
+    assert rulewright("workflow", "run") == 2
+    argv = [sys.executable, "-m", "rulewright", "hil", "serve", "--port", "0"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            line = process.stdout.readline()
+            found = re.search(r"http://127\.0\.0\.1:\d+/", line)
+            assert found is not None, line
+            with urllib.request.urlopen(found[0], timeout=10) as answer:
+                assert "One decision is waiting" in answer.read().decode()
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=30)
+    assert process.returncode == 130
+
+
+def test_a_python_callable_of_the_project_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("rulewright.yaml").write_text(
+        "project: p\nworkflow: {file: f.yaml, adapters: {default: {type: python, callable: 'my_agents:work'}}}\n",
+        encoding="utf-8",
+    )
+    Path("f.yaml").write_text("version: '1'\ntasks: {build: {agent: dev}}\n", encoding="utf-8")
+    assert rulewright("workflow", "run") == 3
+    assert "agent `dev` can't be reached" in capsys.readouterr().err
+    Path("my_agents.py").write_text("def work(brief):\n    return {'summary': brief['task_id']}\n", encoding="utf-8")
+    importlib.invalidate_caches()
+    assert rulewright("workflow", "run") == 0
+    assert "run-1 is COMPLETED" in said(capsys)
+    sys.modules.pop("my_agents")
