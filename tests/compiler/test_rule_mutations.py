@@ -144,6 +144,12 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good_reference.txtar", r"span: false", written("span: true")),
         Edit("good_reference.txtar", r"dev_repetitions: null", written("dev_repetitions: $N")),
     ),
+    "deprecated_spelling": (
+        Edit("good.json", r'"turn_number"', written('"turn"')),
+        Edit("good.json", r'"id": "r', written('"criterion_id": "r')),
+        Edit("good.json", r'"(question|weight)"', one_of('"description"', '"max_points"', '"scoring_guide"')),
+        Edit("good.json", r'"kind": "autofail"', written('"triggers_hard_fail": true')),
+    ),
     "dev_repetitions_nobody_uses": (
         Edit("good.txtar", r"use_dev_repetitions: true", written("use_dev_repetitions: false")),
         Edit("good.txtar", r"use_dev_repetitions: true", written("adaptive_repetitions: true")),

@@ -110,6 +110,7 @@ RULES: tuple[str, ...] = (
     "condition_adds_nothing: Check | ScorecardDocument | CaseScorecardDocument | TaskDocument",
     "comparison_out_of_range: Check | ScorecardDocument | CaseScorecardDocument | TaskDocument",
     "tag_no_check_looks_for: Project",
+    "deprecated_spelling: Scenario",
 )
 
 

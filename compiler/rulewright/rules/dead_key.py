@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import Check
     from rulewright.load import Node
     from rulewright.project import Project
 
@@ -42,10 +43,19 @@ def dead_key(project: Project) -> Iterator[Diagnostic]:
                 yield warning(project.scoring.node.key_span(name), f"nothing reads `{name}`: it changes no score")
     if project.semantics == "reference":
         for check in project.checks:
-            for steps, idle in SEED_ONLY:
-                if value(check.node, *steps) not in idle:
-                    message = f"nothing reads `{steps[-1]}` under the reference semantics"
-                    yield warning(check.key_place(*steps), message)
+            for steps in _unread(check):
+                yield warning(check.key_place(*steps), f"nothing reads `{steps[-1]}` under the reference semantics")
+
+
+def _unread(check: Check) -> Iterator[tuple[str, ...]]:
+    """The keys of a check that ask for something which the reference semantics do not do."""
+    for steps, idle in SEED_ONLY:
+        if value(check.node, *steps) not in idle:
+            yield steps
+    if check.is_judged and check.routing.deterministic_precheck is not None:
+        yield ("routing", "deterministic_precheck")
+    if check.routing.route == "regex_with_llm_edge" and check.prompt is not None:
+        yield ("prompt",)
 
 
 def _says_something(node: Node) -> bool:

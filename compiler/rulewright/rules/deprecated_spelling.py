@@ -1,0 +1,58 @@
+"""Rule: keys of a scenario written as they once were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import advice, replace
+from rulewright.documents.base import items
+from rulewright.documents.scenario import Scenario
+from rulewright.load import Mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.load import Node
+
+TURN_KEYS: Final = {"turn": "turn_number"}
+CRITERION_KEYS: Final = {
+    "criterion_id": "id",
+    "description": "question",
+    "max_points": "weight",
+    "scoring_guide": "levels",
+    "triggers_hard_fail": "kind: autofail",
+}
+
+
+def deprecated_spelling(scenario: Scenario) -> Iterator[Diagnostic]:
+    """A key of a turn or of a rubric's criterion has its former name.
+
+    Why it matters: it is still understood here, but a reader who looks for the present name finds nothing, and where
+    both stand it is not plain which one counts.
+    Instead: write the present name.
+    """
+    for turn in scenario.turns:
+        yield from _former(turn.node, TURN_KEYS)
+        for node in (turn.node, *(branch.node for branch in turn.branches)):
+            for key in ("rubric", "autofail_rubric"):
+                for item in items(node, key):
+                    yield from _former(item, CRITERION_KEYS)
+
+
+def _former(node: Node, names: dict[str, str]) -> Iterator[Diagnostic]:
+    if not isinstance(node, Mapping):
+        return
+    for entry in node.entries:
+        present = names.get(entry.name)
+        if present is None:
+            continue
+        renames = present.isidentifier() and present not in node
+        raw = entry.key.raw
+        written = raw.replace(entry.name, present) if renames else ""
+        yield advice(
+            entry.key,
+            f"`{entry.name}` is the former name of `{present}`",
+            fix=replace(entry.key, written, f"write `{present}`", safe=True) if renames else None,
+            help=None if renames else f"`{present}` is here as well" if present in node else f"write `{present}`",
+        )
