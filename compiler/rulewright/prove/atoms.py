@@ -13,10 +13,10 @@ from typing import Any, Final, TypeAlias
 
 from rulewright.expression.raising import raise_program
 from rulewright.expression.unparse import unparse
-from rulewright.prove.domains import NUMBERS, Domain, Domains, Path
+from rulewright.prove.domains import MOST_TEXTS, NUMBERS, Domain, Domains, Path
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.evaluate import Evaluator, prepare
-from rulewright_runtime.ir import Node, Program, literal, literal_value
+from rulewright_runtime.ir import Node, Program, free_locals, literal, literal_value
 from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import Optional
 
@@ -118,10 +118,12 @@ class Atoms:
                 return self._opaque(program, ", because it reads several variables at once")
             ((path, domain),) = reads.items()
             try:
-                cuts = _Cuts(program, path, domain).gathered()
+                cuts = self.cuts.get(path, set()) | _Cuts(program, path, domain).gathered()
             except _Beyond:
                 return self._opaque(program, "")
-            self.cuts.setdefault(path, set()).update(cuts)
+            if domain.kind == "texts" and len(cuts) > MOST_TEXTS:
+                return self._opaque(program, f", because more than {MOST_TEXTS} texts are looked for")
+            self.cuts[path] = cuts
         elif _product(domain.cells(()) for domain in reads.values()) > _LARGEST_JOINT:
             return self._opaque(program, ", because it reads too many variables at once")
         self.found.update(reads)
@@ -168,12 +170,12 @@ def written(program: Program) -> str:
 
 def extract(program: Program, at: int) -> Program:
     """The part of a program that ends at node `at`, alone."""
-    if at == len(program.nodes) - 1:
-        return program
     needed = {at}
     for number in range(at, -1, -1):
         if number in needed:
             needed.update(program.nodes[number].args)
+    if len(needed) == len(program.nodes):
+        return program
     kept = sorted(needed)
     place = {old: new for new, old in enumerate(kept)}
     nodes = [program.nodes[old] for old in kept]
@@ -282,7 +284,7 @@ class _Cuts:
         self.program = program
         self.path = path
         self.domain = domain
-        self.cuts: set[Any] = {Fraction(0), Fraction(1)} if domain.kind != "score" else set()
+        self.cuts: set[Any] = set()
 
     def gathered(self) -> set[Any]:
         """The cuts of the atom; raises _Beyond."""
@@ -295,16 +297,56 @@ class _Cuts:
         if node.op in _JOINING:
             for arg in node.args:
                 self.truth(arg)
+        elif self.domain.kind == "texts":
+            self.contents(at)
         elif node.op == "call" and node.value in COMPARISONS:
             self.comparison(*node.args, ordered=node.value not in _EQUALITY)
         elif node.op == "call" and node.value == "@in":
             self.membership(*node.args)
-        elif (node.op == "has" and self.reads(at)) or (
-            node.op == "call" and node.value == "hasValue" and self.reads(node.args[0])
-        ):
-            return
+        elif not (self.is_constant(at) or self.is_presence(at)):
+            raise _Beyond
+
+    def is_presence(self, at: int) -> bool:
+        """Whether a node asks if the variable is there."""
+        node = self.program.nodes[at]
+        if node.op == "call" and node.value == "hasValue":
+            return self.reads(node.args[0])
+        return node.op == "has" and self.reads(at)
+
+    def contents(self, at: int) -> None:
+        """A question to a list of texts that its members answer, however often they stand in it."""
+        node = self.program.nodes[at]
+        if node.op in ("exists", "all") and self.reads(node.args[0]) and len(node.value) == 1:
+            self.each(node.args[1], node.value[0])
+        elif node.op == "call" and node.value == "@in" and self.reads(node.args[1]) and self.is_constant(node.args[0]):
+            self.add_texts(self.value(node.args[0]))
+        elif not (self.is_constant(at) or self.is_presence(at) or self.is_emptiness(node)):
+            raise _Beyond
+
+    def each(self, at: int, slot: int) -> None:
+        """What is asked of every text: whether it is one of some constants."""
+        node = self.program.nodes[at]
+        if node.op in _JOINING:
+            for arg in node.args:
+                self.each(arg, slot)
+        elif node.op == "call" and node.value in (*_EQUALITY, "@in"):
+            for arg in node.args:
+                local = self.program.nodes[arg]
+                if self.is_constant(arg):
+                    self.add_texts(self.value(arg))
+                elif local.op != "local" or local.value != slot or (node.value == "@in" and arg == node.args[1]):
+                    raise _Beyond
         elif not self.is_constant(at):
             raise _Beyond
+
+    def is_emptiness(self, node: Node) -> bool:
+        """Whether a node compares the size of the list with 0, or asks for at least 1."""
+        if node.op != "call" or node.value not in COMPARISONS:
+            return False
+        left, right = (self.program.nodes[arg] for arg in node.args)
+        if left.op != "call" or left.value != "size" or not self.reads(left.args[0]) or right.op != "const":
+            return False
+        return right.value == ["int", "0"] or (right.value == ["int", "1"] and node.value in ("_>=_", "_<_"))
 
     def comparison(self, left: int, right: int, *, ordered: bool) -> None:
         if self.domain.kind == "string":
@@ -417,8 +459,11 @@ class _Cuts:
         return self.reads(at)
 
     def is_constant(self, at: int) -> bool:
-        node = self.program.nodes[at]
-        return node.op == "const" or (node.op != "local" and paths_of(extract(self.program, at)) == [])
+        """Whether a node reads neither a variable nor what is bound around it."""
+        if self.program.nodes[at].op == "const":
+            return True
+        alone = extract(self.program, at)
+        return paths_of(alone) == [] and not free_locals(alone)[-1]
 
     def value(self, at: int) -> Any:
         """The value of a part that reads nothing; None when it has none."""

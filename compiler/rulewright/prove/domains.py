@@ -2,7 +2,8 @@
 
 A number's line is cut at the constants it is compared with: every cut is a cell of its own, and so is everything
 between two neighbours. A bool and an enum have a cell for each value, a text one for each constant it is compared with
-and one for any other text. What may be absent or null has a cell for that.
+and one for any other text, a list of texts one for each choice among these. What may be absent or null has a cell for
+that.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from rulewright.expression.types import (
     STRING,
     UINT,
     EnumType,
+    ListType,
     MapType,
     OptionalType,
     RecordType,
@@ -32,9 +34,10 @@ from rulewright_runtime.parameters import Parameter
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import INT_MAX, INT_MIN, NONE, UINT_MAX, Optional, UInt
 
-Kind: TypeAlias = Literal["score", "int", "uint", "double", "bool", "string", "enum"]
+Kind: TypeAlias = Literal["score", "int", "uint", "double", "bool", "string", "enum", "texts"]
 Path: TypeAlias = tuple[str, ...]
 
+MOST_TEXTS: Final = 10  # that conditions may look for in one list
 NUMBERS: Final = frozenset({"score", "int", "uint", "double"})
 
 
@@ -97,6 +100,9 @@ class Domain:
                 return self.members
             case "string":
                 return _texts({cut for cut in cuts if isinstance(cut, str)})
+            case "texts":
+                known = list(self.members) or _texts({cut for cut in cuts if isinstance(cut, str)})
+                return _choices(known)
             case "score":
                 return [Score(v.numerator, v.denominator) for v in _on_pieces(self.pieces, _numbers(cuts))]
             case "int" | "uint":
@@ -177,7 +183,7 @@ class Domains:
 
 
 def domain_of(t: Type) -> Domain | None:
-    """The domain of a type; None for what has parts, for `dyn` and for moments."""
+    """The domain of a type; None for records, maps, most lists, `dyn` and moments."""
     match t:
         case EnumType(members=members):
             return Domain("enum", members=members)
@@ -187,6 +193,10 @@ def domain_of(t: Type) -> Domain | None:
         case WrapperType(of=inner):
             domain = domain_of(inner)
             return None if domain is None else replace(domain, null=True)
+        case ListType(element=EnumType(members=members)) if len(members) <= MOST_TEXTS:
+            return Domain("texts", members=members)
+        case ListType(element=element) if element == STRING:
+            return Domain("texts")
     simple: Mapping[Type, Kind] = {
         SCORE: "score", INT: "int", UINT: "uint", DOUBLE: "double", BOOL: "bool", STRING: "string",
     }  # fmt: skip
@@ -219,6 +229,11 @@ def _texts(constants: set[str]) -> list[str]:
     while other in constants:
         other += "'"
     return [*sorted(constants), other]
+
+
+def _choices(texts: list[str]) -> list[list[str]]:
+    """The lists that hold each choice among the texts once, the empty one first."""
+    return [[text for at, text in enumerate(texts) if number >> at & 1] for number in range(1 << len(texts))]
 
 
 def _on_pieces(pieces: tuple[Piece, ...], cuts: list[Fraction]) -> list[Fraction]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, OptionalType, RecordType, Type
+from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, ListType, OptionalType, RecordType, Type
 from rulewright.prove.domains import Domains
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score
@@ -25,10 +25,12 @@ TYPES: Final[dict[str, Type]] = {
     "e": EnumType("e", ("GO", "NO_GO", "WAIT")),
     "s": STRING,
     "o": OptionalType(SCORE),
+    "ts": ListType(STRING),
     "r": RecordType("r", {"p": SCORE, "q": BOOL}, frozenset({"p"})),
 }
 ENVIRONMENT: Final = Environment(variables=TYPES)
 DOMAINS: Final = Domains(TYPES)
+TEXTS: Final[tuple[list[str], ...]] = ([], ["a"], ["b", "b"], ["a", "c"], ["d"], ["c", "b", "a"], ["a", "d", "a"])
 ORDER: Final = ("<", "<=", ">", ">=", "==", "!=")
 
 
@@ -60,6 +62,8 @@ _atoms: Final = st.one_of(
         (
             "b", "r.q", "has(r.p)", "o.hasValue()", "e in [GO, WAIT]", "s == 'a'", "s != 'b'", "s in ['a', 'b']",
             "b == (x > 0.5)", "b != r.q", "x in [0.25, 0.5]", "n in [1, 2]", "true", "false", "r.p in [1.0]",
+            "'a' in ts", "ts.exists(t, t in ['a', 'b'])", "ts.all(t, t == 'a' || t == 'c')", "size(ts) > 0",
+            "ts.exists(t, !(t == 'a'))",
         )
     ),
 )  # fmt: skip
@@ -86,4 +90,14 @@ def inputs() -> Iterator[dict[str, Any]]:
         for y, n, b, e, o in itertools.product(
             some[number % 2 :: 2], (-2, 0, 1, 3), (True, False), ("GO", "WAIT"), optionals
         ):
-            yield {"x": x, "y": y, "n": n, "b": b, "e": e, "o": o, "s": "abc"[n % 3], "r": records[(n + number) % 8]}
+            yield {
+                "x": x,
+                "y": y,
+                "n": n,
+                "b": b,
+                "e": e,
+                "o": o,
+                "s": "abc"[n % 3],
+                "ts": TEXTS[(n + number) % len(TEXTS)],
+                "r": records[(n + number) % 8],
+            }

@@ -33,8 +33,10 @@ def test_the_splitter_agrees_with_the_solver_and_its_witnesses_replay(question: 
     found = Search(programs, DOMAINS).find(goal)
     assert not isinstance(found, Unknown)
     solved = solve([programs[number] for number, _ in goal], [bits for _, bits in goal], DOMAINS)
-    assert not isinstance(solved, Unknown)
-    assert (found is None) == (solved is None)
+    if not isinstance(solved, Unknown):
+        assert (found is None) == (solved is None)
+    else:  # it knows nothing of lists of texts
+        assert any("ts" in text for text in texts)
     if isinstance(found, Witness):
         assert all(bits_of(prepare(programs[number]), found.bindings) & bits for number, bits in goal)
 
@@ -65,6 +67,14 @@ def test_what_is_known_of_every_cell_is_what_the_evaluator_says(text: str) -> No
     for cells in space.everything:
         whole *= cells.bit_count()
     assert sizes == whole
+
+
+def test_a_choice_inside_a_comparison_is_split_without_the_solver() -> None:
+    search = Search(
+        [program("(b ? x : 1 - x) < 0.25"), program("(x < 0.5 ? x : (b ? 1 - x : 2 * x)) > 1.5")], DOMAINS, False
+    )
+    found = [search.find([(number, bits)]) for number in (0, 1) for bits in (TRUE, FALSE)]
+    assert [str(each) for each in found] == ["b = true, x = 0.0", "b = true, x = 0.25", "b = false, x = 0.8", "x = 0.0"]
 
 
 def test_hundreds_of_rows_do_not_take_long() -> None:
