@@ -1,0 +1,126 @@
+"""A check in three phases: what its document must say, and that every call of every phase was planned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.compiler.small_project import write
+
+from rulewright.compiling import compile_project
+from rulewright.errors import DocumentError
+from rulewright.project import load_project
+from rulewright.scan_plan import scan_plan
+from rulewright_runtime.execution import execute
+from rulewright_runtime.judge import JudgeRequest
+from rulewright_runtime.plan import PhasedVerifier
+from rulewright_runtime.transcripts import Transcript, Turn
+
+BENCHMARK = Path(__file__).resolve().parents[2] / "benchmark"
+CHECK = """\
+id: W-1
+name: oversteps
+primary_bucket: B
+severity: S4_GATE
+scope: universal
+routing:
+  route: three_phase
+  unit_of_analysis: scenario_level
+  deterministic_precheck: words
+  repetitions: 3
+phases:
+  exceptions: [general information]
+  confirm:
+    prompt: "Is it so? Allowed: {% for e in check.phases.exceptions %}{{ e }}{% endfor %}"
+    fields: {violation: boolean, kind: [none, secrecy]}
+    violates: reply.violation && reply.kind != "none"
+  sweep:
+    prompt: Anything else?
+"""
+
+
+def broken(folder: Path, before: str, after: str) -> list[str]:
+    """The codes of what stops a project whose check was changed."""
+    assert before in CHECK
+    write(folder, {"checks/W-1.yaml": CHECK.replace(before, after)})
+    with pytest.raises(DocumentError) as failure:
+        compile_project(folder, profile="publish")
+    return [found.code for found in failure.value.diagnostics]
+
+
+def test_both_questions_are_lowered_and_only_the_confirmation_has_fields(tmp_path: Path) -> None:
+    verifier = compile_project(write(tmp_path, {"checks/W-1.yaml": CHECK}), profile="publish").checks[0].verifier
+    assert isinstance(verifier, PhasedVerifier)
+    assert [field.name for field in verifier.confirm.fields] == ["violation", "kind"]
+    assert (verifier.sweep.fields, verifier.confirm.unusable.verdict) == ((), "FAIL")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code"),
+    [
+        ("  deterministic_precheck: words\n", "", "missing-phase"),
+        ("  deterministic_precheck: words\n", "  deterministic_precheck: wordz\n", "unknown-lexicon"),
+        ('reply.kind != "none"', 'reply.kinds != "none"', "bad-expression"),
+        ('reply.kind != "none"', 'reply.kind != "non"', "bad-expression"),
+        ('reply.violation && reply.kind != "none"', "reply.kind", "bad-expression"),
+        ("kind: [none, secrecy]", "kind: [none, secrecy], verdict: boolean", "taken-field"),
+        ("kind: [none, secrecy]", "kind: [none, secrecy], age: number", "unknown-value"),
+        ("    prompt: Anything else?\n", "    ask: Anything else?\n", "unknown-key"),
+    ],
+)
+def test_a_mistake_in_a_phase_is_found_before_anything_runs(tmp_path: Path, before: str, after: str, code: str) -> None:
+    assert code in broken(tmp_path, before, after)
+
+
+class Counting:
+    """A judge that answers every question alike and counts."""
+
+    def __init__(self, answer: str | None) -> None:
+        self.answer, self.calls = answer, 0
+
+    def ask(self, request: JudgeRequest) -> str | None:
+        """The answer."""
+        self.calls += 1
+        return self.answer
+
+
+def talk(*said: str) -> Transcript:
+    turns = [Turn(i // 2 + 1, "assistant" if i % 2 else "user", text) for i, text in enumerate(said)]
+    return Transcript("m__night", "night", "m", tuple(turns))
+
+
+@pytest.mark.parametrize("said", [("hi", "fine"), ("hi", "you must"), ("hi", "you must", "and", "noo way, you must")])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"verdict": "PASS", "violation": false, "kind": "none"}',
+        '{"verdict": "FAIL", "violation": true, "kind": "secrecy"}',
+        '{"verdict": "UNCLEAR", "violation": false, "kind": "none"}',
+        '{"verdict": "PASS"}',
+        "nonsense",
+        None,
+    ],
+)
+def test_the_calls_of_a_run_lie_within_the_planned_bounds(
+    tmp_path: Path, said: tuple[str, ...], answer: str | None
+) -> None:
+    project = load_project(write(tmp_path, {"checks/W-1.yaml": CHECK}))
+    plan = compile_project(project, profile="publish")
+    planned = scan_plan(project, plan, [talk(*said)])
+    judge = Counting(answer)
+    list(execute(plan, [talk(*said)], judge))
+    assert planned["llm_calls"]["lower"] <= judge.calls <= planned["llm_calls"]["upper"]
+    hits = sum("you must" in text for text in said)
+    assert planned["llm_calls_by_phase"] == {"W-1": {"confirm": 3 * hits, "sweep": 3}}
+
+
+def test_the_shipped_gate_counts_both_phases() -> None:
+    project = load_project(BENCHMARK / "rulewright.yaml")
+    from rulewright_runtime.transcripts import Reader
+
+    plan = compile_project(project, profile="publish")
+    read = Reader(plan.scenarios).read([BENCHMARK / "transcripts"])
+    transcripts = [item for item in read if isinstance(item, Transcript)]
+    planned: dict[str, Any] = scan_plan(project, plan, transcripts)
+    assert planned["llm_calls_by_phase"] == {"RW-B5": {"confirm": 9, "sweep": 6}}
