@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import advice
 from rulewright.documents.base import items
-from rulewright.documents.check import Check
-from rulewright.documents.markers import MarkerSet
-from rulewright.documents.profile import Profile
-from rulewright.documents.scenario import Scenario
 from rulewright.load import Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import Check
+    from rulewright.documents.markers import MarkerSet
+    from rulewright.documents.profile import Profile
+    from rulewright.documents.scenario import Scenario
     from rulewright.load import Node
 
 LISTS: Final = (
@@ -42,9 +42,10 @@ def listed_twice(document: Check | MarkerSet | Profile | Scenario) -> Iterator[D
     Instead: correct or remove the second.
     """
     lists = [items(document.node, *steps) for steps in LISTS]
-    if isinstance(document, Scenario):
-        lists += [items(anchor.node, "modes") for anchor in document.cue_anchors]
-        lists += [items(branch.node, "condition", "values") for turn in document.turns for branch in turn.branches]
+    # Only scenarios have these; asking for the model itself would import it for every check.
+    lists += [items(anchor.node, "modes") for anchor in getattr(document, "cue_anchors", ())]
+    turns = getattr(document, "turns", ())
+    lists += [items(branch.node, "condition", "values") for turn in turns for branch in turn.branches]
     for each in lists:
         yield from _repeated(each)
 

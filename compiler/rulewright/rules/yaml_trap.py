@@ -6,17 +6,17 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import replace, warning
-from rulewright.documents.check import Check
-from rulewright.documents.lexicon import Lexicon
-from rulewright.documents.markers import MarkerSet
-from rulewright.documents.profile import Profile
-from rulewright.documents.scenario import Scenario
 from rulewright.load import Scalar, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import Check
+    from rulewright.documents.lexicon import Lexicon
+    from rulewright.documents.markers import MarkerSet
+    from rulewright.documents.profile import Profile
+    from rulewright.documents.scenario import Scenario
 
 TRAPS: Final = (
     (re.compile(r"(?i:yes|no|on|off|y|n)"), "a truth value"),
@@ -24,6 +24,8 @@ TRAPS: Final = (
     (re.compile(r"[-+]?[0-9]{1,3}(?::[0-5]?[0-9])+(?:\.[0-9]*)?"), "a number to the base of 60"),
     (re.compile(r"[-+]?[1-9][0-9]*(?:_[0-9]+)+"), "a number"),
 )
+STARTS: Final = tuple("+-0123456789ynoYNO")
+LONGEST: Final = 40  # characters of a word that may be one: a paragraph is none
 OCTAL: Final = re.compile(r"[-+]?0[0-7]+")
 
 
@@ -38,6 +40,8 @@ def yaml_trap(document: Check | Lexicon | MarkerSet | Profile | Scenario) -> Ite
         if not isinstance(node, Scalar) or node.style:
             continue
         if isinstance(node.value, str):
+            if len(node.value) > LONGEST or not node.value.startswith(STARTS):
+                continue  # most texts, at no cost
             what = next((what for trap, what in TRAPS if trap.fullmatch(node.value)), None)
             if what is not None:
                 fix = replace(node, f'"{node.value}"', "put it into quotes", safe=True)
