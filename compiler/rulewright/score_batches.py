@@ -104,7 +104,7 @@ def find_batches(cases: str | None, concern: str, pattern: str) -> tuple[list[Ba
         folder = _case_folder(cases)
         inner = folder / concern
         files = _case_files(inner if inner.is_dir() else folder)
-    fitting = [path for path in files if fnmatchcase(path.stem, pattern) or fnmatchcase(path.name, pattern)]
+    fitting = [path for path in files if any(fnmatchcase(name, pattern) for name in _names(path, folder))]
     if not fitting:
         near = difflib.get_close_matches(pattern, [path.stem for path in files], 1)
         hint = f"; did you mean `{near[0]}`?" if near else ""
@@ -113,6 +113,12 @@ def find_batches(cases: str | None, concern: str, pattern: str) -> tuple[list[Ba
     batches = [Batch(path.stem if stems.count(path.stem) == 1 else path.name, str(path)) for path in fitting]
     outputs = next((place for place in (folder / OUTPUT_FOLDER, folder.parent / OUTPUT_FOLDER) if place.is_dir()), None)
     return batches, None if outputs is None else str(outputs)
+
+
+def _names(path: Path, folder: Path) -> tuple[str, ...]:
+    """What a batch may be called: its file's name without or with the suffix, and its path below the folder."""
+    below = os.path.relpath(path, folder).replace(os.sep, "/")
+    return path.stem, path.name, below, below.removesuffix(path.suffix)
 
 
 def _case_folder(cases: str | None) -> Path:

@@ -16,6 +16,7 @@ LIST_KEYS: Final = ("test_cases", "cases", "scenarios", "tests", "items", "resul
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # what decoding may raise
 MAX_RECORD: Final = 64 * 2**20
 _CHUNK: Final = 1 << 18
+_MARK: Final = b"\xef\xbb\xbf"  # the byte order mark that some editors write
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[][{}]', re.DOTALL)
 _GAP: Final = re.compile(rb"[\s,]*")
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
@@ -52,7 +53,7 @@ def records_of(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
         if os.path.splitext(file)[1].lower() in _LINES:
             return Holder(), _lines(file)
         with open(file, "rb") as stream:
-            first = stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+            first = stream.read(64).removeprefix(_MARK).lstrip()[:1]
         if first == b"[":
             return Holder(), _elements(file)
         return _object(file)
@@ -61,9 +62,12 @@ def records_of(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
 
 
 def _lines(file: str) -> Iterator[Record | InputError]:
+    start = 0
     with open(file, "rb") as stream:
-        start = 0
         for number, line in enumerate(stream, 1):
+            if number == 1:
+                start = len(line) - len(line.removeprefix(_MARK))
+                line = line[start:]
             if line.strip():
                 yield Record(line, "$", number, start)
             start += len(line)
@@ -71,7 +75,7 @@ def _lines(file: str) -> Iterator[Record | InputError]:
 
 def _object(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
     with open(file, "rb") as stream:
-        data = stream.read().removeprefix(b"\xef\xbb\xbf")
+        data = stream.read().removeprefix(_MARK)
     if not data.strip():
         return Holder(), iter([InputError("the file is empty", file)])
     try:

@@ -255,6 +255,7 @@ def test_the_batch_and_the_cases_may_be_files() -> None:
     path = write(Path("deep/one.json"), [case("T1")])
     assert score("--batch", str(path)) == 0
     assert score("--batch", "o*", "--cases", str(path)) == 0
+    assert score("--batch", "deep/o*", "--cases", ".") == 0
 
 
 def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,6 +44,8 @@ def test_an_array_an_object_lines_and_a_wrapper_are_read_alike(tmp_path: Path) -
     write(tmp_path / "output.json", [without_output(c["test_id"]) | {"output": c["engine_output"]} for c in cases])
     write(tmp_path / "flat.json", [without_output(c["test_id"]) | c["engine_output"] for c in cases])
     for path in sorted(tmp_path.iterdir()):
+        path.with_name(f"bom-{path.name}").write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    for path in sorted(tmp_path.iterdir()):
         items = read(path)
         assert said(items) == ["T1", "T2"], path.name
         assert all(isinstance(item, Case) and item.inputs["summary"] == "Seen late." for item in items)
