@@ -15,6 +15,7 @@ from rulewright.lower.agreement import disagreements
 from rulewright.lower.corpora import lower_corpus
 from rulewright.lower.machines import lower_machine
 from rulewright.lower.plan import DEFAULTS, lower_check
+from rulewright.lower.rubrics import lower_rubrics
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright.lower.selection import select
 from rulewright.lower.semantics import policies
@@ -51,6 +52,7 @@ def lowering_findings(project: Project) -> list[Diagnostic]:
     for corpus in project.corpora.values():
         if corpus.name not in lowering.corpora:
             lower_corpus(corpus, found)
+    lower_rubrics(project.scenarios.values(), lowering)
     for profile in project.profiles.values():
         if profile.select is not None:
             select(profile, project.checks, found)

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright_runtime.decisions import facts
-from rulewright_runtime.plan import JudgeVerifier, LexiconVerifier, LongitudinalVerifier, WholeWindow
+from rulewright_runtime.match import first
+from rulewright_runtime.plan import (
+    JudgeVerifier,
+    LexiconVerifier,
+    LongitudinalVerifier,
+    PhasedVerifier,
+    RubricVerifier,
+    WholeWindow,
+)
 from rulewright_runtime.polarity import Place, boolean
 from rulewright_runtime.windows import select
 
@@ -38,6 +46,8 @@ class _Count:
     planned: int = 0
     lower: int = 0
     upper: int = 0
+    confirming: int = 0  # calls of the two judged phases of a three-phase check
+    sweeping: int = 0
 
 
 def scan_plan(
@@ -52,8 +62,9 @@ def scan_plan(
 
     `planned_llm_calls` is repetitions times windows of every eligible judge check: each vote usable at once, none
     saved. `llm_calls` holds the bounds: the lower one lets adaptive checks stop after their first vote, the upper one
-    retries every vote and sends every lexicon hit to the edge. `by_mode` leaves out checks that apply nowhere. A price
-    or token count that nobody gave makes the costs null and `pricing_known` false, never zero.
+    retries every vote and sends every lexicon hit to the edge. `llm_calls_by_phase` shows the judged phases of checks
+    in three phases; their candidates are counted in the transcripts at hand. `by_mode` leaves out checks that apply
+    nowhere. A price or token count that nobody gave makes the costs null and `pricing_known` false, never zero.
     """
     model = judge_model or project.judge_model
     counts, seen = _counts(plan, transcripts)
@@ -84,6 +95,11 @@ def scan_plan(
             check.id: {"lower": counts[check.id].lower, "upper": counts[check.id].upper}
             for check in plan.checks
             if counts[check.id].upper
+        },
+        "llm_calls_by_phase": {
+            check.id: {"confirm": counts[check.id].confirming, "sweep": counts[check.id].sweeping}
+            for check in plan.checks
+            if isinstance(check.verifier, PhasedVerifier) and counts[check.id].eligible
         },
     }
 
@@ -138,6 +154,9 @@ def _condition(program: Program | None, place: Place, otherwise: bool) -> Callab
 
 def _add(count: _Count, check: Check, plan: Plan, transcript: Transcript) -> None:
     count.eligible += 1
+    if isinstance(check.verifier, PhasedVerifier):
+        _add_phases(count, check, check.verifier, plan, transcript)
+        return
     judging, is_edge = _judging(check)
     if judging is None:
         return
@@ -148,6 +167,25 @@ def _add(count: _Count, check: Check, plan: Plan, transcript: Transcript) -> Non
     if not is_edge:
         count.planned += votes
         count.lower += votes // judging.repetitions if judging.adaptive_stop and votes else votes
+
+
+def _add_phases(count: _Count, check: Check, verifier: PhasedVerifier, plan: Plan, transcript: Transcript) -> None:
+    """Every candidate is confirmed; the sweep is spared where one of them is."""
+    confirm, sweep = verifier.confirm, verifier.sweep
+    lexicon = plan.lexicons[verifier.candidates]
+    candidates = sum(
+        lexicon.role in ("both", turn.role) and first(verifier.candidates, lexicon, turn.content) is not None
+        for turn in transcript.turns
+    )
+    scenario = plan.scenarios[transcript.scenario_id]
+    confirming = confirm.repetitions * candidates
+    sweeping = sweep.repetitions * len(select(sweep.window, transcript.turns, check.id, scenario))
+    least = sweeping // sweep.repetitions if sweep.adaptive_stop and sweeping else sweeping
+    count.confirming += confirming
+    count.sweeping += sweeping
+    count.planned += confirming + sweeping
+    count.lower += confirming if candidates else least
+    count.upper += confirming * len(confirm.budgets) + sweeping * len(sweep.budgets)
 
 
 def _outside(verifier: Verifier, plan: Plan, transcript: Transcript, windows: Iterable[Selection]) -> int:
@@ -162,8 +200,10 @@ def _outside(verifier: Verifier, plan: Plan, transcript: Transcript, windows: It
 
 def _judging(check: Check) -> tuple[Judging | None, bool]:
     verifier = check.verifier
-    if isinstance(verifier, (JudgeVerifier, LongitudinalVerifier)):
+    if isinstance(verifier, (JudgeVerifier, LongitudinalVerifier, RubricVerifier)):
         return verifier.judging, False
+    if isinstance(verifier, PhasedVerifier):
+        return verifier.sweep, False
     if isinstance(verifier, LexiconVerifier) and verifier.edge is not None:
         return verifier.edge.judging, True
     return None, False

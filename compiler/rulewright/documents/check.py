@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rulewright.documents.base import Document, descend, flag, number, optional_text, scalar, text, texts
+from rulewright.documents.base import Document, descend, flag, number, optional_text, scalar, text, texts, value
 from rulewright.load import Mapping, plain
 
 if TYPE_CHECKING:
-    from rulewright.load import Scalar
+    from rulewright.load import Node, Scalar
 
 JUDGE_ROUTES: Final = frozenset({"hybrid_llm", "llm_primary", "longitudinal_trace", "three_phase"})
 LEXICON_ROUTES: Final = frozenset({"lexicon_only", "regex_with_llm_edge"})
@@ -46,6 +46,13 @@ class Routing:
     outcomes: tuple[str, ...] | None
     rule: str | None
     rule_path: str | None
+    cue: str | None
+    expected_reply: str | None
+    forbidden_reply: str | None
+    within_replies: int | None
+    probes: tuple[str, ...] | None
+    recalled_share: float | None
+    likeness: float | None
     scenario_marker: str | None
     system_capability_aware: bool | None
     safety_override_suppressed_by: tuple[str, ...] | None
@@ -162,10 +169,22 @@ def _routing(node: Mapping) -> Routing:
         outcomes=_optional_texts(node, "routing", "outcomes"),
         rule=optional_text(below, "rule"),
         rule_path=optional_text(below, "rule_path"),
+        cue=optional_text(below, "cue"),
+        expected_reply=optional_text(below, "expected_reply"),
+        forbidden_reply=optional_text(below, "forbidden_reply"),
+        within_replies=number(below, "within_replies"),
+        probes=_optional_texts(node, "routing", "probes"),
+        recalled_share=_share(below, "recalled_share"),
+        likeness=_share(below, "likeness"),
         scenario_marker=optional_text(below, "scenario_marker"),
         system_capability_aware=flag(below, "system_capability_aware"),
         safety_override_suppressed_by=_optional_texts(node, "routing", "safety_override_suppressed_by"),
     )
+
+
+def _share(node: Node | None, key: str) -> float | None:
+    found = value(node, key)
+    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
 
 
 def _optional_texts(node: Mapping, *steps: str) -> tuple[str, ...] | None:

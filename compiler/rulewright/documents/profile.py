@@ -28,6 +28,7 @@ class Profile(Document):
     use_dev_repetitions: bool
     adaptive: bool
     llm_edge: bool
+    include_rubrics: bool
     input_tokens: int | None
     output_tokens: int | None
 
@@ -50,6 +51,7 @@ def read_profile(node: Mapping, name: str) -> Profile:
         use_dev_repetitions=flag(node, "use_dev_repetitions") or False,
         adaptive=flag(node, "adaptive_repetitions") or False,
         llm_edge=repetitions != 0 if edge is None else edge,
+        include_rubrics=flag(node, "include_rubrics") or False,
         input_tokens=number(node, "input_tokens_per_llm_call"),
         output_tokens=number(node, "output_tokens_per_llm_call"),
     )

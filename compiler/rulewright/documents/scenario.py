@@ -166,6 +166,11 @@ def read_scenario(node: Mapping) -> Scenario:
     )
 
 
+def rubric_of(node: Mapping) -> tuple[Criterion, ...]:
+    """The criteria of a turn or a branch."""
+    return tuple(_criterion(item) for item in items(node, "rubric") if isinstance(item, Mapping))
+
+
 def scenario_tags(node: Node) -> tuple[str, ...]:
     """The texts in `failure_mode_tags`, `risk_triggers` and `tags`; of an object the first text among its names."""
     found = {_tag(item) for key in TAG_KEYS for item in items(node, key)}
@@ -194,7 +199,7 @@ def _turn(node: Mapping) -> Turn:
         branches,
         texts(node, "expected_behaviors"),
         texts(node, "autofail_triggers"),
-        rubric=tuple(_criterion(item) for item in items(node, "rubric") if isinstance(item, Mapping)),
+        rubric=rubric_of(node),
         probes=tuple(_probes(node)),
     )
 

@@ -10,7 +10,9 @@ from rulewright.documents.elapsed import hours_between
 from rulewright.load import plain
 from rulewright.lower.eligibility import eligible, suppressed
 from rulewright.lower.environments import SCENARIO_FACTS
+from rulewright.lower.rubrics import fields_of_criterion, lower_rubrics
 from rulewright.lower.scorecard import lower_scorecard
+from rulewright.lower.scorers import probes_of
 from rulewright.lower.selection import repetitions, select
 from rulewright.lower.semantics import policies
 from rulewright.lower.verifiers import SCORER_TYPES, Lowering
@@ -48,15 +50,19 @@ def lower_project(
     chosen = select(profile, project.checks, found)
     lowering = Lowering(project, profile, policies(project.semantics), found)
     checks = tuple(node for check in chosen if (node := lower_check(check, lowering)) is not None)
+    criteria: tuple[CheckNode, ...] = ()
+    if profile.include_rubrics:
+        criteria = lower_rubrics(project.scenarios.values(), lowering)
     card = None
     left_out: tuple[LeftOut, ...] = ()
     if scorecard is not None:
         fields = {check.id: {**DEFAULTS, **check.fields} for check in project.checks}
+        fields |= {each.id: fields_of_criterion(each) for each in criteria}
         card, mistakes = lower_scorecard(scorecard, scoring, fields, project.blindspots)
         found.extend(mistakes)
     if card is not None:
         left_out = tuple(lower_left_out(chosen, lowering, card))
-        kept = {check.id for check in chosen} | {part.id for part in left_out}
+        kept = {check.id for check in chosen} | {each.id for each in criteria} | {part.id for part in left_out}
         card = replace(card, checks={key: facts for key, facts in card.checks.items() if key in kept})
     plan = Plan(
         language=LANGUAGE,
@@ -64,7 +70,7 @@ def lower_project(
         profile=profile.name,
         lexicons=lowering.lexicons,
         scenarios={key: facts(scenario, lowering.scenario_reads) for key, scenario in project.scenarios.items()},
-        checks=checks,
+        checks=(*checks, *criteria),
         scorecard=card,
         left_out=left_out,
         machines=lowering.machines,
@@ -145,6 +151,7 @@ def facts(scenario: Scenario, reads: Iterable[tuple[str, ...]]) -> ScenarioFacts
         eligible_modes=scenario.eligible_modes,
         category=scenario.category,
         title=scenario.title,
+        probes=tuple(probes_of(scenario)),
         cue_anchors=tuple(
             CueAnchor(anchor.from_turn, anchor.to_turn, anchor.modes, anchor.cue_turn, anchor.label)
             for anchor in scenario.cue_anchors

@@ -13,6 +13,7 @@ from rulewright.lower.jurisdictions import lower_rules
 from rulewright.lower.lexicons import lower_lexicon, phrases
 from rulewright.lower.machines import lower_machine
 from rulewright.lower.phases import lower_phases
+from rulewright.lower.scorers import lower_cue, lower_probes
 from rulewright.lower.selection import repetitions
 from rulewright.lower.semantics import Policies, unit_of
 from rulewright.prompts import lower_prompt, plain_prompt
@@ -51,6 +52,8 @@ SCORER_TYPES: Final = {
     "extract_then_corpus": "corpus",
     "jurisdiction_rule": "jurisdiction_rule",
     "three_phase": "llm_verifier",
+    "memory_probe": "probes",
+    "cue_response": "cue_response",
 }
 PAGES: Final[dict[str, str]] = {
     "unknown-lexicon": """A check names a lexicon that the project does not have.
@@ -121,6 +124,10 @@ class Lowering:
                 return None if ruled is None else ruled[0]
             case "three_phase":
                 return lower_phases(check, self)
+            case "memory_probe":
+                return lower_probes(check, self)
+            case "cue_response":
+                return lower_cue(check, self)
         place = check.place("routing", "route")
         self.found.append(error(place, f"the route `{check.routing.route}` has no verifier", code="unsupported-route"))
         return None
@@ -234,14 +241,14 @@ class Lowering:
             return None
         return name
 
-    def use_lexicon(self, check: Check, name: str) -> bool:
-        """Put the lexicon into the plan; whether the project has it."""
+    def use_lexicon(self, check: Check, name: str, key: str = "deterministic_precheck") -> bool:
+        """Put the lexicon that the routing names under `key` into the plan; whether the project has it."""
         lexicon = self.project.lexicons.get(name)
         if lexicon is None:
             if self.policies.strict:
                 near = suggest(name, self.project.lexicons)
                 hint = f"did you mean `{near}`?" if near else None
-                place = check.place("routing", "deterministic_precheck")
+                place = check.place("routing", key)
                 self._report_once(error(place, f"there is no lexicon `{name}`", code="unknown-lexicon", help=hint))
             return False
         if name not in self.lexicons:

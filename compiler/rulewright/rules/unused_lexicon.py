@@ -20,6 +20,8 @@ def unused_lexicon(project: Project) -> Iterator[Diagnostic]:
     Instead: name it as a check's `deterministic_precheck`, or remove it.
     """
     used = {check.routing.deterministic_precheck for check in project.checks}
+    for routing in (check.routing for check in project.checks):
+        used |= {routing.cue, routing.expected_reply, routing.forbidden_reply}
     for name, lexicon in project.lexicons.items():
         if project.checks and name not in used:
             place = lexicon.node.key_span(name) if name in lexicon.node else lexicon.node.entries[0].key.span

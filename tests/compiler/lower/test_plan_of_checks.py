@@ -241,13 +241,13 @@ def test_the_plan_carries_only_the_facts_that_something_reads(tmp_path: Path) ->
     prompt = check().replace("Did it fail?", "{{ scenario.description }}")
     scenario = """{"scenario_id": "night", "title": "t", "category": "safety", "failure_mode_tags": ["b", "a"],
       "description": "dark", "persona": {"name": "Ann"}, "turns": [{"t": 1, "user_message": "Hello"}],
-      "cue_anchors": [{"cue_turn": 1, "cue_label": "x", "response_window": {"from_turn": 1, "to_turn": 2}}]}"""
+      "cue_anchors": [{"cue_turn": 1, "cue_label": "x", "response_window": {"from_turn": 1, "to_turn": 1}}]}"""
     write(tmp_path, {"checks/W-1.yaml": prompt, "scenarios/night.json": scenario})
     facts = compile_project(tmp_path).scenarios["night"]
     assert facts.fields == {"description": "dark"}
     assert facts.tags == ("a", "b")
     anchor = facts.cue_anchors[0]
-    assert (anchor.from_turn, anchor.to_turn, anchor.cue_turn, anchor.modes) == (1, 2, 1, ())
+    assert (anchor.from_turn, anchor.to_turn, anchor.cue_turn, anchor.modes) == (1, 1, 1, ())
 
 
 def test_sessions_keep_the_turns_they_span(tmp_path: Path) -> None:

@@ -1,0 +1,75 @@
+"""From checks of memory and coordination to verifiers that need no judge; from a scenario's probes to the plan's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from rulewright.diagnostics import error
+from rulewright.documents.base import texts
+from rulewright_runtime.plan import CueResponse, Probe, ProbeVerifier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.documents.check import Check
+    from rulewright.documents.scenario import Scenario
+    from rulewright.lower.verifiers import Lowering
+
+PROBE_KINDS: Final = ("recall", "abstention", "time", "pronoun_continuity")
+EXPECTATIONS: Final = {"should_recall": "recall", "should_not_mention_unprompted": "abstention"}
+PAGES: Final[dict[str, str]] = {
+    "incomplete-routing": """A route without what it needs to decide.
+
+    Why it matters: the check would pass whatever is said.
+    Instead: name `probes` for memory_probe; `cue` and one of `expected_reply`, `forbidden_reply` for cue_response.
+    """,
+}
+
+
+def lower_probes(check: Check, lowering: Lowering) -> ProbeVerifier | None:
+    """The verifier of a `memory_probe` check, or None when a finding says why there is none."""
+    routing = check.routing
+    if not routing.probes:
+        _incomplete(check, lowering, "`probes`, the kinds it is about")
+        return None
+    usual = ProbeVerifier(("recall",))
+    kinds: Any = tuple(kind for kind in PROBE_KINDS if kind in routing.probes)
+    return ProbeVerifier(
+        kinds,
+        usual.at_least if routing.recalled_share is None else routing.recalled_share,
+        usual.likeness if routing.likeness is None else routing.likeness,
+    )
+
+
+def lower_cue(check: Check, lowering: Lowering) -> CueResponse | None:
+    """The verifier of a `cue_response` check, or None when a finding says why there is none."""
+    routing = check.routing
+    if routing.cue is None or (routing.expected_reply is None and routing.forbidden_reply is None):
+        _incomplete(check, lowering, "`cue` and one of `expected_reply`, `forbidden_reply`")
+        return None
+    named = {key: getattr(routing, key) for key in ("cue", "expected_reply", "forbidden_reply")}
+    known = [lowering.use_lexicon(check, name, key) for key, name in named.items() if name is not None]
+    if not all(known):
+        return None
+    return CueResponse(routing.cue, routing.expected_reply, routing.forbidden_reply, routing.within_replies or 1)
+
+
+def probes_of(scenario: Scenario) -> Iterator[Probe]:
+    """The probes of a scenario that a verifier understands, with what its turns say of memory in `memory_expectations`.
+
+    A probe of a turn without `t` is about that turn.
+    """
+    for probe in scenario.probes:
+        if probe.kind in PROBE_KINDS and probe.turn is not None and probe.expected:
+            yield Probe(probe.turn, cast("Any", probe.kind), probe.expected, probe.from_sessions)
+    for turn in scenario.turns:
+        for key, kind in EXPECTATIONS.items():
+            expected = texts(turn.node, "memory_expectations", key)
+            if expected and turn.number is not None:
+                yield Probe(turn.number, cast("Any", kind), expected)
+
+
+def _incomplete(check: Check, lowering: Lowering, needs: str) -> None:
+    place = check.key_place("routing", "route")
+    message = f"the route `{check.routing.route}` needs {needs}"
+    lowering.found.append(error(place, message, code="incomplete-routing"))

@@ -1,0 +1,132 @@
+"""Checks of memory and coordination, and the criteria of rubrics, lowered into the plan."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.compiler import small_project
+
+from rulewright.compiling import compile_project
+from rulewright.errors import DocumentError
+from rulewright_runtime.plan import CueResponse, Plan, Probe, ProbeVerifier, RubricVerifier, decode, encode
+
+CRITERIA: list[dict[str, Any]] = [
+    {"id": "warm", "question": "Is it warm?", "kind": "binary", "dimension": "relational_quality", "weight": 2},
+    {"id": "depth", "question": "How deep?", "kind": "ordinal", "levels": {"10": "deep", "2": "some", "0": "none"}},
+    {"id": "mocks", "question": "Does it mock?", "kind": "autofail", "dimension": "relational_quality"},
+]
+
+
+def routed(route: str, *lines: str) -> str:
+    return small_project.check(
+        bucket="F", severity="S2", scope="universal", route=route, routing="\n".join(lines), scorer="type: " + route
+    )
+
+
+def scenario(**more: Any) -> str:
+    turns = [{"turn_number": 1, "user_message": "Hello"}, {"turn_number": 2, "user_message": "Bye"}]
+    return json.dumps({"scenario_id": "night", "title": "N", "category": "safety", "turns": turns, **more})
+
+
+def compiled(folder: Path, files: dict[str, str], profile: str = "publish") -> Plan:
+    return decode(encode(compile_project(small_project.write(folder, files), profile=profile)))
+
+
+def refusal(folder: Path, files: dict[str, str], profile: str = "publish") -> list[tuple[str, str]]:
+    with pytest.raises(DocumentError) as caught:
+        compiled(folder, files, profile)
+    return [(each.code, each.message) for each in caught.value.diagnostics]
+
+
+def test_a_memory_check_names_its_probes(tmp_path: Path) -> None:
+    files = {"checks/W-1.yaml": routed("memory_probe", "probes: [time, recall]", "recalled_share: 0.5", "likeness: 1")}
+    assert compiled(tmp_path, files).checks[0].verifier == ProbeVerifier(("recall", "time"), 0.5, 1.0)
+
+
+def test_a_memory_check_without_probes_is_refused(tmp_path: Path) -> None:
+    (found,) = refusal(tmp_path, {"checks/W-1.yaml": routed("memory_probe", "likeness: 1")})
+    assert found == ("incomplete-routing", "the route `memory_probe` needs `probes`, the kinds it is about")
+
+
+def test_a_scenario_brings_its_probes_and_what_its_turns_say_of_memory(tmp_path: Path) -> None:
+    expectations = {"should_recall": ["Esi"], "should_not_mention_unprompted": ["pills"]}
+    probe = {"t": 2, "kind": "recall", "expected": ["Kwame"], "from_sessions": [1]}
+    turns = [{"turn_number": 1, "user_message": "Hi"}, {"turn_number": 2, "user_message": "x"}]
+    turns[1] |= {"probes": [probe], "memory_expectations": expectations}
+    files = {"scenarios/night.json": scenario(turns=turns, probes=[{"t": 1, "kind": "time", "expected": ["ago"]}])}
+    assert compiled(tmp_path, files).scenarios["night"].probes == (
+        Probe(1, "time", ("ago",)),
+        Probe(2, "recall", ("Kwame",), (1,)),
+        Probe(2, "recall", ("Esi",)),
+        Probe(2, "abstention", ("pills",)),
+    )
+
+
+def test_a_cue_check_names_its_lexicons(tmp_path: Path) -> None:
+    files = {"checks/W-1.yaml": routed("cue_response", "cue: words", "expected_reply: words", "within_replies: 2")}
+    plan = compiled(tmp_path, files)
+    assert plan.checks[0].verifier == CueResponse("words", "words", None, 2)
+    assert list(plan.lexicons) == ["words"]
+
+
+def test_a_cue_check_with_an_unknown_lexicon_or_nothing_expected_is_refused(tmp_path: Path) -> None:
+    files = {"checks/W-1.yaml": routed("cue_response", "cue: words", "expected_reply: wrds")}
+    assert refusal(tmp_path / "one", files) == [("unknown-lexicon", "there is no lexicon `wrds`")]
+    (found,) = refusal(tmp_path / "two", {"checks/W-1.yaml": routed("cue_response", "cue: words")})
+    assert found[0] == "incomplete-routing"
+
+
+PROFILES = "rubrics: {exclude_modes: [W-1], include_all: true, include_rubrics: true, llm_repetitions: 1}\n"
+
+
+def with_rubric(*criteria: dict[str, Any], **turn: Any) -> dict[str, str]:
+    turns = [{"turn_number": 1, "user_message": "Hi", "rubric": list(criteria), **turn}]
+    check = small_project.check()
+    return {
+        "scenarios/night.json": scenario(turns=turns),
+        "scenarios/other.json": scenario(scenario_id="other"),
+        "checks/W-2.yaml": check.replace("W-1", "W-2"),
+        "configs/profiles.yaml": PROFILES,
+    }
+
+
+def test_every_criterion_becomes_a_check_of_its_scenario(tmp_path: Path) -> None:
+    plan = compiled(tmp_path, with_rubric(*CRITERIA, expected_behaviors=["Stays kind"]), "rubrics")
+    made = {check.id: check for check in plan.checks if check.route == "rubric"}
+    assert list(made) == [f"rubric/night/t1/{name}" for name in ("warm", "depth", "mocks")]
+    assert {check.decided for check in made.values()} == {"es"}  # night, other
+    warm, depth, mocks = made.values()
+    assert isinstance(depth.verifier, RubricVerifier)
+    assert depth.verifier.levels == ("0", "2", "10")
+    assert (warm.primary_bucket, warm.is_gate, mocks.primary_bucket, mocks.is_gate) == ("C", False, "B", True)
+    assert "Stays kind" in str(warm.verifier)
+
+
+def test_a_branch_with_a_rubric_replaces_that_of_its_turn(tmp_path: Path) -> None:
+    condition = {"type": "contains_any", "values": ["x"]}
+    branch = {"branch_id": "b", "condition": condition, "user_message": "B", "rubric": [CRITERIA[0]]}
+    plan = compiled(tmp_path, with_rubric(CRITERIA[0], branches=[branch]), "rubrics")
+    found = [check.verifier for check in plan.checks if isinstance(check.verifier, RubricVerifier)]
+    assert [(each.branch, each.unless) for each in found] == [(None, ("b",)), ("b", ())]
+
+
+def test_without_include_rubrics_no_criterion_is_asked(tmp_path: Path) -> None:
+    files = {**with_rubric(*CRITERIA), "configs/profiles.yaml": "publish: {include_all: true}\n"}
+    assert [check.id for check in compiled(tmp_path, files).checks] == ["W-1", "W-2"]
+
+
+@pytest.mark.parametrize(
+    ("criteria", "code"),
+    [
+        ([CRITERIA[0], CRITERIA[0]], "duplicate-criterion"),
+        ([{"question": "?", "kind": "binary"}], "duplicate-criterion"),
+        ([{"id": "x", "question": "?", "kind": "ordinal", "levels": {"0": "none"}}], "criterion-without-levels"),
+        ([{"id": "x", "question": "?"}], "retired-rubric-dialect"),
+        ([{"id": "x", "question": "?", "kind": "binry"}], "unknown-value"),
+    ],
+)
+def test_a_bad_criterion_is_found_while_loading(tmp_path: Path, criteria: list[dict[str, Any]], code: str) -> None:
+    assert [found[0] for found in refusal(tmp_path, with_rubric(*criteria), "rubrics")] == [code]
