@@ -139,7 +139,8 @@ class _Merge:
             own.pop("extends", None)
             fields = {**merge(fields, own), "name": name}
         last = self.known[name][-1]
-        if not str(fields.get("role", {}).get("description", "") or ""):
+        role = fields.get("role")
+        if not isinstance(role, dict) or not isinstance(role.get("description"), str) or not role["description"]:
             place = last.node.entries[0].key if last.node.entries else last.node
             message = f"agent `{name}`: `role.description` is missing"
             self.found.append(error(place, message, code="agent-without-description"))

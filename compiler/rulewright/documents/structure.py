@@ -275,9 +275,9 @@ def _bounds(_: _Builder, schema: dict[str, Any]) -> Check:
         if not isinstance(node, Scalar) or not _is_number(node):
             return
         number: Any = node.value
-        if least is not None and number < least:
+        if least is not None and not number >= least:  # NaN is in no bounds
             found.append(error(node, f"{_subject(path)} must be at least {least}, not {number}", code="out-of-range"))
-        if most is not None and number > most:
+        if most is not None and not number <= most:
             found.append(error(node, f"{_subject(path)} must be at most {most}, not {number}", code="out-of-range"))
 
     return check

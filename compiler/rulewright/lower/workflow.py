@@ -227,15 +227,20 @@ def _agents_of(task: Task) -> set[str]:
 
 
 def _agent(name: str, fields: dict[str, Any]) -> Agent:
-    role = fields.get("role", {})
+    role = fields["role"]
+    llm = fields.get("llm")
     return Agent(
         name=name,
-        display_name=str(fields.get("display_name", "")),
-        description=str(role.get("description", "")),
-        expertise=tuple(map(str, role.get("expertise", ()))),
-        responsibilities=tuple(map(str, role.get("responsibilities", ()))),
-        llm=fields.get("llm", {}),
+        display_name=str(fields.get("display_name") or ""),
+        description=role["description"],
+        expertise=_words(role.get("expertise")),
+        responsibilities=_words(role.get("responsibilities")),
+        llm=llm if isinstance(llm, dict) else {},
     )
+
+
+def _words(found: Any) -> tuple[str, ...]:
+    return tuple(each for each in found if isinstance(each, str)) if isinstance(found, list) else ()
 
 
 def limits_of(engine: Node | None) -> Limits:

@@ -216,16 +216,17 @@ class _Builder:
         place = f"exhausted:{loop.name}"
         self.exhausted(name, place, loop.name, "loop_exhaustion", EXCEEDED)
         if self.shape.hil:
-            self.go(place, "resolved", self.accepted(self.after(name)), effects=passed)
+            self.go(place, "resolved", self.accepted(loop.name), effects=passed)
 
-    def accepted(self, target: str) -> str:
-        """Where a person's acceptance leads: to the next place, and by way of RUNNING where that is the end."""
-        if target != "done":
+    def accepted(self, loop: LoopName) -> str:
+        """Where a person's acceptance of an exhausted loop leads: onwards, by way of RUNNING where neither the end nor
+        another question may follow a question at once."""
+        target, place = self.after(f"decide:{loop}"), f"accepted:{loop}"
+        if target not in ("done", "sign_off"):
             return target
-        if "accepted" not in self.places:
-            self.place("accepted", "RUNNING", "decide")
-            self.go("accepted", "decide", "done")
-        return "accepted"
+        self.place(place, "RUNNING", "decide")
+        self.go(place, "decide", target)
+        return place
 
     def inside(self, loop: LoopShape) -> tuple[LoopName, ...]:
         """The loop and those whose iterations are part of its own: all that are decided no later."""
