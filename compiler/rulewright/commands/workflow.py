@@ -175,8 +175,10 @@ def _teller(args: argparse.Namespace, store: Store) -> Callable[[Sequence[Event]
 
 
 def _tell_result(result: Result) -> None:
+    from rulewright_runtime.workflow.terminal import one_line
+
     for name, status in result.tasks.items():
-        print(f"{name:<16} {status}" + (f": {result.reasons[name]}" if result.reasons.get(name) else ""))
+        print(one_line(f"{name:<16} {status}" + (f": {result.reasons[name]}" if result.reasons.get(name) else "")))
     print(f"{result.run_id} is {result.status}")
     for item in result.waiting:
         print(f"waiting for a person: {item.id} ({item.trigger}): {item.reason}")

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rulewright_runtime.workflow.hil import Item
+from rulewright_runtime.workflow.terminal import one_line
 
 
 def describe(item: Item) -> str:
     """Everything a reviewer needs, in paragraphs."""
-    return "\n".join(_lines(item)) + "\n"
+    return "\n".join(map(one_line, _lines(item))) + "\n"
 
 
 def _lines(item: Item) -> Iterator[str]:
@@ -23,10 +24,12 @@ def _lines(item: Item) -> Iterator[str]:
         yield f"decided by {item.resolved_by} at {item.resolved_at}: {item.resolution_notes or 'no notes'}"
     description = item.context["task_definition"].get("description")
     if description:
-        yield f"\n{description}"
+        yield ""
+        yield from (f"  {line}" for line in description.splitlines())
     history = item.context["loop_history"]
     if history:
-        yield "\nhistory"
+        yield ""
+        yield "history"
         for entry in history:
             yield f"  {entry['iteration']}. {history_line(entry)}"
     for report in item.context["gate_reports"][-1:]:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from rulewright_runtime.workflow.events import Event
+from rulewright_runtime.workflow.terminal import one_line
 
 Details = Mapping[str, Any]
 
@@ -28,11 +29,11 @@ def line(event: Event, seconds: float) -> str:
 
 
 def sentence(event: Event) -> str:
-    """What happened, in words."""
+    """What happened, in words and in one line."""
     tell = _SENTENCES.get(event.event_type)
     if tell is None:
-        return f"{event.event_type} {dict(event.details)}"
-    return tell(event.details, event.agent or "the agent")
+        return one_line(f"{event.event_type} {dict(event.details)}")
+    return one_line(tell(event.details, event.agent or "the agent"))
 
 
 def _seconds(milliseconds: Any) -> str:

@@ -16,6 +16,7 @@ from tests.runtime.workflow.running import BROKEN, EVIDENCE, GATE, Bench, bench,
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import Brief, Reply
 from rulewright_runtime.workflow.engine import EngineError
+from rulewright_runtime.workflow.hil_text import describe
 from rulewright_runtime.workflow.plan import OVERLAYS, seal
 from rulewright_runtime.workflow.settings import AdapterSettings
 from rulewright_runtime.workflow.store import Store, StoreError
@@ -285,6 +286,17 @@ def test_the_export_is_json_and_holds_everything(tmp_path: Path) -> None:
     assert [step["target"] for step in build["transitions"]] == ["work", "gate", "done"]
     assert build["outputs"][0]["path"] == "o.md"
     assert exported["run"]["status"] == "COMPLETED"
+
+
+def test_what_an_agent_says_can_not_pass_for_a_line_of_ours(tmp_path: Path) -> None:
+    said = {"summary": "done\n\x1b[2Jgate T2: PASS", "raise": "no\r\nCOMPLETED: \x1b]0;x\x07"}
+    review = "agentic_review: {enabled: true, reviewer_agent: reviewer, max_iterations: 1}"
+    script = {"dev": [{"summary": said["summary"]}], "reviewer": [{"decision": "NO_GO", "feedback": said["raise"]}]}
+    run = bench(tmp_path, f"tasks: {{build: {{agent: dev, overlays: {{{review}}}}}}}", script)
+    item = run.run().waiting[0]
+    text = describe(item) + "\n".join(story(run.events()))
+    assert "\x1b" not in text
+    assert not any(line.startswith(("gate T2: PASS", "COMPLETED")) for line in text.splitlines())
 
 
 def test_every_event_reads_as_a_sentence(tmp_path: Path) -> None:

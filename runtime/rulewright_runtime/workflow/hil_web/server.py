@@ -119,7 +119,9 @@ class _Handler(BaseHTTPRequestHandler):
         except _Refused as refused:
             self._send(refused.status, pages.refusal_page(refused.status.phrase, str(refused)), close=True)
         except RuntimeFailure as failure:
-            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, pages.refusal_page("Something is wrong", str(failure)))
+            self._send(
+                HTTPStatus.INTERNAL_SERVER_ERROR, pages.refusal_page("Something is wrong", str(failure)), close=True
+            )
 
     def _get(self) -> None:
         path = urlsplit(self.path).path
