@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import os
 from collections.abc import Iterator
 from collections.abc import Mapping as Lookup
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import texts
@@ -61,10 +64,18 @@ class ScoreSettings:
         given = {name: chosen.value for name, chosen in self.chosen.items()}
         return Settings(plan, given, metric_ids=metric_ids, archetypes=archetypes)
 
-    def as_data(self) -> dict[str, Any]:
+    def digest(self, plan: CaseScorecardPlan) -> str:
+        """The sha256 (hex) of the scorecard and every value in force: equal digests score alike."""
+        values = {name: chosen.value for name, chosen in self.chosen.items()}
+        everything = (plan, values, _values(self.archetypes), _values(self.metric_ids))
+        return hashlib.sha256(msgspec.json.encode(everything, order="deterministic")).hexdigest()
+
+    def as_data(self, plan: CaseScorecardPlan) -> dict[str, Any]:
         """Every value with its source, for `--show-config` and the report."""
         groups = {"archetypes": self.archetypes, "metricIds": self.metric_ids}
         return {
+            "scorecard": plan.name,
+            "hash": self.digest(plan),
             "parameters": {name: _shown(chosen) for name, chosen in self.chosen.items()},
             "reportDir": _shown(self.report_dir),
             **{

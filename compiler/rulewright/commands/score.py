@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     prepared = settings.prepared(plan)
     if args.show_config:
         if args.format == "json":
-            print(json.dumps(settings.as_data(), indent=2))
+            print(json.dumps(settings.as_data(plan), indent=2))
         else:
             print("\n".join(describe(settings)))
         return 0
@@ -121,9 +121,9 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
         )
         if outputs is not None:
             run.errors.extend(map(refusal, outputs.errors))
-        about: dict[str, Any] = {"configuration": settings.as_data()}
+        about: dict[str, Any] = {"configuration": settings.as_data(plan)}
         if baseline is not None:
-            about["comparison"] = compare(plan, baseline, run.spool.results(), run.whole.means())
+            about["comparison"] = compare(plan, baseline, run.spool.results(), run.whole.means(), settings.digest(plan))
         head = report_head(run, batch_id=args.batch, concern_id=args.concern, generated_at=now, about=about)
         _complain(run, reader.others, args.concern)
         _write_reports(args, settings, prepared, run, head)

@@ -22,11 +22,16 @@ class _Result(msgspec.Struct):
     batch_id: str | None = None
 
 
+class _Configuration(msgspec.Struct, frozen=True):
+    hash: str | None = None
+
+
 class _Report(msgspec.Struct):
     results: list[_Result]
     generated_at: str | None = None
     batch_id: str | None = None
     mean_scores: dict[str, float] = {}
+    configuration: _Configuration = _Configuration()
 
 
 def read_baseline(path: str) -> _Report:
@@ -41,12 +46,17 @@ def read_baseline(path: str) -> _Report:
 
 
 def compare(
-    plan: CaseScorecardPlan, baseline: _Report, results: Iterable[Mapping[str, Any]], means: Mapping[str, float]
+    plan: CaseScorecardPlan,
+    baseline: _Report,
+    results: Iterable[Mapping[str, Any]],
+    means: Mapping[str, float],
+    settings_hash: str | None = None,
 ) -> dict[str, Any]:
     """The comparison as a section of the report.
 
     Cases are paired by batch and test id. `regression` is true when more labels got worse than better, or when a
-    metric is worse by a sign test at 5 %. `missing` counts cases of the baseline that are gone.
+    metric is worse by a sign test at 5 %. `missing` counts cases of the baseline that are gone, `same_settings` says
+    whether both runs were scored alike.
     """
     gravity = {label: at for at, (label, _) in enumerate(plan.exits)}  # 0 is the gravest
     before = {(result.batch_id, result.test_id): result for result in baseline.results}
@@ -76,6 +86,7 @@ def compare(
     tests["pass"] = _paired(lost, gained)
     return {
         "baseline": {"generated_at": baseline.generated_at, "batch_id": baseline.batch_id},
+        "same_settings": settings_hash is not None and settings_hash == baseline.configuration.hash,
         "paired": paired,
         "added": added,
         "missing": len(before),

@@ -73,6 +73,8 @@ def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
     verdict = "REGRESSION" if comparison["regression"] else "no regression"
     counts = f"{comparison['worse']} worse, {comparison['better']} better of {comparison['paired']} paired"
     yield f"Since the baseline: {verdict} ({counts})"
+    if not comparison["same_settings"]:
+        yield "  the two runs were scored under different settings"
     for name, test in comparison["tests"].items():
         if test["worse"]:
             yield f"  {name}: {test['falls']} fell, {test['rises']} rose (p = {test['p_value']:.3g})"

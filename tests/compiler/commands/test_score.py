@@ -323,6 +323,8 @@ def test_a_baseline_shows_flips_and_a_regression_sets_the_exit_status(capsys: py
     assert section["tests"]["AH"] == {"falls": 7, "rises": 0, "p_value": 2 / 2**7, "worse": True}
     assert section["mean_changes"]["AH"] == pytest.approx(-7 / 16)
     assert section["regression"] is True
+    assert section["same_settings"] is True
+    assert report(*words, "--strict-ah")["comparison"]["same_settings"] is False
     assert score(*words) == 1
     shown = capsys.readouterr().out
     assert "Since the baseline: REGRESSION (7 worse, 0 better of 7 paired)" in shown
