@@ -96,6 +96,8 @@ class Scorecard:
         self._rates = (*(dimension.rate for dimension in plan.dimensions), *plan.rates)
         self._weights = {dimension.rate.name: _number(dimension.weight) for dimension in plan.dimensions}
         self._empty = [None if rate.empty is None else _number(rate.empty) for rate in self._rates]
+        for parts in (plan.gates, self._rates, plan.counts, plan.lists, plan.variables, plan.output):
+            _refuse_twins([part.name for part in parts])
         self._prepare_conditions()
         self._prepare_rows()
         self._memo: dict[Any, _Effect] = {}
@@ -401,6 +403,13 @@ def _number(text: str) -> Score:
     if number < 0:
         raise PlanError(f"the scorecard holds `{text}` where no negative number may stand")
     return number
+
+
+def _refuse_twins(names: list[str]) -> None:
+    """Of two parts of one name the second would silently replace the first."""
+    if len(set(names)) < len(names):
+        twin = next(name for name in names if names.count(name) > 1)
+        raise PlanError(f"the scorecard holds `{twin}` twice")
 
 
 def _guard(program: Program) -> Condition:

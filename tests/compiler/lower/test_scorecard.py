@@ -379,6 +379,24 @@ def test_a_parameter_that_nobody_declared_is_refused() -> None:
         card(shipped("two-tier"), minimum_coverage=2)
 
 
+@pytest.mark.parametrize("part", ["gates", "dimensions", "rates", "counts", "lists", "variables", "output"])
+def test_a_plan_with_two_parts_of_one_name_is_refused(part: str) -> None:
+    plan, _ = lowered(shipped("two-tier"))
+    assert plan is not None
+    parts = getattr(plan, part)
+    with pytest.raises(PlanError, match="twice"):
+        Scorecard(msgspec.structs.replace(plan, **{part: (*parts, parts[0])}))
+
+
+@pytest.mark.parametrize("weight", ["x", "-1", "1/0"])
+def test_a_plan_with_a_weight_that_is_none_is_refused(weight: str) -> None:
+    plan, _ = lowered(shipped("two-tier"))
+    assert plan is not None
+    first, *others = plan.dimensions
+    with pytest.raises(PlanError):
+        Scorecard(msgspec.structs.replace(plan, dimensions=(msgspec.structs.replace(first, weight=weight), *others)))
+
+
 def test_the_plan_keeps_only_what_its_programs_read() -> None:
     plan, _ = lowered(shipped("two-tier"))
     assert plan is not None
