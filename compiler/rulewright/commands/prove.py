@@ -1,8 +1,8 @@
 """Prove what a document claims for every input, or show an input for which it is not so.
 
 A scorecard over cases: its label table leaves no case out, every row decides some case, no case both passes and fails
-a metric. A workflow: what every task's machine promises. A check: its `when` can hold. Every witness has been run
-through the evaluator. `note` marks what is told and decides nothing.
+a metric. A policy: every row decides some input. A workflow: what every task's machine promises. A check: its `when`
+can hold. Every witness has been run through the evaluator. `note` marks what is told and decides nothing.
 
 exit codes: 0 everything is proved, 1 something is refuted, 2 bad usage or a document with mistakes, 3 something is
 neither proved nor refuted, or nothing is claimed at all
@@ -28,21 +28,27 @@ OPEN: Final = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="scorecards over cases, workflows, checks")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="scorecards over cases, policies, workflows, checks")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
-    parser.add_argument("--config", metavar="FILE", help="the settings file (default: safe.config.json)")
+    parser.add_argument("--config", metavar="FILE", help="the settings file, or what declares a policy's variables")
+    parser.add_argument("--same-as", metavar="FILE", help="also prove that it decides as this one does")
     parser.add_argument("--format", choices=("human", "json"), default="human")
 
 
 def run(args: argparse.Namespace) -> int:
     """Prove every claim, print what became of it, answer with the exit code."""
-    from rulewright.prove.documents import prove_file
+    from rulewright.prove.documents import prove_file, prove_same
 
-    found: list[tuple[str, list[Property]]] = []
-    for name in args.files:
+    others = [name for name in (args.config, args.same_as) if name is not None]
+    for name in (*args.files, *others):
         if not Path(name).is_file():
             raise UsageError(f"there is no file `{name}`")
-        found.append((name, prove_file(Path(name), args.set, args.config)))
+    found: list[tuple[str, list[Property]]] = []
+    for name in args.files:
+        claims = prove_file(Path(name), args.set, args.config)
+        if args.same_as is not None:
+            claims.append(prove_same(Path(name), Path(args.same_as), args.set, args.config))
+        found.append((name, claims))
     if args.format == "json":
         print(json.dumps([_as_data(name, each) for name, claims in found for each in claims], indent=2))
     else:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from rulewright.diagnostics import Span
 from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.documents.check import read_check
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
@@ -25,36 +27,107 @@ from rulewright.prove.label_table import (
 )  # fmt: skip
 from rulewright.prove.results import Property, Proved, Refuted, Result, Unknown
 from rulewright.prove.search import Search, refuting
-from rulewright.prove.tables import disjoint, survey
+from rulewright.prove.tables import disjoint, equal, survey
 from rulewright.prove.witness import in_words
+from rulewright.score_batches import CaseScorecard, load_scorecard
+from rulewright.score_settings import environment_of_process, gather
+from rulewright.tables.build import Row
+from rulewright.tables.policy import compile_policy, declared
 from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.cases.scoring import Scorer
+from rulewright_runtime.cases.settings import Settings
 from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.ir import Node, Program, literal
 from rulewright_runtime.parameters import parameter_values
 
 
 def prove_file(path: Path, assignments: Sequence[str] = (), config: str | None = None) -> list[Property]:
-    """Every claim about the document at `path`. Settings of scorecards are those that `rulewright score` would use.
+    """Every claim about the document at `path`.
 
+    Settings of scorecards are those that `rulewright score` would use; the `config` of a policy declares its variables.
     Raises DocumentError for a document with mistakes, UsageError for one about which nothing can be claimed.
     """
-    loaded = load_file(path)
-    if loaded.root is None or loaded.diagnostics:
-        raise DocumentError(loaded.diagnostics) if loaded.diagnostics else UsageError(f"`{path}` is empty")
-    kind = kind_of(loaded.root)
+    root = _root(path)
+    kind = kind_of(root)
     if kind == CASE_SCORECARD:
         return _prove_cases(path, assignments, config)
+    if "rule" in root.keys:
+        return _prove_policy(_decided(path, root, assignments, config))
     if assignments or config:
-        raise UsageError(f"`{path}` has no settings; `--set` and `--config` are for scorecards over cases")
+        raise UsageError(f"`{path}` has no settings; `--set` and `--config` are for scorecards over cases and policies")
     if kind == "workflow":
         from rulewright.prove.workflow import prove_workflow
 
         return prove_workflow(path)
-    if kind == "check" and isinstance(loaded.root, Mapping):
-        return _prove_check(loaded.root)
-    raise UsageError(
-        f"nothing can be proved about `{path}`; a scorecard over cases, a workflow or a check was expected"
-    )
+    if kind == "check":
+        return _prove_check(root)
+    message = "a scorecard over cases, a policy, a workflow or a check was expected"
+    raise UsageError(f"nothing can be proved about `{path}`; {message}")
+
+
+def prove_same(path: Path, other: Path, assignments: Sequence[str] = (), config: str | None = None) -> Property:
+    """Whether two scorecards over cases give the same labels, or two policies the same outputs, for every input."""
+    one, two = (_decided(each, _root(each), assignments, config) for each in (path, other))
+    result: Result
+    if one.domains != two.domains:
+        result = Unknown("the two do not decide over the same variables with the same values")
+    else:
+        result = equal(one.rows, two.rows, one.domains)
+    return Property(f"it decides as `{other}` does", result, one.span)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """A table with what its variables can be; `total` says that its form alone makes it decide every input."""
+
+    rows: tuple[Row, ...]
+    domains: Domains
+    span: Span
+    total: bool = False
+
+
+def _root(path: Path) -> Mapping:
+    loaded = load_file(path)
+    if loaded.diagnostics:
+        raise DocumentError(loaded.diagnostics)
+    if not isinstance(loaded.root, Mapping):
+        raise UsageError(f"`{path}` is empty" if loaded.root is None else f"nothing can be proved about `{path}`")
+    return loaded.root
+
+
+def _decided(path: Path, root: Mapping, assignments: Sequence[str], config: str | None) -> _Decided:
+    """The table of a policy, or of a scorecard over cases under its general settings."""
+    if kind_of(root) == CASE_SCORECARD:
+        card, settings = _card(path, assignments, config)
+        try:
+            labels = label_table(card.plan, settings.scorer(None, None).parameters)
+        except (NotProved, EvaluationError) as reason:
+            raise UsageError(f"the labels of `{path}` can't be compared: {reason}") from None
+        written = zip(labels.conditions, card.document.labels, strict=True)
+        rows = tuple([Row(condition, _text(row.label), None, row.when.span) for condition, row in written])
+        return _Decided(rows, labels.domains, card.document.key_place("labels"))
+    if "rule" not in root.keys or assignments:
+        raise UsageError(f"`{path}` has no settings" if assignments else f"`{path}` is no table")
+    declarations = None if config is None else Path(config).read_text(encoding="utf-8")
+    table = compile_policy(path.read_text(encoding="utf-8"), declarations)
+    return _Decided(table.rows, Domains(declared(declarations).variables), root.key_span("rule"), table.total)
+
+
+def _text(value: str) -> Program:
+    return Program((Node("const", (), literal(value)),))
+
+
+def _prove_policy(table: _Decided) -> list[Property]:
+    if not table.rows:  # it collects what all rows give
+        return []
+    total, reached = survey(table.rows, table.domains)
+    found = [Property("every input gets an output", total, table.span, required=table.total)]
+    for at, (row, result) in enumerate(zip(table.rows, reached, strict=True), start=1):
+        if row.output is not None:
+            found.append(Property(f"row {at} decides some input", result, row.span))
+    overlap = disjoint(table.rows, table.domains)
+    found.append(Property("no two rows hold for the same input", overlap, table.span, required=False))
+    return found
 
 
 def _prove_check(root: Mapping) -> list[Property]:
@@ -78,13 +151,7 @@ def _possible(never: Result) -> Result:
 
 
 def _prove_cases(path: Path, assignments: Sequence[str], config: str | None) -> list[Property]:
-    from rulewright.score_batches import load_scorecard
-    from rulewright.score_settings import environment_of_process, gather
-
-    card = load_scorecard(str(path))
-    settings = gather(
-        card.plan, file=config, environment=environment_of_process(), flags={}, assignments=list(assignments)
-    ).prepared(card.plan)
+    card, settings = _card(path, assignments, config)
     found: list[Property] = []
     for archetype in (None, *settings.archetypes):
         for metric_id in (None, *settings.metric_ids):
@@ -93,6 +160,13 @@ def _prove_cases(path: Path, assignments: Sequence[str], config: str | None) -> 
             cases = _Cases(card.document, card.plan, settings.scorer(archetype, metric_id), " and ".join(group))
             found += cases.properties()
     return [*found, _under_all_settings(card.document, card.plan)]
+
+
+def _card(path: Path, assignments: Sequence[str], config: str | None) -> tuple[CaseScorecard, Settings]:
+    card = load_scorecard(str(path))
+    environment = environment_of_process()
+    chosen = gather(card.plan, file=config, environment=environment, flags={}, assignments=list(assignments))
+    return card, chosen.prepared(card.plan)
 
 
 class _Cases:

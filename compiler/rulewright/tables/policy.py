@@ -20,8 +20,8 @@ _POLICY_KEYS: Final = ("name", "description", "display_name", "id", "kind", "imp
 
 def compile_policy(policy: str, config: str | None = None) -> Table:
     """The table of a policy, over the variables and functions its configuration declares. Raises DocumentError."""
+    environment = declared(config)
     found: list[Diagnostic] = []
-    environment = _environment(config, found)
     root = _root(policy, "policy.yaml", found)
     rule = None
     if root is not None:
@@ -38,6 +38,15 @@ def compile_policy(policy: str, config: str | None = None) -> Table:
     if rule is None or found:
         raise DocumentError(sorted(found, key=lambda d: d.sort_key))
     return build_table(rule, environment)
+
+
+def declared(config: str | None) -> Environment:
+    """The variables and functions that a policy's configuration declares. Raises DocumentError."""
+    found: list[Diagnostic] = []
+    environment = _environment(config, found)
+    if found:
+        raise DocumentError(sorted(found, key=lambda d: d.sort_key))
+    return environment
 
 
 def _root(text: str, name: str, found: list[Diagnostic]) -> Mapping | None:
