@@ -21,12 +21,13 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, load_file, load_text
 from rulewright.lone_findings import lone_findings
 from rulewright.manual import pages
-from rulewright.suppressions import suppress, unused
+from rulewright.suppressions import suppress, unknown_rule, unused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rulewright.load import Source
+    from rulewright.documents.lint_settings import LintSetting
+    from rulewright.load import Scalar, Source
     from rulewright.project import Project
 
 PAGES: Final[dict[str, str]] = {
@@ -50,6 +51,10 @@ class Selection:
         """Whether findings of this code count."""
         chosen = not self.select or any(fnmatchcase(code, pattern) for pattern in self.select)
         return chosen and not any(fnmatchcase(code, pattern) for pattern in self.ignore)
+
+    def wants_at(self, code: str, path: str) -> bool:
+        """The same in every file."""
+        return self.wants(code)
 
     def check(self) -> None:
         """Raise `UsageError` for a pattern that fits no code: it would silently choose nothing."""
@@ -106,11 +111,37 @@ def lint(paths: Sequence[Path | str], selection: Selection = EVERYTHING) -> Repo
 
 def lint_project(project: Project, selection: Selection = EVERYTHING) -> Report:
     """The findings of a project that is already loaded."""
+    from rulewright.documents.lint_settings import read_lint_settings
+    from rulewright.project import path_fits
     from rulewright.project_findings import project_findings, without_accepted
 
     found, read = project_findings(project)
-    kept, allowed = without_accepted(project, found, selection.wants)
-    return _report(kept, allowed, (*project.loaded, *read), selection)
+    settings = [] if project.file is None else read_lint_settings(project.file.node)
+
+    def wants(code: str, path: str) -> bool:
+        """The caller and the project both have a say."""
+        return selection.wants(code) and all(
+            Selection(_texts(row.select), _texts(row.ignore)).wants(code)
+            for row in settings
+            if path_fits(row.path, path, project.root)
+        )
+
+    kept, allowed = without_accepted(project, [*found, *_unknown_patterns(settings)], wants)
+    return _report(kept, allowed, (*project.loaded, *read), wants)
+
+
+def _unknown_patterns(settings: Iterable[LintSetting]) -> list[Diagnostic]:
+    """The patterns of a project's settings that fit no code."""
+    patterns = [scalar for row in settings for scalar in (*row.select, *row.ignore)]
+    return [
+        unknown_rule(scalar.span, str(scalar.value), pages())
+        for scalar in patterns
+        if not any(fnmatchcase(code, str(scalar.value)) for code in pages())
+    ]
+
+
+def _texts(scalars: Iterable[Scalar]) -> tuple[str, ...]:
+    return tuple(str(scalar.value) for scalar in scalars)
 
 
 def lint_text(text: str | bytes, path: str, selection: Selection = EVERYTHING) -> Report:
@@ -146,7 +177,7 @@ def _reports(path: Path, selection: Selection) -> Iterator[Report]:
             yield lint_project(load_project(path), selection)
         except DocumentError as failure:  # the project file itself is broken
             files = [load_file(name) for name in sorted({found.span.path for found in failure.diagnostics})]
-            yield _report(failure.diagnostics, [], files, selection)
+            yield _report(failure.diagnostics, [], files, selection.wants_at)
     else:
         for file in documents_in(path, deep=True):
             yield _file(file, selection)
@@ -160,7 +191,7 @@ def _file(path: Path, selection: Selection) -> Report:
     from rulewright.workflows import check, load_workflow
 
     workflow = load_workflow(path)
-    return _report(check(workflow), [], workflow.loaded, selection)
+    return _report(check(workflow), [], workflow.loaded, selection.wants_at)
 
 
 def _lone(loaded: Loaded, selection: Selection) -> Report:
@@ -170,25 +201,26 @@ def _lone(loaded: Loaded, selection: Selection) -> Report:
     if kind == "workflow":
         from rulewright.workflows import check, workflow_of
 
-        return _report(check(workflow_of(loaded)), [], (loaded,), selection)
+        return _report(check(workflow_of(loaded)), [], (loaded,), selection.wants_at)
     if isinstance(loaded.root, Mapping) and kind is not None:
         found += lone_findings(kind, loaded.root)
     elif not found:
         message = "this is no document that can be checked" if loaded.root else "the file is empty"
         code = "unknown-document" if loaded.root else "empty-document"
         found.append(error(loaded.source.span(0, 0), message, code=code))
-    return _report(found, [], (loaded,), selection)
+    return _report(found, [], (loaded,), selection.wants_at)
 
 
 def _report(
-    found: Iterable[Diagnostic], allowed: list[Diagnostic], files: Sequence[Loaded], selection: Selection
+    found: Iterable[Diagnostic], allowed: list[Diagnostic], files: Sequence[Loaded], wants: Callable[[str, str], bool]
 ) -> Report:
+    """The findings that stay; `wants` says whether those of a code count in a file."""
     sources = {loaded.source.path: loaded.source for loaded in files}
     # The manual gathers every page there is, so it is only opened where a comment names a code.
     codes = pages() if any("rulewright:" in loaded.source.text for loaded in files) else {}
     kept, gone, useless = suppress(found, files, codes)
-    kept += [unused(each, sources[each.path]) for each in useless if selection.wants(each.code)]
-    wanted = [each for each in kept if selection.wants(each.code)]
+    kept += [unused(each, sources[each.path]) for each in useless if wants(each.code, each.path)]
+    wanted = [each for each in kept if wants(each.code, each.span.path)]
     return Report(_sorted(wanted), _sorted([*allowed, *gone]), dict(sorted(sources.items())))
 
 

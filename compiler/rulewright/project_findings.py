@@ -97,11 +97,11 @@ def _is_case_scorecard(root: Node | None) -> TypeGuard[Mapping]:
 
 
 def without_accepted(
-    project: Project, found: Iterable[Diagnostic], wants: Callable[[str], bool]
+    project: Project, found: Iterable[Diagnostic], wants: Callable[[str, str], bool]
 ) -> tuple[list[Diagnostic], list[Diagnostic]]:
     """The findings that no `accept` entry covers, with those about the entries; and those that one does.
 
-    `wants` says whether findings of a code count at all."""
+    `wants` says whether findings of a code count in a file."""
     kept: list[Diagnostic] = []
     allowed: list[Diagnostic] = []
     used: set[int] = set()
@@ -117,7 +117,7 @@ def without_accepted(
         place = entry.node.get("rule") or entry.node
         if entry.rule and entry.rule not in pages():
             kept.append(unknown_rule(place.span, entry.rule, pages()))
-        elif i not in used and wants(entry.rule):
+        elif i not in used and wants(entry.rule, place.span.path):
             message = f"nothing below `{entry.path}` is `{entry.rule}`, so this entry accepts nothing"
             kept.append(warning(place, message, code="unused-suppression"))
     return kept, allowed

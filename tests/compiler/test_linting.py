@@ -167,6 +167,56 @@ def test_an_entry_that_accepts_nothing_is_reported(tmp_path: Path) -> None:
     assert codes(lint([project(tmp_path, rulewright_yaml=misspelt)])) == ["unknown-rule"]
 
 
+SETTINGS = """\
+project: p
+lint:
+  ignore: [wrong-type]
+  per_path:
+  - path: checks/old/**
+    ignore: [unknown-*]
+  - path: checks/X2.yaml
+    select: [unknown-value]
+"""
+
+
+def test_the_project_file_chooses_findings_for_paths(tmp_path: Path) -> None:
+    broken = WRONG.replace("S2", "S9").replace("says_x", "[]")
+    folder = project(tmp_path, checks__X1_yaml=broken, checks__X2_yaml=broken.replace("X1", "X2"))
+    everything = {"unknown-key", "unknown-value", "wrong-type"}
+    assert set(codes(lint([folder]))) == everything
+    (folder / "rulewright.yaml").write_text(SETTINGS, encoding="utf-8")
+    shown = {(Path(found.span.path).stem, found.code) for found in lint([folder]).diagnostics}
+    assert shown == {("X1", "unknown-key"), ("X1", "unknown-value"), ("X2", "unknown-value")}
+    (folder / "rulewright.yaml").write_text(SETTINGS.replace("checks/old/**", "checks"), encoding="utf-8")
+    shown = {(Path(found.span.path).stem, found.code) for found in lint([folder]).diagnostics}
+    assert shown == set()
+    assert codes(lint([folder], Selection(ignore=("unknown-*",)))) == []
+
+
+def test_a_setting_that_names_no_rule_is_a_finding(tmp_path: Path) -> None:
+    wrong = SETTINGS.replace("wrong-type", "wrnog-type")
+    report = lint([project(tmp_path, rulewright_yaml=wrong)])
+    assert [(found.code, found.help) for found in report.diagnostics] == [
+        ("unknown-rule", "did you mean `wrong-type`?")
+    ]
+
+
+def test_a_comment_about_what_settings_ignore_is_not_unused(tmp_path: Path) -> None:
+    check = CHECK + "# rulewright: allow unknown-key because x\npass_rule: x\n"
+    folder = project(tmp_path, checks__X1_yaml=check)
+    assert codes(lint([folder])) == ["unused-suppression"]
+    settings = "project: p\nlint: {per_path: [{path: checks, ignore: [unknown-key]}]}\n"
+    (folder / "rulewright.yaml").write_text(settings, encoding="utf-8")
+    assert codes(lint([folder])) == []
+
+
+def test_settings_do_not_let_a_broken_project_be_compiled(tmp_path: Path) -> None:
+    folder = project(tmp_path, checks__X1_yaml=WRONG, rulewright_yaml="project: p\nlint: {ignore: ['*']}\n")
+    assert codes(lint([folder])) == []
+    with pytest.raises(DocumentError, match="wrong"):
+        compile_project(folder)
+
+
 def test_selection_by_code_and_pattern() -> None:
     text = WRONG.replace("S2", "S9")
     assert codes(lint_text(text, "f.yaml")) == ["unknown-value", "unknown-key"]

@@ -1,0 +1,32 @@
+"""What a project file says about linting: which findings count, in the whole project and below some paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rulewright.documents.base import descend, items, optional_text, text_scalars
+from rulewright.load import Mapping
+
+if TYPE_CHECKING:
+    from rulewright.load import Node, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class LintSetting:
+    """Patterns of codes to `select` (none: all) and to `ignore` for the paths below the root that fit `path`."""
+
+    path: str
+    select: tuple[Scalar, ...]
+    ignore: tuple[Scalar, ...]
+
+
+def read_lint_settings(root: Node | None) -> tuple[LintSetting, ...]:
+    """The settings in a project file's mapping, those of the whole project first; a finding has to pass them all."""
+    written = descend(root, "lint")
+    rows = [written, *items(written, "per_path")]
+    return tuple(_setting(row) for row in rows if isinstance(row, Mapping))
+
+
+def _setting(row: Mapping) -> LintSetting:
+    return LintSetting(optional_text(row, "path") or "**", text_scalars(row, "select"), text_scalars(row, "ignore"))
