@@ -69,4 +69,4 @@ def history_line(entry: Mapping[str, Any]) -> str:
         return f"gate: {entry['verdict']} {'; '.join(entry['reasons'])}".rstrip()
     if step == "human":
         return f"{entry['status']} by {entry['by']} ({entry['trigger']}) {entry['notes']}".rstrip()
-    return f"{entry['overlay_type']}: {entry['decision']}"
+    return f"{entry['overlay_type']}: {entry['outcome']}"

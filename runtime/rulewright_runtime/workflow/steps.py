@@ -137,25 +137,35 @@ def _decision(task: Task, record: TaskRecord, taken: Step) -> Said | None:
     names = {each.name: each for each in task.machine.loops}
     found = names[loop]  # type: ignore[index]  # the machine's places are named after its loops
     if taken.transition.target == "work":
-        decision = "continue"
+        outcome = "continue"
     else:
         exceeded = any(effect.kind == "exceeded" for effect in taken.effects)
-        decision = "max_iterations_exceeded" if exceeded else "exit"
+        outcome = "max_iterations_exceeded" if exceeded else "exit"
     details: dict[str, Any] = {
         "overlay_type": loop,
         "iteration": used(task.machine, record.state, found.name),
-        "decision": decision,
+        "decision": _said(loop, record.context) or outcome,
+        "outcome": outcome,
     }
     if loop == "confidence_loop":
         score = record.context.score
         details["confidence_score"] = None if score is None else float(score)
     if taken.undecided:
         details["undecided"] = list(taken.undecided)
-    return Said("overlay.iteration", details, "warning" if decision == "max_iterations_exceeded" else "info")
+    return Said("overlay.iteration", details, "warning" if outcome == "max_iterations_exceeded" else "info")
+
+
+def _said(loop: str, context: TaskContext) -> str | None:
+    """What the reviewer or the challenger decided; the other loops have nobody who says a word."""
+    if loop == "agentic_review":
+        return context.decision
+    if loop == "paired_workflow" and context.challenger_approved is not None:
+        return "approved" if context.challenger_approved else "rejected"
+    return None
 
 
 def _history(record: TaskRecord, decision: Said) -> dict[str, Any]:
-    kept = {key: decision.details[key] for key in ("overlay_type", "decision")}
+    kept = {key: decision.details[key] for key in ("overlay_type", "decision", "outcome")}
     return {"iteration": record.iteration, "step": "decide", **kept}
 
 

@@ -64,18 +64,20 @@ def _started(details: Details, agent: str) -> str:
 
 
 def _iteration(details: Details, _: str) -> str:
-    overlay, number, decision = details["overlay_type"], details["iteration"], details["decision"]
+    overlay, number = details["overlay_type"], details["iteration"]
     if overlay == "policy_gate":
         reasons = "; ".join(details.get("reasons", ()))
-        return f"the policy gate says {decision}" + (f": {reasons}" if reasons else "")
+        return f"the policy gate says {details['decision']}" + (f": {reasons}" if reasons else "")
+    outcome, decision = details["outcome"], details["decision"]
+    said = f" ({decision})" if decision != outcome else ""
     score = details.get("confidence_score")
-    known = f" at confidence {score:g}" if score is not None else ""
+    known = said + (f" at confidence {score:g}" if score is not None else "")
     words = {
         "exit": f"is left after iteration {number}{known}",
         "continue": f"goes on after iteration {number}{known}",
         "max_iterations_exceeded": f"has no iteration left after {number}{known}",
     }
-    return f"{overlay} {words.get(decision, decision)}"
+    return f"{overlay} {words[outcome]}"
 
 
 def _advisory(details: Details, _: str) -> str:

@@ -324,6 +324,10 @@ def test_feedback_reaches_the_coder_and_the_log_keeps_every_iteration(tmp_path: 
     ]
     assert all(entry["timestamp"] for entry in log["iterations"])
     assert log["final_decision"] == "GO"
+    assert [event.details for event in run.events("overlay.iteration")] == [
+        {"overlay_type": "agentic_review", "iteration": 1, "decision": "NO_GO", "outcome": "continue"},
+        {"overlay_type": "agentic_review", "iteration": 2, "decision": "GO", "outcome": "exit"},
+    ]
     with sqlite3.connect(run.store.path) as other:
         for change in ("update review_log set body = ''", "delete from review_log"):
             with pytest.raises(sqlite3.IntegrityError, match="only ever added to"):
