@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from rulewright.prove.intervals import Goal, Space
 from rulewright.prove.results import Unknown, Witness
 from rulewright.prove.search import Search
 from rulewright.prove.smt import solve
+from rulewright.prove.witness import bindings_of
 from rulewright_runtime.evaluate import prepare
 
 INPUTS = list(inputs())
@@ -51,22 +54,23 @@ def test_no_input_at_all_meets_a_goal_that_is_proved_out_of_reach(question: tupl
         assert not any(all(bits_of(evaluators[n], given_) & bits for n, bits in goal) for given_ in INPUTS[::7])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(conditions)
 def test_what_is_known_of_every_cell_is_what_the_evaluator_says(text: str) -> None:
     """True, false and undecided divide all inputs: no box belongs to two of them, and together they are everything."""
-    space = Space([program(text)], DOMAINS)
+    space, evaluate = Space([program(text)], DOMAINS), prepare(program(text))
     sizes = 0
     for bits in (TRUE, FALSE, ERROR):
         for box in space.boxes([(0, bits)]):
-            size = 1
-            for cells in box:
-                size *= cells.bit_count()
-            sizes += size
-    whole = 1
-    for cells in space.everything:
-        whole *= cells.bit_count()
-    assert sizes == whole
+            sizes += math.prod(cells.bit_count() for cells in box)
+            for pick in (min, max):
+                chosen = {
+                    path: space.cells[at][pick(n for n in range(box[at].bit_length()) if box[at] >> n & 1)]
+                    for at, path in enumerate(space.paths)
+                }
+                bindings = bindings_of(chosen)
+                assert bindings is None or bits_of(evaluate, bindings) == bits
+    assert sizes == math.prod(cells.bit_count() for cells in space.everything)
 
 
 def test_a_choice_inside_a_comparison_is_split_without_the_solver() -> None:
