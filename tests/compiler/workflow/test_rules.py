@@ -412,3 +412,12 @@ def test_a_workflow_file_that_is_empty_or_no_mapping_is_refused(tmp_path: Path) 
 def test_the_metrics_of_the_examples_are_read() -> None:
     assert METRICS in composed(("confidence_loop",))
     assert check(workflow(composed(("policy_gate", "confidence_loop")))) == ()
+
+
+def test_every_published_rule_about_loading_and_expressions_is_held_here() -> None:
+    rules = json.loads((folder("workflow") / "rules.json").read_text(encoding="utf-8"))
+    wanted = {row["id"] for row in rules if row["id"].rstrip("0123456789") in {"WL", "EX"}}
+    here = {found.upper() for found in re.findall(r"def test_([a-z]+\d+)_", Path(__file__).read_text("utf-8"))}
+    assert wanted <= here
+    rows = json.loads((folder("workflow") / "golden_expressions.json").read_text(encoding="utf-8"))
+    assert len(golden()) == len(rows) >= 26

@@ -1,0 +1,80 @@
+"""Workflows among the documents that `lint` looks at: alone, in a folder, in a project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rulewright.linting import lint, lint_text
+
+GHOST = "tasks: {a: {agent: ghost}}\n"
+
+
+def write(folder: Path, **texts: str) -> None:
+    for name, text in texts.items():
+        path = folder / (name.replace("__", "/") + ".yaml")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def codes(*paths: Path) -> list[str]:
+    return [each.code for each in lint(paths).diagnostics]
+
+
+def test_a_lone_workflow_is_linted() -> None:
+    assert [each.code for each in lint_text(GHOST, "w.yaml").diagnostics] == ["unknown-agent"]
+
+
+@pytest.mark.parametrize("place", ["flows/main", "workflow"])
+def test_the_workflow_of_a_project_is_linted(tmp_path: Path, place: str) -> None:
+    named = f"workflow: {{file: {place}.yaml}}\n" if place != "workflow" else ""
+    write(tmp_path, rulewright=f"project: p\n{named}", **{place.replace("/", "__"): GHOST})
+    assert codes(tmp_path) == ["unknown-agent"]
+
+
+def test_a_workflow_given_alone_knows_the_agents_of_its_project(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        rulewright="project: p\nworkflow: {agents: {directory: people}}\n",
+        flows__w=GHOST,
+        people__ghost="name: ghost\nrole: {description: Is hardly seen.}\n",
+    )
+    assert codes(tmp_path / "flows" / "w.yaml") == []
+
+
+def test_a_project_accepts_what_it_knows_of_its_workflow(tmp_path: Path) -> None:
+    accept = "accept: [{rule: no-tasks, reason: begun tomorrow}]\n"
+    write(tmp_path, rulewright=f"project: p\n{accept}", workflow="tasks: {}\n")
+    assert codes(tmp_path) == []
+
+
+def test_a_comment_in_a_workflow_suppresses_a_finding(tmp_path: Path) -> None:
+    write(tmp_path, rulewright="project: p\n", workflow="tasks: {} # rulewright: allow no-tasks because it is new\n")
+    assert codes(tmp_path) == []
+
+
+def test_agents_and_contracts_are_linted_where_the_workflow_uses_them(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        rulewright="project: p\n",
+        workflow="tasks: {a: {agent: dev}}\n",
+        agents__odd="name: odd\nrole: {descripton: x}\n",
+        contracts="contracts: {a@1: {required_section: [x]}}\n",
+    )
+    assert sorted(codes(tmp_path)) == ["agent-without-description", "unknown-key", "unknown-key"]
+
+
+def test_a_workflow_that_a_project_names_and_nobody_wrote_is_missing(tmp_path: Path) -> None:
+    write(tmp_path, rulewright="project: p\nworkflow: {file: w.yaml}\n")
+    assert codes(tmp_path) == ["missing-path"]
+
+
+def test_a_broken_workflow_does_not_hide_the_rest_of_the_project(tmp_path: Path) -> None:
+    write(tmp_path, rulewright="project: p\nextra: 1\n", workflow="tasks: [\n")
+    assert len(codes(tmp_path)) == 2
+
+
+def test_the_schemas_of_agents_and_contracts_serve_files_that_stand_alone(tmp_path: Path) -> None:
+    write(tmp_path, a="role: {description: d}\ncolour: red\n", b="contracts: {a@1: {file_format: 3}}\n")
+    assert sorted(codes(tmp_path)) == ["unknown-key", "wrong-type"]

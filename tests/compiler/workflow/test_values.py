@@ -1,0 +1,116 @@
+"""The contexts of a proof show everything that guards can tell apart, and a coin where they can't be foreseen."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rulewright.expression.build import build
+from rulewright.expression.types import BOOL
+from rulewright.lower.workflow_environments import Facts, loop_environment
+from rulewright.prove.workflow_values import COIN, MOST_CONTEXTS, Truths, paths_of, shape_of, spoken, worlds
+from rulewright_runtime.ir import Program
+from rulewright_runtime.polarity import Place, condition
+
+KNOWN = Facts("composite", ("lint_score", "test_coverage"), pair=True, review=True, gate=True, hil=True)
+
+
+def program(text: str) -> Program:
+    return build(text, loop_environment(KNOWN), expect=BOOL).program
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("review.decision == GO", {("review", "decision")}),
+        ("metrics['lint_score'] > 0.5", {("metrics", "lint_score")}),
+        ("metrics.all(m, metrics[m] > 0.5)", {("metrics",)}),
+        ("confidence_score > 0.5 or loop.iteration > 2", {("confidence_score",), ("loop", "iteration")}),
+    ],
+)
+def test_a_condition_says_what_it_reads(text: str, paths: set[tuple[str, ...]]) -> None:
+    assert paths_of(program(text)) == paths
+
+
+@pytest.mark.parametrize(
+    ("text", "answers"),
+    [
+        ("confidence_score >= 0.8", {True, False}),
+        ("confidence_score > 1", {False}),
+        ("confidence_score >= 0", {True, False}),  # false where it is absent
+        ("confidence_score > 0.5 and confidence_score < 0.50001", {True, False}),
+        ("metrics.lint_score > 0.3 and metrics.lint_score < 0.2", {False}),
+        ("loop.iteration == 17", {True, False}),
+        ("review.decision == GO and review.decision == NO_GO", {False}),
+        ("metrics.all(m, metrics[m] >= 0.9) and size(metrics) > 1", {True, False}),
+        ("review.feedback.contains('x')", {True, False}),
+    ],
+)
+def test_contexts_show_every_answer(text: str, answers: set[bool]) -> None:
+    truths = Truths()
+    found = program(text)
+    assert {truths.holds(found, world) for world in worlds([found], truths)} == answers
+
+
+def test_what_a_comparison_cannot_foresee_is_a_coin() -> None:
+    truths = Truths()
+    found = program("review.feedback.contains('x')")
+    assert truths.is_coin(found)
+    assert [world[COIN] for world in worlds([found], truths)] == [{found.source: True}, {found.source: False}]
+    assert not truths.is_coin(program("review.decision == GO"))
+
+
+def test_too_many_combinations_become_coins() -> None:
+    truths = Truths()
+    parts = [f"confidence_score > 0.{n}" for n in range(10, 40)]
+    parts += ["metrics.lint_score > 0.1", "metrics.test_coverage > 0.1", "review.decision == GO"]
+    parts += ["pair.challenger_approved", "policy_gate.verdict == PASS", "hil.resolved", "loop.iteration > 3"]
+    found = [program(part) for part in parts]
+    said = worlds(found, truths)
+    assert len(said) <= MOST_CONTEXTS
+    assert all(COIN in world for world in said)
+
+
+def test_programs_that_differ_in_the_size_of_a_threshold_have_one_shape() -> None:
+    truths = Truths()
+
+    def shape(*texts: str) -> object:
+        return shape_of([program(text) for text in texts], truths)
+
+    assert shape("confidence_score >= 0.8") == shape("confidence_score >= 0.75")
+    assert shape("confidence_score >= 0.8") != shape("confidence_score > 0.8")
+    assert shape("confidence_score >= 0.8") != shape("confidence_score >= 1")
+    assert shape("confidence_score >= 0.8", "confidence_score >= 0.9") == shape(
+        "confidence_score >= 0.1", "confidence_score >= 0.2"
+    )
+    assert shape("confidence_score >= 0.8", "confidence_score >= 0.9") != shape(
+        "confidence_score >= 0.9", "confidence_score >= 0.8"
+    )
+    assert shape("loop.iteration > 2") != shape("loop.iteration > 3")
+    assert shape("review.feedback == 'x' + 'y'") != shape("review.feedback == 'x' + 'z'")
+
+
+def test_a_context_can_be_read_aloud() -> None:
+    world = {"confidence_score": 0.8, "review": {"decision": "GO"}, COIN: {"a > b": False}}
+    assert spoken(world) == "confidence_score = 0.8, review.decision = GO, not (a > b)"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    low=st.integers(0, 100), high=st.integers(0, 100), score=st.integers(0, 1000),
+    word=st.sampled_from(["GO", "NO_GO", None]), joined=st.sampled_from(["and", "or"]),
+)  # fmt: skip
+def test_no_input_gives_an_answer_that_no_context_gives(
+    low: int, high: int, score: int, word: str | None, joined: str
+) -> None:
+    texts = [
+        f"confidence_score >= {low / 100} {joined} review.decision == GO",
+        f"confidence_score < {high / 100}",
+        "not (review.decision == NO_GO)",
+    ]
+    found = [program(text) for text in texts]
+    truths = Truths()
+    said = {tuple(truths.holds(each, world) for each in found) for world in worlds(found, truths)}
+    context = {"confidence_score": score / 1000, "review": {} if word is None else {"decision": word}}
+    assert tuple(condition(each, Place.PERMITTING)(context).holds for each in found) in said
