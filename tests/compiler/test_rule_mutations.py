@@ -206,6 +206,10 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.txtar", r"\[grief\]", written("[$W]")),
         Edit("good.txtar", r'\[\s*"grief"\s*\]', written('["$W"]')),
     ),
+    "listed_check_is_silenced": (
+        Edit("good.txtar", r"acute_grief", one_of("acute", "violence")),
+        Edit("good.txtar", r"\[acute, violence\]", one_of("[grief]", "[acute, acute_grief]")),
+    ),
     "listed_twice": (
         Edit("good.yaml", r"\[grief, Grief,", written("[grief, Grief, $W, Grief,")),
         Edit("good.yaml", r"\[grief\]", written("[$W, grief, grief]")),
@@ -215,6 +219,12 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     "pattern_shared_by_gates": (
         Edit("good.txtar", r"severity: S2", one_of("severity: S5", "severity: S4_GATE")),
         Edit("good_markers.txtar", r"severity: S3", one_of("severity: S5", "severity: S4_GATE")),
+    ),
+    "probe_expects_an_untold_name": (
+        Edit("good.json", r'"(Tom|Lucia|Maya|Raymond)"(?=[\],])', written('"Mr. $W"')),
+        Edit("good.json", r'"t": 3', one_of('"t": 1', '"t": 2')),
+        Edit("good.json", r'"visible": \["care_recipient"\]', written('"visible": []')),
+        Edit("good.json", r"called Lucia", written("called $W")),
     ),
     "probe_names_another_turn": (
         Edit("good.json", r'"probes": \[\{"t": 2', written('"probes": [{"t": 1')),

@@ -111,6 +111,8 @@ RULES: tuple[str, ...] = (
     "comparison_out_of_range: Check | ScorecardDocument | CaseScorecardDocument | TaskDocument",
     "tag_no_check_looks_for: Project",
     "deprecated_spelling: Scenario",
+    "probe_expects_an_untold_name: Scenario",
+    "listed_check_is_silenced: Project",
 )
 
 

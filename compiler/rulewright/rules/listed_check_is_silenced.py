@@ -1,0 +1,33 @@
+"""Rule: a check that a scenario lists and silences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.applicability import is_silenced
+from rulewright.diagnostics import warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.project import Project
+
+
+def listed_check_is_silenced(project: Project) -> Iterator[Diagnostic]:
+    """A scenario lists a check that one of its tags silences.
+
+    Why it matters: silencing wins, so the check gives no verdict in the scenario that asks for it by name.
+    Instead: take the check off the list, or the tag from the scenario or from the check.
+    """
+    checks = {check.id: check for check in project.checks}
+    for scenario in project.scenarios.values():
+        for i, name in enumerate(scenario.eligible_modes):
+            check = checks.get(name)
+            if check is not None and is_silenced(check, scenario):
+                tag = next(each for each in check.routing.safety_override_suppressed_by or () if each in scenario.tags)
+                yield warning(
+                    scenario.place("eligible_modes", i),
+                    f"`{name}` is listed, but the tag `{tag}` silences it",
+                    notes=[(check.key_place("routing", "safety_override_suppressed_by"), "the silencing tags")],
+                )
