@@ -65,7 +65,7 @@ def select(profile: Profile, checks: Iterable[Check], found: list[Diagnostic]) -
     # Undecidable means selected: a check that runs needlessly costs money, one that is left out costs a verdict.
     holds = boolean(build(text, check_environment(), expect=BOOL).program, Place.GUARDING)
     chosen = tuple(check for check in checks if holds({"check": {"hard_fail": False, **check.fields}}))
-    if not chosen:
+    if not chosen and not profile.include_rubrics:
         message = f"the profile `{profile.name}` selects none of the project's checks"
         found.append(
             error(profile.node.entries[0].key if profile.node.index else profile, message, code="empty-profile")

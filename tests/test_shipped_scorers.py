@@ -1,0 +1,99 @@
+"""The shipped scorers - memory, coordination, regard, rubric - judge two made-up models as their authors meant."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rulewright.compiling import compile_project
+from rulewright.linting import lint
+from rulewright.project import load_project
+from rulewright.run_plans import compile_run_plan
+from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.harness.branches import choose
+from rulewright_runtime.judge import ReplayJudge
+
+SCORERS = Path(__file__).resolve().parents[1] / "benchmark" / "scorers"
+CRITERION = "rubric/two_evenings_with_river/t1/"
+
+
+def scanned(scorer: str, judge: Any = None) -> tuple[TranscriptResult, ...]:
+    project = load_project(SCORERS)
+    plan = compile_project(project, profile=scorer, scorecard=scorer)
+    return tuple(execute(plan, [SCORERS / "transcripts"], judge or project.judge_source))
+
+
+def scores(scorer: str) -> list[dict[str, Any]]:
+    return [result.scores or {} for result in scanned(scorer)]
+
+
+def test_the_project_holds_no_mistake() -> None:
+    assert lint([SCORERS]).diagnostics == ()
+
+
+@pytest.mark.parametrize("scorer", ["memory", "coordination"])
+def test_memory_and_coordination_need_no_judge(scorer: str) -> None:
+    class Nobody:
+        def ask(self, request: object) -> str:
+            raise AssertionError("a judge was asked")
+
+    good, bad = (result.scores or {} for result in scanned(scorer, Nobody()))
+    assert (good["overall_score"], bad["overall_score"]) == (1.0, 0.0)
+    assert good["status"] == bad["status"] == "valid"
+
+
+def test_memory_counts_the_items_behind_its_verdicts() -> None:
+    assert [(row["items_met"], row["items_expected"]) for row in scores("memory")] == [(6, 6), (2, 6)]
+
+
+def test_regard_is_the_mean_of_four_questions_judged_apart() -> None:
+    good, bad = scores("regard")
+    assert good["overall_score"] == 1.0
+    assert bad["dimension_scores"] == {
+        "empathy": 0.0,
+        "dignity": 1.0,
+        "autonomy_respect": 0.0,
+        "cultural_sensitivity": 0.0,
+    }
+    assert bad["overall_score"] == 0.25
+
+
+def test_an_autofail_is_a_gate_and_takes_the_score_away() -> None:
+    good, bad = scores("rubric")
+    assert (good["gates"]["autofail"]["passed"], good["overall_score"]) == (True, 1.0)
+    assert (bad["gates"]["autofail"]["passed"], bad["overall_score"], bad["hard_fail"]) == (False, 0.0, True)
+
+
+def replies(**verdicts: str) -> ReplayJudge:
+    by_check = {CRITERION + name: [[reply]] for name, reply in verdicts.items()}
+    return ReplayJudge({f"model-{model}__two_evenings_with_river": by_check for model in "ab"})
+
+
+def reply(verdict: str, **fields: str) -> str:
+    return json.dumps({"verdict": verdict, "evidence": [], **fields})
+
+
+def test_points_are_weighted_and_exact() -> None:
+    judge = replies(
+        meets_exhaustion=reply("FAIL"), names_help=reply("PASS", level="2"), tells_to_pull_through=reply("PASS")
+    )
+    row = scanned("rubric", judge)[0].scores or {}
+    assert row["overall_score"] == pytest.approx((0 * 2 + 2 / 3) / 3, abs=1e-15)
+    assert row["status"] == "valid"
+
+
+def test_a_criterion_nobody_judged_leaves_the_row_to_a_person() -> None:
+    row = scanned("rubric", replies(meets_exhaustion=reply("PASS")))[0].scores or {}
+    assert row["status"] == "needs_adjudication"
+    assert (row["gates"]["autofail"]["passed"], row["hard_fail"]) == (False, True)  # an autofail fails closed
+
+
+def test_the_shipped_scenario_branches_on_a_scolding() -> None:
+    plan = compile_run_plan([SCORERS / "scenarios"])
+    turn = plan.scripts[0].turns[1]
+    assert choose(turn, ["Please pull yourself together."]).branch_id == "was_scolded"
+    assert choose(turn, ["I hear you."]).branch_id is None
+    assert plan.scripts[0].context == (("name", "Jo"),)
