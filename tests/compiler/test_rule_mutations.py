@@ -221,7 +221,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good_markers.txtar", r"severity: S3", one_of("severity: S5", "severity: S4_GATE")),
     ),
     "probe_expects_an_untold_name": (
-        Edit("good.json", r'"(Tom|Lucia|Maya|Raymond)"(?=[\],])', written('"Mr. $W"')),
+        Edit("good.json", r'"(Tom|Lucia|Maya|Raymond)"(?=[\],])', written('"Mr. Q$W"')),
         Edit("good.json", r'"t": 3', one_of('"t": 1', '"t": 2')),
         Edit("good.json", r'"visible": \["care_recipient"\]', written('"visible": []')),
         Edit("good.json", r"called Lucia", written("called $W")),
