@@ -36,6 +36,8 @@ def yaml_trap(document: Check | Lexicon | MarkerSet | Profile | Scenario) -> Ite
     both look right.
     Instead: put the word into quotes, or write the number without its leading zero.
     """
+    if document.path.endswith((".json", ".jsonl")):
+        return
     for node in walk(document.node):
         if not isinstance(node, Scalar) or node.style:
             continue
