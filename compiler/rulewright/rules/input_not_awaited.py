@@ -19,8 +19,10 @@ def input_not_awaited(workflow: Workflow) -> Iterator[Diagnostic]:
     Why it matters: it may run first, and read an old file or none.
     Instead: add the other task to `dependencies`.
     """
-    above = ancestors(workflow.document)
     writers = {artifact.path: task for task in reversed(workflow.document.tasks) for artifact in task.outputs}
+    if not writers:
+        return
+    above = ancestors(workflow.document)
     for task in workflow.document.tasks:
         for artifact in task.inputs:
             writer = writers.get(artifact.path)

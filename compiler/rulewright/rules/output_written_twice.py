@@ -20,6 +20,8 @@ def output_written_twice(workflow: Workflow) -> Iterator[Diagnostic]:
     Why it matters: they may run side by side, and whoever is later wins.
     Instead: make one depend on the other, or let them write different files.
     """
+    if not any(task.outputs for task in workflow.document.tasks):
+        return
     above = ancestors(workflow.document)
     writers: dict[str, list[TaskDocument]] = {}
     for task in workflow.document.tasks:
