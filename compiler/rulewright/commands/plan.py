@@ -1,6 +1,7 @@
 """Say what a scan would do and cost, without calling anything.
 
-Writes `scan_plan.json` and `cost_report.json` into --out (default: the working folder).
+Writes `scan_plan.json` and `cost_report.json` into --out (default: the working folder). With --compare A B it sets two
+profiles side by side instead.
 
 exit codes: 0 planned, 2 bad usage, 3 the project has errors or an input was refused
 """
@@ -15,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rulewright.commands.project_options import add_project_options, compile_chosen
+from rulewright.commands.project_options import add_project_options, compile_chosen, find_project
 
 REFUSED = 3
 
@@ -24,6 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("transcripts", nargs="+", metavar="TRANSCRIPTS", help="transcript files or folders")
     add_project_options(parser)
+    parser.add_argument(
+        "--compare",
+        nargs=2,
+        metavar=("A", "B"),
+        help="two profiles side by side: what each leaves out and saves; writes comparison.json",
+    )
     parser.add_argument("--judge-model", metavar="MODEL", help="the model whose price counts (default: the project's)")
     parser.add_argument("--out", default=".", metavar="FOLDER", help="where the two files go")
     parser.add_argument("--format", choices=("human", "json"), default="human")
@@ -35,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
     from rulewright_runtime.errors import InputError
     from rulewright_runtime.transcripts import Reader
 
+    if args.compare is not None:
+        return _compare(args)
     project, plan = compile_chosen(args)
     read = list(Reader(plan.scenarios).read(args.transcripts))
     refused = [item for item in read if isinstance(item, InputError)]
@@ -48,6 +57,29 @@ def run(args: argparse.Namespace) -> int:
         print(f"error: {item}", file=sys.stderr)
     print(json.dumps(planned, ensure_ascii=False) if args.format == "json" else _figures(planned, folder))
     return REFUSED if refused else 0
+
+
+def _compare(args: argparse.Namespace) -> int:
+    """Compare two profiles over the same transcripts."""
+    from rulewright.profile_comparison import compare_profiles, shown
+    from rulewright_runtime.errors import InputError
+    from rulewright_runtime.transcripts import Reader
+
+    project = find_project(args.project)
+    read = list(Reader(project.scenarios).read(args.transcripts))
+    transcripts = [item for item in read if not isinstance(item, InputError)]
+    first, second = args.compare
+    comparison = compare_profiles(
+        project, first, second, transcripts, scorecard=args.scorecard, judge_model=args.judge_model
+    )
+    folder = Path(args.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / "comparison.json", comparison)
+    for item in read:
+        if isinstance(item, InputError):
+            print(f"error: {item}", file=sys.stderr)
+    print(json.dumps(comparison, ensure_ascii=False) if args.format == "json" else shown(comparison))
+    return REFUSED if len(transcripts) < len(read) else 0
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:

@@ -1,0 +1,105 @@
+"""Two profiles of one project side by side: what each leaves out and what that saves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rulewright.compiling import compile_project
+from rulewright.scan_plan import scan_plan
+from rulewright_runtime.aggregate import Scorecard
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rulewright.project import Project
+    from rulewright_runtime.plan import Plan
+    from rulewright_runtime.transcripts import Transcript
+
+
+def compare_profiles(
+    project: Project,
+    first: str,
+    second: str,
+    transcripts: Sequence[Transcript],
+    *,
+    scorecard: str | None = None,
+    judge_model: str | None = None,
+) -> dict[str, Any]:
+    """What the `second` profile does otherwise than the `first` on the same transcripts, ready for JSON.
+
+    `only_in` holds the checks that apply somewhere and that one profile alone runs; `fewer_calls` and `more_calls`
+    those whose planned judge calls differ; `open_gates` the gates that a profile leaves waiting, with the checks they
+    wait for; `saved` is the first's figure less the second's, null where a cost is unknown.
+    """
+    plans = {name: compile_project(project, profile=name, scorecard=scorecard) for name in (first, second)}
+    planned = {name: scan_plan(project, plan, transcripts, judge_model=judge_model) for name, plan in plans.items()}
+    before, after = planned[first]["by_mode"], planned[second]["by_mode"]
+    calls = {
+        check: (before[check]["planned_llm_calls"], after[check]["planned_llm_calls"])
+        for check in before.keys() & after.keys()
+    }
+    return {
+        "first": first,
+        "second": second,
+        "transcript_count": len(transcripts),
+        "only_in": {
+            first: _rows(before, before.keys() - after.keys()),
+            second: _rows(after, after.keys() - before.keys()),
+        },
+        "fewer_calls": {check: list(calls[check]) for check in sorted(calls) if calls[check][0] > calls[check][1]},
+        "more_calls": {check: list(calls[check]) for check in sorted(calls) if calls[check][0] < calls[check][1]},
+        "open_gates": {name: _open_gates(plan) for name, plan in plans.items()},
+        "planned_llm_calls": {name: planned[name]["planned_llm_calls"] for name in plans},
+        "llm_calls": {name: planned[name]["llm_calls"] for name in plans},
+        "estimated_cost_usd": {name: planned[name]["estimated_cost_usd"] for name in plans},
+        "saved": {
+            "llm_calls": planned[first]["planned_llm_calls"] - planned[second]["planned_llm_calls"],
+            "cost_usd": _less(planned[first]["estimated_cost_usd"], planned[second]["estimated_cost_usd"]),
+        },
+    }
+
+
+def _rows(by_mode: dict[str, Any], checks: set[str]) -> dict[str, Any]:
+    kept = ("bucket", "severity", "route", "planned_llm_calls")
+    return {check: {key: by_mode[check][key] for key in kept} for check in sorted(checks)}
+
+
+def _open_gates(plan: Plan) -> dict[str, list[str]]:
+    """The gates that wait for checks which the profile leaves out, with those checks."""
+    if plan.scorecard is None:
+        return {}
+    card = Scorecard(plan.scorecard)
+    waiting: dict[str, list[str]] = {}
+    for part in plan.left_out:
+        for gate in card.waiting_for(part.id):
+            waiting.setdefault(plan.scorecard.gates[gate].name, []).append(part.id)
+    return {gate: sorted(checks) for gate, checks in sorted(waiting.items())}
+
+
+def _less(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first - second
+
+
+def shown(comparison: dict[str, Any]) -> str:
+    """The comparison for people."""
+    first, second = comparison["first"], comparison["second"]
+    lines = [f"{'':<14} {first:>12} {second:>12}"]
+    calls, cost = comparison["planned_llm_calls"], comparison["estimated_cost_usd"]
+    lines.append(f"{'judge calls':<14} {calls[first]:>12} {calls[second]:>12}")
+    lines.append(f"{'cost in USD':<14} {_money(cost[first]):>12} {_money(cost[second]):>12}")
+    for name in (first, second):
+        for check, row in comparison["only_in"][name].items():
+            about = f"{row['bucket']} {row['severity']} {row['route']}, {row['planned_llm_calls']} calls"
+            lines.append(f"only in {name}: {check} ({about})")
+        for gate, checks in comparison["open_gates"][name].items():
+            lines.append(f"{name} leaves the gate `{gate}` open where these apply: {', '.join(checks)}")
+    for key in ("fewer_calls", "more_calls"):
+        for check, (before, after) in comparison[key].items():
+            lines.append(f"{check}: {before} calls in {first}, {after} in {second}")
+    saved = comparison["saved"]
+    lines.append(f"{second} saves {saved['llm_calls']} calls and {_money(saved['cost_usd'])} USD against {first}")
+    return "\n".join(lines)
+
+
+def _money(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.4f}"
