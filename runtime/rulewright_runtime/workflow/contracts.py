@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from rulewright_runtime.workflow.collectors.base import CollectionError, read_text
+from rulewright_runtime.workflow.collectors.checklist import outside_code
 from rulewright_runtime.workflow.plan import Artifact
 
-_HEADING: Final = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
+_HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*")
+_UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
 _FORMATS: Final = {"json": (".json",), "markdown": (".md", ".markdown"), "yaml": (".yaml", ".yml"), "text": (".txt",)}
 
 
@@ -34,7 +36,7 @@ def _lacking(artifact: Artifact, root: Path) -> Iterator[str]:
     kind = (contract.file_format or "").lower().lstrip(".")
     if kind and not path.lower().endswith(_FORMATS.get(kind, (f".{kind}",))):
         yield f"`{path}` is not a `{contract.file_format}` file"
-    headings = {heading.strip().casefold() for heading in _HEADING.findall(text)}
+    headings = set(_headings(text))
     for section in contract.required_sections:
         if section.strip().casefold() not in headings:
             yield f"`{path}` lacks the section `{section}`"
@@ -46,6 +48,18 @@ def _lacking(artifact: Artifact, root: Path) -> Iterator[str]:
         for field in contract.required_fields:
             if field not in fields:
                 yield f"`{path}` lacks the field `{field}`"
+
+
+def _headings(text: str) -> Iterator[str]:
+    """The headings of a Markdown text, marked by `#` or underlined, case folded."""
+    before = ""
+    for line in outside_code(text):
+        found = _HEADING.fullmatch(line)
+        if found:
+            yield found[1].strip().casefold()
+        elif before and _UNDERLINE.fullmatch(line):
+            yield before.casefold()
+        before = "" if found else line.strip()
 
 
 def _fields(path: str, text: str) -> set[str] | None:

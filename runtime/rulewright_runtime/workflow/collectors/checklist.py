@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -16,16 +17,7 @@ def checklist(root: Path, path: str) -> Reading:
     """Ticked items of all items `- [ ]`, nested ones too, in `path`; items in code blocks are not counted."""
     done = total = 0
     missing = ""
-    fence = ""
-    for line in read_text(root, path).splitlines():
-        opening = _FENCE.match(line)
-        if opening and not fence:
-            fence = opening[1]
-            continue
-        if fence:
-            if opening and opening[1].startswith(fence) and not opening[2].strip():
-                fence = ""
-            continue
+    for line in outside_code(read_text(root, path)):
         item = _ITEM.match(line)
         if item:
             total += 1
@@ -35,3 +27,16 @@ def checklist(root: Path, path: str) -> Reading:
         raise CollectionError(path, "holds no checklist item such as `- [ ] tests written`")
     first = f"; first open item: {missing}" if missing else ""
     return share(path, done, total, f"{done} of {total} items ticked{first}")
+
+
+def outside_code(text: str) -> Iterator[str]:
+    """The lines of a Markdown text that stand in no fenced code block."""
+    fence = ""
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if not fence and mark:
+            fence = mark[1]
+        elif not fence:
+            yield line
+        elif mark and mark[1].startswith(fence) and not mark[2].strip():
+            fence = ""

@@ -1,0 +1,153 @@
+"""Judges, contracts and gates at their edges: what is asked again, what counts as nothing, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.runtime.workflow.running import GATE, bench, plan_of
+
+from rulewright_runtime.workflow.context import Measured, TaskContext
+from rulewright_runtime.workflow.contracts import breaches
+from rulewright_runtime.workflow.gate import judge_evidence
+from rulewright_runtime.workflow.plan import Artifact, Contract, seal
+from rulewright_runtime.workflow.scoring import LOG
+
+JUDGED = """
+tasks:
+  build:
+    agent: dev
+    outputs: [{path: out.md, contract: {required_sections: [Goal], required_fields: [owner]}}]
+    overlays:
+      policy_gate: {enabled: true, risk_tier: T0, evidence: {acceptance: junit.xml}}
+      confidence_loop:
+        enabled: true
+        threshold: 0.5
+        max_iterations: 1
+        metrics:
+          - {type: llm_judge, weight: 1, evaluator_agent: reviewer}
+          - {type: checklist_completion, weight: 3, source: ready.md}
+"""
+OUTPUT = {"dev": [{"files": {"out.md": "# Goal\nowner: ana\n"}}]}
+
+
+def test_a_judge_that_is_busy_is_asked_again(tmp_path: Path) -> None:
+    script = {**OUTPUT, "reviewer": [[{"raise": "busy"}, {"text": '{"score": 0.6}'}]]}
+    run = bench(tmp_path, JUDGED, script, max_retries=1)
+    assert run.run().status == "COMPLETED"
+    assert run.record().context.confidence == "9/10"
+    assert [brief.purpose for brief in run.recorder.briefs] == ["work", "judge", "judge"]
+
+
+def test_without_criteria_a_judge_is_given_the_contracts(tmp_path: Path) -> None:
+    run = bench(tmp_path, JUDGED, {**OUTPUT, "reviewer": [{"text": '{"score": 0.6}'}]})
+    run.run()
+    judge = run.recorder.briefs[-1]
+    assert "- `out.md`: has the section `Goal`, has the field `owner`" in judge.prompt
+    assert (judge.feedback, judge.agent) == ([], "reviewer")
+
+
+@pytest.mark.parametrize("reply", [{"raise": "gone"}, {"text": "very good"}])
+def test_one_failing_metric_is_nothing_and_keeps_its_weight(tmp_path: Path, reply: dict[str, Any]) -> None:
+    run = bench(tmp_path, JUDGED, {**OUTPUT, "reviewer": [reply]})
+    assert run.run().status == "COMPLETED"
+    assert run.record().context.confidence == "3/4"
+    failed, good = run.store.reports("run-1")[0].metrics
+    assert (failed["value"], good["value"]) == (0.0, 1.0)
+    assert failed["failure"]
+    assert run.events("metric.failed")[0].details["counts_as"] == 0.0
+
+
+def test_a_plan_that_lets_an_author_judge_scores_nothing(tmp_path: Path) -> None:
+    run = bench(tmp_path, JUDGED, {**OUTPUT, "dev": OUTPUT["dev"]})
+    (task,) = run.plan.tasks
+    assert task.confidence is not None
+    for evaluator in ("dev", None):
+        metric = replace(task.confidence.metrics[0], evaluator_agent=evaluator)
+        bent = replace(task, confidence=replace(task.confidence, metrics=(metric,)))
+        run.plan = seal(replace(run.plan, tasks=(bent,)))
+        assert run.run().status == "WAITING"
+        record = run.record(run=run.store.runs()[-1].run_id)
+        assert record.context.confidence == "0/1"
+        assert "evaluator_agent" in record.context.metrics[0].failure
+    assert {brief.purpose for brief in run.recorder.briefs} == {"work"}
+
+
+def test_missing_metrics_are_no_confidence(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    run = bench(tmp_path, JUDGED, OUTPUT)
+    (task,) = run.plan.tasks
+    assert task.confidence is not None
+    run.plan = seal(replace(run.plan, tasks=(replace(task, confidence=replace(task.confidence, metrics=())),)))
+    assert run.run().status == "WAITING"
+    assert run.record().context.confidence == "0/1"
+    assert any(record.name == LOG.name and "no metrics" in record.getMessage() for record in caplog.records)
+
+
+@pytest.mark.parametrize(
+    ("contract", "path", "content", "lacks"),
+    [
+        (Contract(required_fields=("name",)), "a.yaml", "name: x\n", []),
+        (Contract(required_fields=("name",)), "a.yaml", "  name: nested\n", ["`a.yaml` lacks the field `name`"]),
+        (Contract(required_fields=("name",)), "a.json", '{"title": 1}', ["`a.json` lacks the field `name`"]),
+        (Contract(file_format="json"), "a.json", "{", ["`a.json` is no JSON object"]),
+        (Contract(file_format="json"), "a.md", "{}", ["`a.md` is not a `json` file"]),
+        (Contract(file_format="markdown"), "a.md", "text", []),
+        (Contract(required_sections=("Goal",)), "a.md", "", ["`a.md` is empty"]),
+        (Contract(required_sections=("Goal",)), "a.md", "```\n# Goal\n```\n", ["`a.md` lacks the section `Goal`"]),
+        (Contract(required_sections=("Goal",)), "a.md", "Goal\n====\n", []),
+        (Contract(type="note@1"), "../out", "", ["`../out` lies outside the project"]),
+    ],
+)
+def test_contracts(tmp_path: Path, contract: Contract, path: str, content: str, lacks: list[str]) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / path).write_text(content, encoding="utf-8")
+    assert list(breaches([Artifact(path, contract)], root)) == lacks
+
+
+def test_a_folder_is_an_artifact_too(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    assert list(breaches([Artifact("src")], tmp_path)) == []
+    run = bench(tmp_path, "tasks: {build: {agent: dev, outputs: [src]}}", {"dev": [{"files": {"src/a.py": "1"}}]})
+    assert run.run().status == "COMPLETED"
+    assert [path for _, path, _, _ in run.store.outputs("run-1", "build")] == ["src/a.py"]
+
+
+def test_confidence_does_not_reach_what_decides_the_verdict() -> None:
+    """Even a context full of praise adds nothing to what the gate's expression sees."""
+    praise = TaskContext(
+        confidence="1/1", metrics=(Measured("lint_score", 1.0, 1.0),), advisory="confidence threshold met"
+    )
+    assert praise.gate_bindings() == {}
+    assert {"confidence_score", "metrics"} <= set(praise.bindings())
+
+
+def test_a_gate_without_evidence_says_everything_that_is_missing(tmp_path: Path) -> None:
+    text = f"tasks: {{build: {{agent: dev, overlays: {{policy_gate: {GATE}}}}}}}"
+    report = judge_evidence(plan_of(text).task("build"), TaskContext(), tmp_path, "now")
+    assert report.verdict == "FAIL"
+    assert [reason.partition(":")[0] for reason in report.reasons] == ["acceptance_evidence", "verification"]
+    assert "evidence collection error: `junit.xml`: no such file" in report.reasons[0]
+
+
+def test_optional_evidence_that_can_not_be_read_fails_the_gate(tmp_path: Path) -> None:
+    evidence = "acceptance: junit.xml, lint: ruff.json, readiness: gone.md"
+    text = f"tasks: {{build: {{agent: dev, overlays: {{policy_gate: {{enabled: true, evidence: {{{evidence}}}}}}}}}}}"
+    run = bench(tmp_path, text)
+    run.run()
+    report = run.store.reports("run-1")[0]
+    assert report.verdict == "FAIL"
+    assert "`gone.md`" in report.reasons[0]
+
+
+def test_a_condition_of_the_gate_that_can_not_be_decided_is_not_met(tmp_path: Path) -> None:
+    text = (
+        f"tasks: {{build: {{agent: dev, overlays: {{policy_gate: {GATE[:-1]}, conditions: ['coverage >= 0.5']}}}}}}}}"
+    )
+    run = bench(tmp_path, text)
+    run.run()
+    report = run.store.reports("run-1")[0]
+    assert report.verdict == "FAIL"
+    assert any("can't be decided" in reason for reason in report.reasons)
