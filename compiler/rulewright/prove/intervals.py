@@ -186,6 +186,26 @@ class Space:
                 yield box
         raise TooMany
 
+    def falls(self, count: int) -> Iterator[tuple[int, int, Box]]:
+        """Boxes that together are everything, each with the first of `count` conditions that is true or undecided there
+        and which of both it is; `count` and FALSE where none is. Raises TooMany."""
+        pending = [(self.everything, 0)]
+        for _ in range(MOST_BOXES):
+            if not pending:
+                return
+            box, number = pending.pop()
+            bits, at = FALSE, None
+            while number < count:
+                bits, at = self._ask(self.formulas[number], box)
+                if bits != FALSE:
+                    break
+                number += 1
+            if at is not None and bits & (bits - 1):
+                pending += [(part, number) for part in reversed(self.split(box, at))]
+            else:
+                yield number, bits, box
+        raise TooMany
+
     def _meets(self, goal: Goal, box: Box) -> tuple[bool, int | None]:
         """Whether the goal is met on a box, and the atom to split at when that is not settled."""
         open_at: int | None = None

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from rulewright.prove.domains import Domains, Path
-from rulewright.prove.intervals import Goal, Space, TooMany
+from rulewright.prove.intervals import Box, Goal, Space, TooMany
 from rulewright.prove.results import Refuted, Unknown, Witness
 from rulewright.prove.witness import replayed
 from rulewright_runtime.evaluate import Evaluator, prepare
 from rulewright_runtime.ir import Program
+
+TOO_MANY: Final = "there are too many cases to go through"
+TOO_DEEP: Final = "the conditions are nested too deeply"
 
 
 @dataclass(slots=True)
@@ -21,31 +25,41 @@ class Search:
     programs: Sequence[Program]
     domains: Domains
     solver: bool = True  # whether to ask it where splitting leaves something open
-    space: Space = field(init=False)
+    space: Space | None = field(init=False, default=None)
     evaluators: dict[int, Evaluator] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Take the conditions apart once for all goals."""
-        self.space = Space(self.programs, self.domains)
+        with suppress(RecursionError):
+            self.space = Space(self.programs, self.domains)
 
     def find(self, goal: Goal) -> Witness | Unknown | None:
         """An input that meets the goal; None when there is none; Unknown when that can't be told."""
+        if self.space is None:
+            return Unknown(TOO_DEEP)
         why: str | None = None
         try:
             for box in self.space.boxes(goal):
-                hindrance = self.space.hindrance(box)
-                if hindrance is None:
-                    shown = self.space.chosen(box)
-                    witness = self._replayed(goal, shown, self.space.anything())
-                    if witness is not None:
-                        return witness
-                    hindrance = "no input could be made that shows it"
-                why = why or hindrance
+                found = self.shown(goal, box)
+                if isinstance(found, Witness):
+                    return found
+                why = why or found
         except TooMany:
-            why = "there are too many cases to go through"
+            why = TOO_MANY
+        except RecursionError:
+            why = TOO_DEEP
         if why is None:
             return None
         return self._solve(goal, why) if self.solver else Unknown(why)
+
+    def shown(self, goal: Goal, box: Box) -> Witness | str:
+        """An input in a box on which the goal is met, or why none can be shown."""
+        assert self.space is not None
+        hindrance = self.space.hindrance(box)
+        if hindrance is not None:
+            return hindrance
+        witness = self._replayed(goal, self.space.chosen(box), self.space.anything())
+        return "no input could be made that shows it" if witness is None else witness
 
     def _solve(self, goal: Goal, why: str) -> Witness | Unknown | None:
         from rulewright.prove.smt import solve

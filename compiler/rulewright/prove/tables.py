@@ -7,14 +7,15 @@ Rows are tried in order, the first whose condition holds decides. A condition th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from rulewright.prove.atoms import ERROR, FALSE, TRUE, shape, written
 from rulewright.prove.domains import Domains
-from rulewright.prove.intervals import Goal
+from rulewright.prove.intervals import Goal, TooMany
 from rulewright.prove.results import Proved, Refuted, Result, Unknown, Witness
-from rulewright.prove.search import Search, refuting
+from rulewright.prove.search import Search
 from rulewright.tables.build import Row
 from rulewright_runtime.ir import Node, Program
 
@@ -25,39 +26,80 @@ _ALWAYS: Final = Program((Node("const", (), ["bool", True]),))
 
 def is_total(rows: Sequence[RowLike], domains: Domains) -> Result:
     """Whether some row decides every input; a witness is an input that falls through."""
-    return _total(_searching(rows, domains), rows)
+    return _Run(_searching(rows, domains)).total(rows)
 
 
 def survey(rows: Sequence[RowLike], domains: Domains, *, solver: bool = True) -> tuple[Result, tuple[Result, ...]]:
     """`is_total` and `reachable` at once, with the `solver` or by exact splitting alone."""
-    search = Search(_conditions(rows), domains, solver)
-    return _total(search, rows), tuple([_reached(search, at) for at in range(len(rows))])
+    run = _Run(Search(_conditions(rows), domains, solver))
+    return run.total(rows), tuple([run.reached(at) for at in range(len(rows))])
 
 
-def _total(search: Search, rows: Sequence[RowLike]) -> Result:
-    last = len(rows)
-    goals = [_falls_to(at, 0) for at, row in enumerate(rows) if isinstance(row, Row) and row.output is None]
-    goals.append(_none(0, last))
-    found = refuting(search, goals)
-    if found is not None:
-        return found
-    ended = [search.find([*_none(0, at), (at, ERROR)]) for at in range(last)]
-    said = next((each for each in ended if isinstance(each, Witness)), None)
-    return Proved(remarks=() if said is None else (f"with {said} the table ends with `error`",))
+class _Run:
+    """All ways through a table, gone once: an input for each way it can end, where one is found by splitting."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self.count = len(search.programs)
+        self.found: dict[tuple[int, int], Witness] = {}
+        self.open: set[tuple[int, int]] = set()  # ways that lead through what is opaque
+        self.complete = False
+        with suppress(TooMany, RecursionError):
+            self._go()
+
+    def _go(self) -> None:
+        space = self.search.space
+        if space is None:
+            return
+        for number, bits, box in space.falls(self.count):
+            way = number, bits
+            if way not in self.found:
+                shown = self.search.shown(self.goal(*way), box)
+                if isinstance(shown, Witness):
+                    self.found[way] = shown
+                else:
+                    self.open.add(way)
+        self.complete = True
+
+    def goal(self, number: int, bits: int) -> Goal:
+        """The goal of ending at a condition, or after the last of them."""
+        return [*_none(0, number), (number, bits)] if number < self.count else _none(0, number)
+
+    def find(self, number: int, bits: int) -> Witness | Unknown | None:
+        """As `Search.find`, for a way to end."""
+        way = number, bits
+        if way in self.found or (self.complete and way not in self.open):
+            return self.found.get(way)
+        return self.search.find(self.goal(number, bits))
+
+    def total(self, rows: Sequence[RowLike]) -> Result:
+        """Whether no way ends after the last row, nor at a row that stands for no output."""
+        gaps = [(at, TRUE) for at, row in enumerate(rows) if isinstance(row, Row) and row.output is None]
+        unknown: Unknown | None = None
+        for way in (*gaps, (self.count, FALSE)):
+            match self.find(*way):
+                case Witness() as witness:
+                    return Refuted(witness)
+                case Unknown() as found:
+                    unknown = unknown or found
+        if unknown is not None:
+            return unknown
+        said = next((self.found[at, ERROR] for at in range(self.count) if (at, ERROR) in self.found), None)
+        return Proved(remarks=() if said is None else (f"with {said} the table ends with `error`",))
+
+    def reached(self, at: int) -> Result:
+        """Whether a way ends at a row."""
+        match self.find(at, TRUE):
+            case Witness() as witness:
+                return Proved(witness)
+            case Unknown() as unknown:
+                return unknown
+        return Refuted(None, _why_dead(self.search, at))
 
 
 def reachable(rows: Sequence[RowLike], domains: Domains) -> tuple[Result, ...]:
     """For each row whether it can decide: Proved with an input for which it does, or Refuted because it never does."""
     return survey(rows, domains)[1]
-
-
-def _reached(search: Search, at: int) -> Result:
-    match search.find(_falls_to(at, 0)):
-        case Witness() as witness:
-            return Proved(witness)
-        case Unknown() as unknown:
-            return unknown
-    return Refuted(None, _why_dead(search, at))
 
 
 def _why_dead(search: Search, at: int) -> str:
