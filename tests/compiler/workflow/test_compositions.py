@@ -139,3 +139,33 @@ def test_the_traces_of_valid_combinations_are_those_written_down() -> None:
 
 def test_twice_the_same_gives_the_same_traces() -> None:
     assert golden_traces() == golden_traces()
+
+
+CONDITIONS = {
+    "loop.iteration >= 2": set[str](),
+    "confidence_score >= 0.9": {"confidence_loop"},
+    "pair.challenger_approved == true": {"paired_workflow"},
+    "review.decision == GO": {"agentic_review"},
+    "policy_gate.verdict == PASS": {"policy_gate"},
+    "hil.resolved": {"hil"},
+}
+
+
+@pytest.mark.parametrize("written", CONDITIONS)
+@pytest.mark.parametrize("mode", ["any", "all"])
+def test_wherever_a_loop_is_decided_the_invariants_hold(written: str, mode: str) -> None:
+    for on in VALID:
+        if not CONDITIONS[written] <= set(on):
+            continue
+        for tier in TIERS:
+            ends = f'exit_when: {mode}, exit_conditions: ["{written}", "loop.iteration >= 3"]'
+            text = composed(on, tier, loop=True).replace(
+                "loop: {max_iterations: 3}", f"loop: {{max_iterations: 3, {ends}}}"
+            )
+            if "confidence_loop" in on:
+                text = text.replace(
+                    "threshold: 0.80", f'threshold: 0.80, exit_when: {mode}, exit_conditions: ["{written}"]'
+                )
+            assert [each for each in prove_workflow(workflow(text)) if not isinstance(each.result, Proved)] == [], text
+            plan = plan_of(text)
+            assert decode(encode(plan)) == plan
