@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rulewright.diagnostics import Diagnostic
     from rulewright.documents.scenario import Turn
 
+SHORT: Final = 6  # names up to this length have no ending to leave out
 APOSTROPHES: Final = str.maketrans("", "", "'\u2019")
 
 
@@ -50,8 +51,10 @@ def _messages(turn: Turn) -> list[str]:
 
 
 def _says(messages: list[str], name: str) -> bool:
-    """Whether a message holds the name, whatever its case and apostrophes."""
-    return any(_plain(name) in _plain(words) for words in messages)
+    """Whether a message holds the name, whatever its case, apostrophes and ending (`Nigeria`, `Nigerian`)."""
+    stem = _plain(name)
+    stem = stem[:-2] if len(stem) > SHORT else stem
+    return any(stem in _plain(words) for words in messages)
 
 
 def _plain(text: str) -> str:
