@@ -4,8 +4,8 @@ Cases are read from `--cases` (a folder with a file for each batch), the engine'
 from `--outputs`. Settings come from the command line, then the environment, then `safe.config.json`, then the
 scorecard; `--show-config` prints each value with its source.
 
-exit codes: 0 every case passes, 1 a case fails, 2 a case needs review, 3 bad usage, an error, or a case that could not
-be scored (`--allow-errors` tolerates those); `--exit-zero` turns 1 and 2 into 0; a regression against `--baseline` is 1
+exit codes: 0 every case passes, 1 a case fails or the run is worse than its baseline, 2 a case needs review, 3 bad usage,
+an error, or a case that could not be scored (`--allow-errors` tolerates only those); `--exit-zero` turns 1 and 2 into 0
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
             prepared, reader, batches, verbose=args.verbose, embedding=vectors, judge=judge, on_case=observe
         )
         if outputs is not None:
-            run.errors.extend(map(refusal, outputs.errors))
+            for refused in outputs.errors:
+                run.note_error(refusal(refused))
         about: dict[str, Any] = {"configuration": settings.as_data(plan)}
         if baseline is not None:
             about["comparison"] = compare(plan, baseline, run.spool.results(), run.whole.means(), settings.digest(plan))

@@ -81,6 +81,7 @@ class BatchRun:
     semantic: SemanticWitness | None = None
     judge: CaseJudge | None = None
     on_case: OnCase | None = None
+    refused: int = 0  # inputs that could not be read as cases
     omitted: dict[str, int] = field(default_factory=dict)  # errors and warnings beyond the first of them
     _lists: tuple[str, ...] = ()  # the inputs that hold phrases to look for
     _details: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...] = ()  # by metric: the keys, and whether of found
@@ -119,6 +120,7 @@ class BatchRun:
 
     def note_error(self, entry: dict[str, Any]) -> None:
         """Take in an error; of very many only the first are kept, and the others counted."""
+        self.refused += entry["test_id"] is None
         self._keep("errors", self.errors, entry)
 
     def _warn(self, case: Case, message: str) -> None:
@@ -163,8 +165,11 @@ class BatchRun:
         return self._whole
 
     def status(self, *, allow_errors: bool = False) -> int:
-        """The exit status: 3 for an error or for no scored case, else what the gravest label stands for."""
-        if not self.whole.scored or (self.errors and not allow_errors):
+        """The exit status: 3 for an error or for no scored case, else what the gravest label stands for.
+
+        `allow_errors` tolerates errored cases, which are counted; never refused inputs, which may have held any number.
+        """
+        if self.refused or not self.whole.scored or (self.errors and not allow_errors):
             return 3
         return exit_status(self.plan, self.whole.labels)
 

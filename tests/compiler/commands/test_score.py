@@ -79,6 +79,8 @@ def test_switches_change_the_exit_status() -> None:
     assert score("--batch", "e", "--exit-zero") == 3
     assert score("--batch", "e", "--allow-errors") == 0
     assert score("--batch", "*", "--allow-errors") == 1
+    batch("r", case("T1"), "just words")
+    assert score("--batch", "r", "--allow-errors") == 3
 
 
 def test_json_on_the_standard_output_is_pure(capsys: pytest.CaptureFixture[str]) -> None:
