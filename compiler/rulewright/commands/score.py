@@ -4,8 +4,9 @@ Cases are read from `--cases` (a folder with a file for each batch), the engine'
 from `--outputs`. Settings come from the command line, then the environment, then `safe.config.json`, then the
 scorecard; `--show-config` prints each value with its source.
 
-exit codes: 0 every case passes, 1 a case fails or the run is worse than its baseline, 2 a case needs review, 3 bad usage,
-an error, or a case that could not be scored (`--allow-errors` tolerates only those); `--exit-zero` turns 1 and 2 into 0
+exit codes: 0 every case passes, 1 a case fails or the run is worse than its baseline, 2 a case needs review, 3 bad
+usage, an error, or a case that could not be scored (`--allow-errors` tolerates only those); `--exit-zero` turns 1 and 2
+into 0
 """
 
 from __future__ import annotations
