@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
     from rulewright.linting import lint
     from rulewright.project import Project, load_project
+    from rulewright.prove.workflow import prove_workflow
+    from rulewright.workflows import Workflow, compile_workflow, load_workflow
 
 __all__ = [
     "Diagnostic",
@@ -19,9 +21,13 @@ __all__ = [
     "Project",
     "RulewrightError",
     "UsageError",
+    "Workflow",
     "compile_project",
+    "compile_workflow",
     "lint",
     "load_project",
+    "load_workflow",
+    "prove_workflow",
 ]
 
 # No module here may bear the name of one of these: importing it would hide the name.
@@ -31,6 +37,8 @@ _HOMES = {
     "errors": ("DocumentError", "ExpressionError", "RulewrightError", "UsageError"),
     "linting": ("lint",),
     "project": ("Project", "load_project"),
+    "prove.workflow": ("prove_workflow",),
+    "workflows": ("Workflow", "compile_workflow", "load_workflow"),
 }
 
 
