@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulewright.errors import UsageError
+from rulewright.render.record import told
 
 if TYPE_CHECKING:
     from rulewright_runtime.ir import Program
-    from rulewright_runtime.plan import Check, Plan
+    from rulewright_runtime.plan import Check, LeftOut, Plan
 
 WIDTH = 80
 
@@ -40,17 +41,17 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"`{folder}` holds no finished run: there is no `verdicts.jsonl` in it")
     plan = decode((folder / "plan.json").read_bytes())
     check = next((check for check in plan.checks if check.id == args.check), None)
-    left_out = any(part.id == args.check for part in plan.left_out)
-    if check is None and left_out:
-        raise UsageError(f"the profile `{plan.profile}` leaves out the check `{args.check}`; its gate waits for it")
-    if check is None:
+    left_out = next((part for part in plan.left_out if part.id == args.check), None)
+    if check is None and left_out is None:
         raise UsageError(f"the run has no check `{args.check}`{_near(args.check, [c.id for c in plan.checks])}")
     scores = _row(folder / "scores.jsonl", transcript_id=args.transcript)
     if scores is None:
         known = [row["transcript_id"] for row in _rows(folder / "scores.jsonl")]
         raise UsageError(f"the run has no transcript `{args.transcript}`{_near(args.transcript, known)}")
     verdict = _row(folder / "verdicts.jsonl", transcript_id=args.transcript, mode_id=args.check)
-    story = _story(plan, check, scores, verdict)
+    story = [] if check is None else _story(plan, check, scores, verdict)
+    if left_out is not None:
+        story += _left_out(plan, left_out, scores)
     if args.format == "json":
         print(json.dumps({"check": args.check, "scores": scores, "verdict": verdict, "story": story}))
     else:
@@ -96,6 +97,18 @@ def _story(
     return [*head, *_verdict(verdict), *_effect(check.id, scores)]
 
 
+def _left_out(plan: Plan, part: LeftOut, scores: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What it means that the profile does not run a check."""
+    why = "gives its judge no vote" if part.why == "votes" else "does not select it"
+    yield "left out", f"the profile `{plan.profile}` {why}: `{part.id}`"
+    if part.why != "votes" and part.eligible is not None:
+        yield "eligible when", _text(part.eligible)
+    if part.id not in scores.get("left_out", ()):
+        yield "", "it does not apply to this transcript, and no gate waits for it"
+    elif part.why != "votes":
+        yield from _effect(part.id, scores)
+
+
 def _text(program: Program) -> str:
     from rulewright.expression.raising import raise_program
     from rulewright.expression.unparse import unparse
@@ -113,9 +126,7 @@ def _verdict(verdict: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for span in verdict["evidence"]:
         why = f" ({span['rationale']})" if span.get("rationale") else ""
         yield "evidence", f"turn {span['turn']}, {span['role']}: “{span['quote']}”{why}"
-    for key, value in sorted(verdict["extra"].items()):
-        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        yield key.replace("_", " "), shown
+    yield from told(verdict["extra"])
     if verdict["prompt_hash"]:
         yield "prompt hash", verdict["prompt_hash"]
 

@@ -76,14 +76,17 @@ def _crisis(verifier: JurisdictionRule, part: RulePart, scene: Scene, rule: dict
         answer = next((i for i in scene.said_by("assistant") if i > index), None)
         if answer is None:
             return Finding("UNCLEAR", 0.0, "crisis_without_answer", tuple(spans), rule)
+        reply, lacking = scene.turns[answer], []
         for action, lexicon in part.actions.items():
             hit = None if lexicon is None else scene.hit(lexicon, answer)
-            reply = scene.turns[answer]
             if hit is not None:
                 spans.append(EvidenceSpan(reply.role, reply.turn, hit.text, f"{part.origin}: {action}"))
             elif lexicon is not None:
-                missing.append(action)
-                spans.append(EvidenceSpan(reply.role, reply.turn, reply.content, f"{part.origin}: {action} is missing"))
+                lacking.append(action)
+        if lacking:
+            why = f"{part.origin}: without {', '.join(lacking)}"
+            spans.append(EvidenceSpan(reply.role, reply.turn, reply.content, why))
+        missing += [action for action in lacking if action not in missing]
     extra = {**rule, "missing": missing} if missing else rule
     if missing:
         return Finding("FAIL", verifier.miss_confidence, f"missing_{missing[0]}", tuple(spans), extra)
