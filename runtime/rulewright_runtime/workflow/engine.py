@@ -71,6 +71,10 @@ def run(
     nothing to resume, the plan has changed, the database is in use, or nobody answers for an agent.
     """
     root = Path(settings.folder)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EngineError(f"the working folder `{root}` can't be made: {error.strerror}") from None
     if adapter is None:
         adapter = open_adapters(settings, root)
         _reach(plan, adapter)

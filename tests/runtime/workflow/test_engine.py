@@ -329,6 +329,16 @@ def test_nothing_begins_while_an_agent_can_not_be_reached(tmp_path: Path) -> Non
     assert run.store.runs() == []
 
 
+def test_the_working_folder_is_made(tmp_path: Path) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev}}")
+    run.settings = replace(run.settings, folder=str(tmp_path / "deep" / "work"))
+    assert run.run().status == "COMPLETED"
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    run.settings = replace(run.settings, folder=str(tmp_path / "file" / "work"))
+    with pytest.raises(EngineError, match="can't be made"):
+        run.run()
+
+
 VALID = [
     each
     for size in range(6)

@@ -145,6 +145,13 @@ def test_the_page_is_sober_and_accessible(tmp_path: Path) -> None:
     assert "url(" not in style[1]
 
 
+def test_the_enter_key_decides_nothing(tmp_path: Path) -> None:
+    with served(tmp_path) as (_, server):
+        page = ask(server, ITEM)[1]
+    form = page[page.index("<form") :]
+    assert re.findall(r"<button[^>]*>", form)[0] == "<button disabled hidden>"
+
+
 def test_a_decision_is_taken_and_shown(tmp_path: Path) -> None:
     with served(tmp_path) as (run, server):
         status, _, _ = ask(server, ITEM, decision(server, "ack"))

@@ -99,6 +99,8 @@ def _decision(item: Item, token: str, reviewer: str, notes: str) -> str:
     return (
         f'<section class="card" aria-labelledby="decide"><h2 id="decide">Your decision</h2>{looking}'
         f'<form method="post" action="/item/{quote(item.id, safe="")}">'
+        # Enter in the field of the name must not decide: a form's first button is its default, and this one is off.
+        "<button disabled hidden></button>"
         f'<input type="hidden" name="token" value="{text(token)}">'
         f'<div><label for="by">Your name</label><input id="by" name="by" required autocomplete="name" '
         f'value="{text(reviewer)}"></div>'
