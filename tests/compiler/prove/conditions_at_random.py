@@ -23,6 +23,7 @@ TYPES: Final[dict[str, Type]] = {
     "n": INT,
     "b": BOOL,
     "e": EnumType("e", ("GO", "NO_GO", "WAIT")),
+    "f": EnumType("e", ("GO", "NO_GO", "WAIT")),
     "s": STRING,
     "o": OptionalType(SCORE),
     "ts": ListType(STRING),
@@ -63,7 +64,7 @@ _atoms: Final = st.one_of(
             "b", "r.q", "has(r.p)", "o.hasValue()", "e in [GO, WAIT]", "s == 'a'", "s != 'b'", "s in ['a', 'b']",
             "b == (x > 0.5)", "b != r.q", "x in [0.25, 0.5]", "n in [1, 2]", "true", "false", "r.p in [1.0]",
             "'a' in ts", "ts.exists(t, t in ['a', 'b'])", "ts.all(t, t == 'a' || t == 'c')", "size(ts) > 0",
-            "ts.exists(t, !(t == 'a'))",
+            "ts.exists(t, !(t == 'a'))", "e == f", "e != f", "f in [e, GO]",
         )
     ),
 )  # fmt: skip
