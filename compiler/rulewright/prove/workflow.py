@@ -61,7 +61,8 @@ def _property(workflow: Workflow, claim: str, faults: list[tuple[str, str]], ope
     place = None
     if faults:
         name, trace = faults[0]
-        more = f" (and {len(faults) - 1} more tasks)" if len(faults) > 1 else ""
+        others = len(faults) - 1
+        more = f" (and {others} more task{'s' if others > 1 else ''})" if others else ""
         task = workflow.document.task(name)
         place = None if task is None else task.key.span
         result = Refuted(reason=f"task `{name}`: {trace}{more}")

@@ -8,8 +8,12 @@ import pytest
 from msgspec.structs import replace
 from tests.compiler.workflow.workflows_in_place import Walk, composed, task_of, workflow
 
-from rulewright.prove.results import Proved, Refuted
-from rulewright.prove.workflow import CLAIMS, prove_workflow
+from rulewright.expression.build import build
+from rulewright.expression.environment import Environment
+from rulewright.expression.types import BOOL, SCORE
+from rulewright.prove.results import Proved, Refuted, Unknown
+from rulewright.prove.workflow import CLAIMS, Fault, Prover, prove_workflow
+from rulewright.workflows import lowered
 from rulewright_runtime.workflow.machine import Guard, Loop, Machine, Place, Transition
 
 BOUNDED, PASSED, GATED, SIGNED, SETTLED = CLAIMS
@@ -185,3 +189,31 @@ def test_a_guard_without_conditions_says_what_it_means() -> None:
         lambda each: replace(each, guard=Guard((), "any")) if each.guard is not None else each,
     )
     assert all(isinstance(each.result, Proved) for each in prove_workflow(workflow(GATELESS), {"build": never}))
+
+
+def test_a_verdict_that_reads_confidence_is_found_in_the_plan_itself() -> None:
+    (task,) = lowered(workflow(PAIRED)).tasks
+    assert task.task.gate is not None
+    reads = build("confidence_score > 0.5", Environment(variables={"confidence_score": SCORE}), expect=BOOL).program
+    broken = replace(task.task.gate, verdict=reads)
+    found = Prover().faults(task.task.machine, task.shape, broken)
+    assert found == (Fault(GATED, "the gate's verdict reads `confidence_score`"),)
+    assert Prover().faults(task.task.machine, task.shape, task.task.gate) == ()
+
+
+def test_what_is_too_large_to_explore_is_unknown_and_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rulewright.prove.workflow_machine.MOST_STATES", 5)
+    found = prove_workflow(workflow(GATELESS))
+    assert {type(each.result) for each in found} == {Unknown}
+
+
+def test_several_broken_tasks_are_counted() -> None:
+    text = GATELESS + GATELESS.partition("tasks:\n")[2].replace("build", "test")
+    mutant = without_guards("decide:paired_workflow")(task_of(GATELESS).machine)
+    found = {each.claim: each for each in prove_workflow(workflow(text), {"build": mutant, "test": mutant})}
+    result = found[PASSED].result
+    assert isinstance(result, Refuted)
+    assert result.reason.endswith("(and 1 more task)")
+    span = found[PASSED].span
+    assert span is not None
+    assert span.line == 2
