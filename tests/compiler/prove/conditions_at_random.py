@@ -53,6 +53,8 @@ _scores: Final = st.sampled_from(
         "o.value()",
         "(b ? x : 1 - x)",
         "(x > 0.5 ? 1 - x : x)",
+        "1 + -y",
+        "o.orValue(0.5) / 2 + 0.25",
     )
 )
 _atoms: Final = st.one_of(
@@ -65,6 +67,7 @@ _atoms: Final = st.one_of(
             "b == (x > 0.5)", "b != r.q", "x in [0.25, 0.5]", "n in [1, 2]", "true", "false", "r.p in [1.0]",
             "'a' in ts", "ts.exists(t, t in ['a', 'b'])", "ts.all(t, t == 'a' || t == 'c')", "size(ts) > 0",
             "ts.exists(t, !(t == 'a'))", "e == f", "e != f", "f in [e, GO]",
+            "(x > 0.5 ? 1 - x : 2 * x) in [0.25, 0.5]", "(x > 0.5 ? x : 1 - x) in [0.7, 0.8]",
         )
     ),
 )  # fmt: skip
