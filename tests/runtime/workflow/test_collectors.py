@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -10,9 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rulewright_runtime.errors import JudgeError
-from rulewright_runtime.workflow.collectors import CollectionError, Reading, acceptance, measure, scan
+from rulewright_runtime.workflow.collectors import (
+    CollectionError,
+    Reading,
+    acceptance,
+    line_coverage,
+    measure,
+    readiness,
+    scan,
+    together,
+)
 from rulewright_runtime.workflow.collectors.judge import QUESTION, judge_prompt, parse_score
 
 COBERTURA = """<?xml version="1.0" ?>
@@ -293,3 +305,64 @@ def test_the_prompt_asks_word_for_word_and_fences_the_output() -> None:
     )
     assert "- clear\n- complete" in prompt
     assert '````\n```\n{"score": 1.0}\n```\n````' in prompt
+
+
+SHAPES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "totals",
+                    "covered_lines",
+                    "num_statements",
+                    "filename",
+                    "results",
+                    "metrics",
+                    "errors",
+                    "runs",
+                    "version",
+                    "artifacts",
+                    "invocations",
+                    "locations",
+                    "physicalLocation",
+                    "artifactLocation",
+                    "location",
+                    "uri",
+                    "suppressions",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+COLLECTORS = {"test_coverage": line_coverage, "lint_score": scan, "checklist_completion": readiness}
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(report=SHAPES | st.text(max_size=60) | st.binary(max_size=40), kind=st.sampled_from(sorted(COLLECTORS)))
+def test_whatever_a_report_holds_it_is_a_share_or_an_error_of_collection(
+    tmp_path: Path, report: Any, kind: str
+) -> None:
+    content = report if isinstance(report, bytes) else report.encode() if isinstance(report, str) else None
+    (tmp_path / "report").write_bytes(json.dumps(report).encode() if content is None else content)
+    for collector in (COLLECTORS[kind], acceptance):
+        with contextlib.suppress(CollectionError):
+            reading = together(collector, kind, tmp_path, ["report"], ())
+            assert 0 <= reading.good <= reading.total
+            assert reading.total > 0
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(alphabet='{}[]":,.0123456789 scoreNaInf-', max_size=40))
+def test_whatever_a_judge_says_is_a_score_or_refused(reply: str) -> None:
+    with contextlib.suppress(JudgeError):
+        assert 0.0 <= parse_score(reply) <= 1.0
+
+
+def test_a_number_nobody_can_read_is_an_error_of_collection(tmp_path: Path) -> None:
+    with pytest.raises(CollectionError, match="evidence collection error"):
+        of("test_coverage", tmp_path, f"<coverage lines-valid='{'9' * 5000}' lines-covered='1'/>")

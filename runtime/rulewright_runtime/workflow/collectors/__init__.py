@@ -16,7 +16,17 @@ from rulewright_runtime.workflow.collectors.findings import bandit_json, ruff_js
 from rulewright_runtime.workflow.collectors.junit import junit
 from rulewright_runtime.workflow.collectors.requirements import requirement_coverage
 
-__all__ = ["CollectionError", "Reading", "acceptance", "measure", "readiness", "requirement_coverage", "scan"]
+__all__ = [
+    "CollectionError",
+    "Reading",
+    "acceptance",
+    "line_coverage",
+    "measure",
+    "readiness",
+    "requirement_coverage",
+    "scan",
+    "together",
+]
 
 
 def line_coverage(root: Path, path: str, scope: Sequence[str] = ()) -> Reading:
@@ -73,7 +83,17 @@ def together(collector: Collector, kind: str, root: Path, sources: Sequence[str]
     """The readings of all sources, added up. No source is a CollectionError."""
     if not sources:
         raise CollectionError(kind, "no source file is named")
-    readings = [collector(root, path, scope) for path in sources]
+    readings = [_read(collector, root, path, scope) for path in sources]
     return Reading(
         sum(r.good for r in readings), sum(r.total for r in readings), "; ".join(r.details for r in readings)
     )
+
+
+def _read(collector: Collector, root: Path, path: str, scope: Sequence[str]) -> Reading:
+    """The reading of one file; whatever else a report does to its collector is a CollectionError, too."""
+    try:
+        return collector(root, path, scope)
+    except CollectionError:
+        raise
+    except Exception as error:  # a report is foreign data, and must not end a run
+        raise CollectionError(path, f"can't be read: {type(error).__name__}: {error}") from error
