@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import Check
     from rulewright.documents.scenario import Scenario
     from rulewright.load import Mapping
 
@@ -28,11 +29,22 @@ def lone_findings(kind: str, root: Mapping) -> list[Diagnostic]:
         from rulewright.lower.agreement import disagreements_of
 
         found += [each for check in subjects["Check"] for each in disagreements_of(check)]
+        found += [each for check in subjects["Check"] for each in template_findings(check)]
     found += findings(subjects)
     found += harness_findings(subjects.get("Scenario", ()))
     if kind == CASE_SCORECARD and not found:
         found += case_findings(root)
     return found
+
+
+def template_findings(check: Check) -> list[Diagnostic]:
+    """What a check's expression and prompt hold. Expressions are imported only for those that need them."""
+    prompt = str(check.prompt.value) if check.prompt is not None else ""
+    if check.when is None and not any(mark in prompt for mark in ("{{", "{%", "{#")):
+        return []
+    from rulewright.lower.alone import check_findings
+
+    return check_findings(check)
 
 
 def harness_findings(scenarios: Iterable[Scenario]) -> list[Diagnostic]:

@@ -33,6 +33,8 @@ FILTERS: Final = ("join", "length", "lower", "tojson", "trim", "upper")
 COMPARISONS: Final = {
     "eq": "==", "ne": "!=", "lt": "<", "lteq": "<=", "gt": ">", "gteq": ">=", "in": "in", "notin": "in",
 }  # fmt: skip
+TRANSCRIPTS: Final = frozenset({"conversation", "dialogue", "messages", "transcript", "turns"})
+FENCED: Final = "the transcript is sent after the prompt, inside a fence that says not to obey it"
 MARKUP: Final = re.compile(r"\{[{%#]")
 PAGES: Final[dict[str, str]] = {
     "bad-prompt": """A prompt that is no template, or uses more of the template language than prompts may.
@@ -112,13 +114,25 @@ class _Lowering:
         from jinja2 import nodes
 
         if isinstance(node, nodes.Output):
-            return [segment for part in node.nodes if (segment := self.output(part, environment)) is not None]
+            return self.parts(node, environment)
         if isinstance(node, nodes.If):
             return self.branches(node, environment)
         if isinstance(node, nodes.For):
             return self.loop(node, environment)
         word = type(node).__name__.lower()
         raise _Unsupported(f"`{word}` is not available in prompts; they use `if` and `for`", word)
+
+    def parts(self, node: nodes.Output, environment: Environment) -> list[Segment]:
+        """The segments of neighbouring texts and values; a mistake in one leaves the others to be looked at."""
+        segments: list[Segment] = []
+        for part in node.nodes:
+            try:
+                segment = self.output(part, environment)
+            except _Unsupported as failure:
+                self.report(failure.message, part.lineno, failure.word)
+            else:
+                segments += [] if segment is None else [segment]
+        return segments
 
     def output(self, node: nodes.Node, environment: Environment) -> Segment | None:
         from jinja2 import nodes
@@ -174,7 +188,8 @@ class _Lowering:
             built = build(text, environment, expect=expect)
         except ExpressionError as failure:
             for mistake in failure.errors:
-                self.report(mistake.message, node.lineno, text[mistake.start : mistake.end], mistake.help)
+                word = text[mistake.start : mistake.end]
+                self.report(mistake.message, node.lineno, word, FENCED if word in TRANSCRIPTS else mistake.help)
             return None
         self.reads |= built.reads
         return built.program, built.type

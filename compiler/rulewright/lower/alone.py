@@ -1,0 +1,24 @@
+"""What the expression and the prompt of a check that stands alone hold, as lowering the project would find it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.applicability import has_edge
+from rulewright.lower.eligibility import eligible
+from rulewright.lower.environments import prompt_environment
+from rulewright.prompts import lower_prompt
+
+if TYPE_CHECKING:
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import Check
+
+
+def check_findings(check: Check) -> list[Diagnostic]:
+    """The mistakes in `eligibility.when`, and in a prompt that is sent, read as a template."""
+    found: list[Diagnostic] = []
+    if check.when is not None:
+        eligible(check, (), found)
+    if check.prompt is not None and (check.is_judged or has_edge(check)):
+        lower_prompt(check.prompt, prompt_environment(), found)
+    return found
