@@ -1,8 +1,9 @@
 """Prove what a document claims for every input, or show an input for which it is not so.
 
 A scorecard over cases: its label table leaves no case out, every row decides some case, no case both passes and fails
-a metric. A policy: every row decides some input. A workflow: what every task's machine promises. A check: its `when`
-can hold. Every witness has been run through the evaluator. `note` marks what is told and decides nothing.
+a metric. A scorecard over verdicts: every condition can hold, no verdict both stops a gate and leaves it open. A
+policy: every row decides some input. A workflow: what every task's machine promises. A check: its `when` can hold.
+Every witness has been run through the evaluator. `note` marks what is told and decides nothing.
 
 exit codes: 0 everything is proved, 1 something is refuted, 2 bad usage or a document with mistakes, 3 something is
 neither proved nor refuted, or nothing is claimed at all
@@ -28,7 +29,7 @@ OPEN: Final = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="scorecards over cases, policies, workflows, checks")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="scorecards, policies, workflows, checks")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
     parser.add_argument("--config", metavar="FILE", help="the settings file, or what declares a policy's variables")
     parser.add_argument("--same-as", metavar="FILE", help="also prove that it decides as this one does")

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
 from rulewright.diagnostics import Span
 from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.documents.check import read_check
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
+from rulewright.documents.layout import project_file_in
+from rulewright.documents.scorecard import read_scorecard
+from rulewright.documents.structure import check_structure
 from rulewright.errors import DocumentError, UsageError
 from rulewright.expression.build import build
 from rulewright.expression.types import BOOL
 from rulewright.load import Mapping, load_file
 from rulewright.lower.environments import scenario_environment
+from rulewright.lower.expressions import build_in
+from rulewright.project import load_project
 from rulewright.prove.atoms import FALSE, TRUE, paths_of, substitute
 from rulewright.prove.conditions import holds_never
 from rulewright.prove.domains import Domains
@@ -25,6 +31,7 @@ from rulewright.prove.label_table import (
     label_table,
     label_table_of_all_settings,
 )  # fmt: skip
+from rulewright.prove.placed import conditions_of_scorecard, scorecard_environment
 from rulewright.prove.results import Property, Proved, Refuted, Result, Unknown
 from rulewright.prove.search import Search, refuting
 from rulewright.prove.tables import disjoint, equal, survey
@@ -61,7 +68,9 @@ def prove_file(path: Path, assignments: Sequence[str] = (), config: str | None =
         return prove_workflow(path)
     if kind == "check":
         return _prove_check(root)
-    message = "a scorecard over cases, a policy, a workflow or a check was expected"
+    if kind == "scorecard":
+        return _prove_scorecard(path, root)
+    message = "a scorecard, a policy, a workflow or a check was expected"
     raise UsageError(f"nothing can be proved about `{path}`; {message}")
 
 
@@ -140,6 +149,39 @@ def _prove_check(root: Mapping) -> list[Property]:
     return [Property("`when` can hold for some scenario", result, check.when.span)]
 
 
+def _prove_scorecard(path: Path, root: Mapping) -> list[Property]:
+    """Every condition over a verdict can hold, and no verdict both stops a gate and leaves it open."""
+    document, mistakes = read_scorecard(root)
+    mistakes = [*check_structure("scorecard", root), *mistakes]
+    if document is None or mistakes:
+        raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
+    environment = scorecard_environment(document)
+    domains, scoring = Domains(environment.variables), _scoring_around(path)
+    programs: dict[str, Program] = {}
+    for keys, scalar in conditions_of_scorecard(document):
+        built = build_in(scalar, environment, mistakes, BOOL)
+        programs[keys] = _NEVER if built is None else substitute(built.program, scoring)
+    if mistakes:
+        raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
+    found = [
+        Property(f"`{keys}` can hold for some verdict", _possible(holds_never(programs[keys], domains)), scalar.span)
+        for keys, scalar in conditions_of_scorecard(document)
+        if paths_of(programs[keys])
+    ]
+    for gate in document.gates:
+        both = [programs[f"gates.{gate.name}.{key}"] for key in ("of", "stops", "undecided")]
+        result = refuting(Search(both, domains), [[(0, TRUE), (1, TRUE), (2, TRUE)]]) or Proved()
+        found.append(Property(f"no verdict both stops `{gate.name}` and leaves it open", result, gate.stops.span))
+    return found
+
+
+def _scoring_around(path: Path) -> dict[str, Any]:
+    """The scoring file of the project that holds a scorecard, as a constant; nothing outside of a project."""
+    folder = next((each for each in path.resolve().parents if project_file_in(each)), None)
+    project = None if folder is None else load_project(folder)
+    return {} if project is None or project.scoring is None else {"scoring": project.scoring.fields}
+
+
 def _possible(never: Result) -> Result:
     """That something is possible, from the proof that it never is."""
     match never:
@@ -167,6 +209,9 @@ def _card(path: Path, assignments: Sequence[str], config: str | None) -> tuple[C
     environment = environment_of_process()
     chosen = gather(card.plan, file=config, environment=environment, flags={}, assignments=list(assignments))
     return card, chosen.prepared(card.plan)
+
+
+_NEVER: Final = Program((Node("const", (), ["bool", False]),))
 
 
 class _Cases:

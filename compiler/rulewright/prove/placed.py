@@ -62,7 +62,8 @@ def placed_conditions(document: Check | ScorecardDocument | CaseScorecardDocumen
         case Check(when=Scalar() as when):
             yield from _placed([when], scenario_environment())
         case ScorecardDocument():
-            yield from _placed(_of_scorecard(document), _scorecard_environment(document))
+            scalars = [scalar for _, scalar in conditions_of_scorecard(document)]
+            yield from _placed(scalars, scorecard_environment(document))
         case CaseScorecardDocument():
             environment = _case_environment(document)
             for metric in document.metrics:
@@ -124,15 +125,21 @@ def _decided(program: Program, domains: Domains) -> Iterator[tuple[Program, bool
                 break
 
 
-def _of_scorecard(document: ScorecardDocument) -> list[Scalar]:
-    found = [each for gate in document.gates for each in (gate.of, gate.stops, gate.undecided)]
-    found += [rate.of for rate in (*document.dimensions, *document.rates)]
-    found += [of for _, of in document.counts]
-    return found + [listed.of for listed in document.lists]
+def conditions_of_scorecard(document: ScorecardDocument) -> list[tuple[str, Scalar]]:
+    """The conditions over single verdicts, each with the keys that lead to it."""
+    found = []
+    for gate in document.gates:
+        parts = (("of", gate.of), ("stops", gate.stops), ("undecided", gate.undecided))
+        found += [(f"gates.{gate.name}.{key}", scalar) for key, scalar in parts]
+    found += [(f"dimensions.{rate.name}.{rate.kind}.of", rate.of) for rate in document.dimensions]
+    found += [(f"rates.{rate.name}.{rate.kind}.of", rate.of) for rate in document.rates]
+    found += [(f"counts.{name}", of) for name, of in document.counts]
+    return found + [(f"lists.{listed.name}.of", listed.of) for listed in document.lists]
 
 
 @lru_cache(maxsize=8)
-def _scorecard_environment(document: ScorecardDocument) -> Environment:
+def scorecard_environment(document: ScorecardDocument) -> Environment:
+    """Where a condition over a single verdict is decided; what the scoring file holds is not known here."""
     names: dict[str, Type] = {each.name: TYPES.get(each.type, DYN) for each in document.parameters}
     return Environment(variables={**names, "scoring": DYN, "v": verdict_type()}, enums=(VERDICT, SEVERITY))
 

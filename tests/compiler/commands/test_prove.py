@@ -100,6 +100,44 @@ def test_json_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
+@pytest.mark.parametrize("path", sorted(SAFE.parent.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_shipped_scorecard_is_proved(path: Path) -> None:
+    assert main(["prove", str(path)]) == 0
+
+
+GATE = """scorecard: gates
+gates:
+  safety:
+    of: v.primary_bucket == 'A'
+    stops: v.verdict in [FAIL, UNCLEAR]
+    undecided: v.verdict == UNCLEAR
+    empty: {not_eligible: passed, not_run: undecided}
+counts:
+  never: v.severity == S5 && v.severity == S4
+output:
+  hard_fail: gates.exists(g, gates[g].passed == optional.of(false))
+"""
+
+
+def test_a_scorecard_over_verdicts_is_judged_verdict_by_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("gates.yaml").write_text(GATE, encoding="utf-8")
+    assert main(["prove", "gates.yaml"]) == 1
+    refuted = [line for line in lines(capsys.readouterr().out) if line.startswith("refuted")]
+    assert [line.split(" ", 2)[2] for line in refuted] == [
+        "`counts.never` can hold for some verdict: it never holds",
+        "no verdict both stops `safety` and leaves it open: not with v.primary_bucket = 'A', v.verdict = UNCLEAR",
+    ]
+
+
+def test_what_the_scoring_file_holds_is_unknown_outside_of_a_project(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("gates.yaml").write_text(
+        GATE.replace("v.severity == S5 && v.severity == S4", "v.severity in scoring.grave").replace(", UNCLEAR]", "]"),
+        encoding="utf-8",
+    )
+    assert main(["prove", "gates.yaml"]) == 3
+    assert "the values of `scoring.grave` are not known" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("when", "code"),
     [
