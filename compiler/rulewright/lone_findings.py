@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 def lone_findings(kind: str, root: Mapping) -> list[Diagnostic]:
     """The findings of a document whose root is a mapping of this kind; workflows are checked by `workflows`."""
     found = check_structure(kind, root)
+    is_whole = not found
     subjects = _subjects(kind, root, Path(root.source.path).stem)
     if kind == "check":
         from rulewright.lower.agreement import disagreements_of
@@ -32,8 +33,10 @@ def lone_findings(kind: str, root: Mapping) -> list[Diagnostic]:
         found += [each for check in subjects["Check"] for each in template_findings(check)]
     found += findings(subjects)
     found += harness_findings(subjects.get("Scenario", ()))
-    if kind == CASE_SCORECARD and not found:
+    if kind == CASE_SCORECARD and is_whole:
         found += case_findings(root)
+    if kind == "scorecard" and is_whole:
+        found += _scorecard_findings(root)
     return found
 
 
@@ -66,6 +69,15 @@ def case_findings(root: Mapping) -> list[Diagnostic]:
     from rulewright.score_batches import case_findings as findings_of
 
     return findings_of(root)
+
+
+def _scorecard_findings(root: Mapping) -> list[Diagnostic]:
+    """What a scorecard over verdicts holds beyond its structure."""
+    from rulewright.documents.scorecard import read_scorecard
+    from rulewright.lower.scorecard import scorecard_findings
+
+    card, found = read_scorecard(root)
+    return found if card is None or found else scorecard_findings(card)
 
 
 def _subjects(kind: str, root: Mapping, name: str) -> dict[str, Sequence[Any]]:

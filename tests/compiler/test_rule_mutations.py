@@ -72,6 +72,44 @@ def other_case(chance: random.Random, found: re.Match[str]) -> str:
 
 
 EDITS: dict[str, tuple[Edit, ...]] = {
+    "all_weights_zero": (
+        Edit("good.yaml", r"default: 0\.5, min", one_of("default: 0, min", "default: 0.0, min", "default: -0.0, min")),
+        Edit("good.yaml", r"\[weight, other\]", one_of("[weight, weight]", "[0, weight]", "[weight]", "[0.0, 0]")),
+    ),
+    "both_sides_equal": (
+        Edit("good.yaml", r"'low'", written("'high'")),
+        Edit("good.yaml", r"rates\.passed >= least", one_of("least >= least", "rates.passed != rates.passed")),
+        Edit("good.yaml", r"counts\.failed == counts\.eligible", one_of("(1 + 2) < (1 + 2)", "gates == gates")),
+    ),
+    "defaults_break_a_requirement": (
+        Edit("good.yaml", r"default: 0\.1, min", one_of("default: 0, min", "default: 0.0, min")),
+        Edit("good.yaml", r"> 0\.0", written("> $N.0")),
+        Edit("good.yaml", r"weight \+ other", one_of("weight * other", "weight", "weight - other")),
+    ),
+    "equality_after_rounding": (
+        Edit("good.yaml", r"least \* 3\.0 >= 0\.9", written("least * $N.0 == 0.9")),
+        Edit("good.yaml", r"least == 0\.3", one_of("least / 2.0 == 0.3", "0.3 != least - 0.1", "least == least * 1.0")),
+    ),
+    "gate_ignores_unclear": (
+        Edit("good.yaml", r"undecided: v.*", one_of('undecided: "false"', "undecided: v.verdict == FAIL")),
+        Edit("good_stops.yaml", r"stops: .*", one_of("stops: v.verdict == FAIL", "stops: v.verdict in [FAIL]")),
+    ),
+    "integer_division": (
+        Edit("good.yaml", r"double\(counts\.failed\) / double\(counts\.eligible\)", written("counts.failed / $N")),
+        Edit("good.yaml", r"2\.0", written("$N")),
+        Edit("good.yaml", r"6 / 3", one_of("7 / 3", "1 / 2", "6 / counts.eligible")),
+    ),
+    "review_above_pass": (
+        Edit("good.yaml", r"found_review: \{type: score, default: 0\.8", written("$0$N")),
+        Edit("good.yaml", r"0\.8\}\n  found_review", written("0.7}\n  found_review")),
+    ),
+    "unused_definition": (
+        Edit("good.yaml", r"spare: least", one_of("spare: 0.5", "spare: rates.passed")),
+        Edit("good.yaml", r"  portion: portion\n", one_of("")),
+        Edit("good.yaml", r"rates\.passed >= spare", one_of("spare > 0.5", "rates.passed > 0.5", "counts.failed > 0")),
+        Edit("good_cases.yaml", r"fold: fold, ", one_of("")),
+        Edit("good_cases.yaml", r"texts:\n", written("texts:\n  $W: said\n")),
+    ),
     "adaptive_with_one_repetition": (
         Edit("good.yaml", r"repetitions: 3", written("repetitions: 1")),
         Edit("good_profile.yaml", r"null", written("1")),
@@ -160,6 +198,10 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.yaml", r"llm_on_ambiguous: false", written("scenario_marker: $W")),
     ),
     "duplicate_branch_id": (Edit("good.json", r'"branch_id": "a"', written('"branch_id": "b"')),),
+    "duplicate_criterion_id": (
+        Edit("good.json", r'"T1"', one_of('"t1"', '"t2"')),
+        Edit("good.json", r'"t2"', written('"t1"')),
+    ),
     "duplicate_pattern": (
         Edit("good.yaml", r"\A(patterns:\n)", written("patterns:\n- I am here\n")),
         Edit("good.yaml", r"(?<=- )i am here\n", lambda chance, found: f"i am here\n- {other_case(chance, found)}"),
@@ -180,6 +222,11 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     "gate_severity_outside_gate_bucket": (
         Edit("good.yaml", r"primary_bucket: B", one_of(*(f"primary_bucket: {bucket}" for bucket in "CDEF"))),
         Edit("good_low.yaml", r"severity: S4", one_of("severity: S5", "severity: S4_GATE")),
+    ),
+    "gate_without_blindspot": (
+        Edit("good.txtar", r"crisis_missed: X-A1", one_of("crisis_missed: X-A2", "strain_missed: X-C1")),
+        Edit("good.txtar", r"severity: S4", one_of("severity: S5", "severity: S4_GATE")),
+        Edit("good.txtar", r"primary_bucket: C", one_of("primary_bucket: A", "primary_bucket: B")),
     ),
     "hard_fail_contradicts_severity": (
         Edit("good.yaml", r"hard_fail: true", written("hard_fail: false")),

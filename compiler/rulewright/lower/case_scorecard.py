@@ -35,6 +35,7 @@ from rulewright_runtime.cases.plan import (
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program
 from rulewright_runtime.parameters import Parameter, parameter_value
+from rulewright_runtime.polarity import Place, condition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,10 +69,35 @@ def lower_case_scorecard(document: CaseScorecardDocument) -> tuple[CaseScorecard
     return (None, lowering.found) if lowering.found else (plan, [])
 
 
+def case_scorecard_expressions(document: CaseScorecardDocument) -> list[tuple[Scalar, Environment]]:
+    """Every expression of a scorecard over cases, with the environment that it is read in."""
+    lowering = _Lowering(document)
+    lowering.plan()
+    return lowering.written
+
+
+def requirements_of_defaults(document: CaseScorecardDocument) -> list[tuple[Scalar, bool]]:
+    """Every requirement with whether the defaults meet it; what means nothing is left out, as is all of it where a
+    default is no value of its parameter."""
+    lowering = _Lowering(document)
+    plan = lowering.plan()
+    if lowering.found:
+        return []
+    try:
+        values = {each.parameter.name: parameter_value(each.parameter) for each in plan.settings}
+        return [
+            (that, condition(required.that, Place.PERMITTING)(values).holds)
+            for (that, _), required in zip(document.requires, plan.requires, strict=True)
+        ]
+    except PlanError:
+        return []
+
+
 @dataclass(slots=True)
 class _Lowering:
     document: CaseScorecardDocument
     found: list[Diagnostic] = field(default_factory=list)
+    written: list[tuple[Scalar, Environment]] = field(default_factory=list)
 
     def plan(self) -> CaseScorecardPlan:
         document = self.document
@@ -101,12 +127,15 @@ class _Lowering:
         )
 
     def build(self, scalar: Scalar, environment: Environment, expect: Type) -> Program:
+        self.written.append((scalar, environment))
         built = build_in(scalar, environment, self.found, expect)
         return _EMPTY if built is None else built.program
 
     def composite(self, deciding: Environment) -> Program:
         """A score, or one that may be absent: without a value the case is an error."""
         written = self.document.composite
+        if written is not None:
+            self.written.append((written, deciding))
         built = None if written is None else build_in(written, deciding, self.found)
         if written is None or built is None:
             return _EMPTY

@@ -98,6 +98,20 @@ def lower_scorecard(
     return _with_facts(plan, scoring, checks), []
 
 
+def scorecard_findings(document: ScorecardDocument) -> list[Diagnostic]:
+    """What is wrong with a scorecard that stands alone; what it reads of the scoring file is not judged."""
+    lowering = _Lowering(document, None)
+    lowering.plan(())
+    return lowering.found
+
+
+def scorecard_expressions(document: ScorecardDocument) -> list[tuple[Scalar, Environment]]:
+    """Every expression of a scorecard, with the environment that it is read in."""
+    lowering = _Lowering(document, None)
+    lowering.plan(())
+    return lowering.written
+
+
 def _with_facts(
     plan: ScorecardPlan, scoring: Mapping[str, Any], checks: Mapping[str, Mapping[str, Any]]
 ) -> ScorecardPlan:
@@ -128,15 +142,16 @@ class _Lowering:
     """Builds every expression of one document in its environment and gathers what is wrong."""
 
     document: ScorecardDocument
-    scoring: dict[str, Any]
+    scoring: dict[str, Any] | None  # None: not known
     found: list[Diagnostic] = field(default_factory=list)
+    written: list[tuple[Scalar, Environment]] = field(default_factory=list)
 
     def plan(self, labels: tuple[tuple[str, str], ...]) -> ScorecardPlan:
         document = self.document
         parameters = tuple(self.parameter(each) for each in document.parameters)
         base = Environment(
             variables={each.name: TYPES.get(each.type, DYN) for each in parameters}
-            | {"scoring": type_of_data(self.scoring, "scoring")},
+            | {"scoring": DYN if self.scoring is None else type_of_data(self.scoring, "scoring")},
             enums=(VERDICT, SEVERITY),
         )
         single = base.having({"v": verdict_type()})
@@ -164,6 +179,7 @@ class _Lowering:
         return self.expression(scalar, environment, BOOL)[0]
 
     def expression(self, scalar: Scalar, environment: Environment, expect: Type | None = None) -> tuple[Program, Type]:
+        self.written.append((scalar, environment))
         built = build_in(scalar, environment, self.found, expect)
         return (_EMPTY, DYN) if built is None else (built.program, built.type)
 
@@ -214,7 +230,7 @@ class _Lowering:
         if isinstance(value, str):
             only = Environment(variables={"scoring": base.variables["scoring"]})
             program, _ = self.expression(written, only)
-            if program is _EMPTY:
+            if program is _EMPTY or self.scoring is None:
                 return "1"
             try:
                 value = prepare(program)({"scoring": self.scoring})

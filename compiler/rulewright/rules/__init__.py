@@ -113,6 +113,14 @@ RULES: tuple[str, ...] = (
     "deprecated_spelling: Scenario",
     "probe_expects_an_untold_name: Scenario",
     "listed_check_is_silenced: Project",
+    "integer_division: CaseScorecardDocument | Check | Profile | Scenario | ScorecardDocument | TaskDocument",
+    "equality_after_rounding: CaseScorecardDocument | Check | Profile | Scenario | ScorecardDocument | TaskDocument",
+    "both_sides_equal: CaseScorecardDocument | Check | Profile | Scenario | ScorecardDocument | TaskDocument",
+    "unused_definition: CaseScorecardDocument | ScorecardDocument",
+    "review_above_pass: CaseScorecardDocument",
+    "defaults_break_a_requirement: CaseScorecardDocument",
+    "all_weights_zero: CaseScorecardDocument",
+    "gate_ignores_unclear: ScorecardDocument",
 )
 
 

@@ -1,0 +1,89 @@
+"""The expressions that stand in a document, parsed and checked in the environment of their place.
+
+What means nothing where it stands is left out: lowering has said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from rulewright.diagnostics import Span
+from rulewright.documents.case_scorecard import CaseScorecardDocument
+from rulewright.documents.check import Check
+from rulewright.documents.profile import Profile
+from rulewright.documents.scenario import Scenario
+from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.workflow import TaskDocument
+from rulewright.errors import ExpressionError
+from rulewright.expression.checker import Checked, check
+from rulewright.expression.environment import Environment
+from rulewright.expression.nodes import Expr, children
+from rulewright.expression.parser import parse
+from rulewright.load import Scalar, place
+from rulewright.lower.case_scorecard import case_scorecard_expressions
+from rulewright.lower.environments import check_environment, scenario_environment
+from rulewright.lower.harness import branch_environment
+from rulewright.lower.scorecard import scorecard_expressions
+from rulewright.lower.workflow_environments import facts, loop_environment
+
+Holder = Check | Profile | Scenario | ScorecardDocument | CaseScorecardDocument | TaskDocument
+KEPT: Final = 64  # documents that several rules look at one after the other
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """An expression where an author wrote it."""
+
+    scalar: Scalar
+    checked: Checked
+
+    def parts(self) -> Iterator[Expr]:
+        """Every part of it, itself first."""
+        waiting = [self.checked.expr]
+        while waiting:
+            part = waiting.pop()
+            yield part
+            waiting.extend(reversed(children(part)))
+
+    def text(self, part: Expr) -> str:
+        """A part as its author wrote it."""
+        return str(self.scalar.value)[part.place.start : part.place.end]
+
+    def span(self, part: Expr) -> Span:
+        """Where a part stands in its file."""
+        return place(self.scalar, part.place.start, part.place.end)
+
+
+@lru_cache(maxsize=KEPT)
+def expressions_of(document: Holder) -> tuple[Written, ...]:
+    """The expressions of a document that mean something where they stand, in the order they are read."""
+    found = []
+    for scalar, environment in _places(document):
+        text = str(scalar.value)
+        try:
+            found.append(Written(scalar, check(parse(text, environment.dialect), text, environment)))
+        except ExpressionError:
+            continue
+    return tuple(found)
+
+
+def _places(document: Holder) -> list[tuple[Scalar, Environment]]:
+    match document:
+        case Check(when=Scalar() as when):
+            return [(when, scenario_environment())]
+        case Profile(select=Scalar() as select):
+            return [(select, check_environment())]
+        case Scenario():
+            written = [branch.when for turn in document.turns for branch in turn.branches]
+            return [(when, branch_environment()) for when in written if when is not None]
+        case ScorecardDocument():
+            return scorecard_expressions(document)
+        case CaseScorecardDocument():
+            return case_scorecard_expressions(document)
+        case TaskDocument():
+            conditions = [scalar for loop in document.loops for scalar in loop.conditions]
+            return [(scalar, loop_environment(facts(document))) for scalar in conditions]
+    return []

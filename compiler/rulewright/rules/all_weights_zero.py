@@ -1,0 +1,38 @@
+"""Rule: a weighted mean of which every weight is 0."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import error
+from rulewright.load import place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
+
+WEIGHTS: Final = re.compile(r"\bwmean\s*\(\s*\[[^][]*\]\s*,\s*\[([^][]*)\]\s*\)")
+
+
+def all_weights_zero(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+    """Every weight of the composite's weighted mean is 0 unless somebody sets another.
+
+    Why it matters: such a mean has no value, so every case of a batch that sets nothing is an error.
+    Instead: give at least one weight a default above 0.
+    """
+    written = scorecard.composite
+    defaults = {each.name: each.default.value for each in scorecard.settings}
+    for mean in WEIGHTS.finditer(str(written.value)) if written is not None else ():
+        weights = [weight.strip() for weight in mean[1].split(",") if weight.strip()]
+        if written is not None and weights and all(_is_zero(defaults.get(weight, weight)) for weight in weights):
+            yield error(place(written, mean.start(1) - 1, mean.end(1) + 1), "all these weights are 0 by default")
+
+
+def _is_zero(value: object) -> bool:
+    try:
+        return not isinstance(value, bool) and float(str(value)) == 0
+    except ValueError:
+        return False

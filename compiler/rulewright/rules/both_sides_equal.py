@@ -1,0 +1,47 @@
+"""Rule: an operator whose two sides say the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import warning
+from rulewright.documents.conditions import holds_conditions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
+    from rulewright.documents.check import Check
+    from rulewright.documents.profile import Profile
+    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.workflow import TaskDocument
+
+COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
+JOINING: Final = frozenset({"&&", "||"})
+PROVED: Final = frozenset({"Check", "ScorecardDocument", "CaseScorecardDocument", "TaskDocument"})
+
+
+def both_sides_equal(
+    document: CaseScorecardDocument | Check | Profile | Scenario | ScorecardDocument | TaskDocument,
+) -> Iterator[Diagnostic]:
+    """A comparison of a value with itself, a choice between two equal values, or a condition joined to itself.
+
+    Why it matters: it says the same whatever happens, and mostly another name was meant on one of the sides.
+    Instead: correct one side, or remove the expression around it.
+    """
+    if not holds_conditions(document):
+        return
+    # Imported here: most documents hold no expression, and expressions are slow to import.
+    from rulewright.expression.nodes import Binary, Conditional
+    from rulewright.expressions_of import expressions_of
+
+    # `condition-adds-nothing` knows more of conditions that are joined, where it looks.
+    operators = COMPARISONS if type(document).__name__ in PROVED else COMPARISONS | JOINING
+    for written in expressions_of(document):
+        for part in written.parts():
+            if isinstance(part, Binary) and part.operator in operators and part.left == part.right:
+                yield warning(written.span(part), f"both sides of `{part.operator}` are `{written.text(part.left)}`")
+            elif isinstance(part, Conditional) and part.then == part.otherwise:
+                yield warning(written.span(part), f"this is `{written.text(part.then)}` either way")

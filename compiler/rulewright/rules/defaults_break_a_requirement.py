@@ -1,0 +1,27 @@
+"""Rule: a scorecard over cases whose own defaults it refuses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
+
+
+def defaults_break_a_requirement(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+    """The defaults of the parameters do not meet what the scorecard requires of them.
+
+    Why it matters: every batch that sets nothing ends with an error before the first case is scored.
+    Instead: choose defaults that meet the requirement, or loosen it.
+    """
+    # Imported here: most documents are no scorecards, and expressions are slow to import.
+    from rulewright.lower.case_scorecard import requirements_of_defaults
+
+    for requirement, holds in requirements_of_defaults(scorecard):
+        if not holds:
+            yield error(requirement, f"the defaults do not meet `{' '.join(str(requirement.value).split())}`")

@@ -1,0 +1,49 @@
+"""Rule: `==` between numbers that were computed with rounding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import warning
+from rulewright.documents.conditions import holds_conditions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
+    from rulewright.documents.check import Check
+    from rulewright.documents.profile import Profile
+    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.workflow import TaskDocument
+
+ROUNDING: Final = frozenset("+-*/")
+
+
+def equality_after_rounding(
+    document: CaseScorecardDocument | Check | Profile | Scenario | ScorecardDocument | TaskDocument,
+) -> Iterator[Diagnostic]:
+    """`==` or `!=` compares a number that was computed, and computing rounds.
+
+    Why it matters: `0.1 + 0.2 == 0.3` is false, so the condition fails where it holds on paper. Scores are exact, other
+    numbers with a point are not.
+    Instead: compare with `<=` or `>=`, or declare the parameter as a `score`.
+    """
+    if not holds_conditions(document):
+        return
+    # Imported here: most documents hold no expression, and expressions are slow to import.
+    from rulewright.expression.nodes import Binary
+    from rulewright.expression.types import DOUBLE
+    from rulewright.expressions_of import expressions_of
+
+    for written in expressions_of(document):
+        for part in written.parts():
+            if not isinstance(part, Binary) or part.operator not in {"==", "!="}:
+                continue
+            for side in (part.left, part.right):
+                computed = isinstance(side, Binary) and side.operator in ROUNDING
+                if computed and written.checked.type_of(side) == DOUBLE:
+                    message = f"`{written.text(side)}` is rounded, so `{part.operator}` may say otherwise than on paper"
+                    yield warning(written.span(part), message)
+                    break

@@ -1,0 +1,49 @@
+"""Rule: a division of whole numbers that drops the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.conditions import holds_conditions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
+    from rulewright.documents.check import Check
+    from rulewright.documents.profile import Profile
+    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.workflow import TaskDocument
+
+
+def integer_division(
+    document: CaseScorecardDocument | Check | Profile | Scenario | ScorecardDocument | TaskDocument,
+) -> Iterator[Diagnostic]:
+    """A division whose two sides are whole numbers.
+
+    Why it matters: the result is a whole number too, so `3 / 4` is 0 and a share of counts is 0 or 1.
+    Instead: write one side as a number with a point, or turn it into one with `double(...)`.
+    """
+    if not holds_conditions(document):
+        return
+    # Imported here: most documents hold no expression, and expressions are slow to import.
+    from rulewright.expression.nodes import Binary, Literal
+    from rulewright.expression.types import INT, UINT
+    from rulewright.expressions_of import expressions_of
+
+    for written in expressions_of(document):
+        for part in written.parts():
+            if not isinstance(part, Binary) or part.operator != "/":
+                continue
+            sides = (part.left, part.right)
+            kinds = {written.checked.type_of(side) for side in sides}
+            if not kinds <= {INT, UINT} or any(id(side) in written.checked.scores for side in sides):
+                continue
+            left, right = (side.value if isinstance(side, Literal) else None for side in sides)
+            if isinstance(left, int) and isinstance(right, int) and right and left % right == 0:
+                continue
+            message = f"`{written.text(part)}` divides whole numbers and drops the rest"
+            yield warning(written.span(part), message, help=f"write `double({written.text(part.left)}) / ...`")

@@ -1,0 +1,50 @@
+"""Rule: a metric that a score can both pass and fail."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
+    from rulewright.load import Scalar
+
+THRESHOLD: Final = re.compile(r"\s*(\w+)\s*(<=?|>=?)\s*([\w.]+)\s*")
+
+
+def review_above_pass(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+    """The threshold below which a metric fails lies above the one from which it passes.
+
+    Why it matters: a score between the two passes and fails at once, and whichever row of the label table comes first
+    wins; no score is left for a review. The scorecard still runs.
+    Instead: let the threshold of `fails` be at most that of `passes`.
+    """
+    for metric in scorecard.metrics:
+        passes, fails = (_threshold(scorecard, metric.name, written) for written in (metric.passes, metric.fails))
+        if passes is None or fails is None or passes[0] not in {">=", ">"} or fails[0] not in {"<", "<="}:
+            continue
+        (_, least, low), (_, most, high) = passes, fails
+        if most > least:
+            message = f"`{metric.name}` fails below {high.raw} and passes from {low.raw}: a score between does both"
+            yield warning(high, message, notes=[(low, "the threshold of `passes`")] if low is not high else ())
+
+
+def _threshold(
+    scorecard: CaseScorecardDocument, metric: str, written: Scalar | None
+) -> tuple[str, float, Scalar] | None:
+    """The operator, the number and where the number stands, of a comparison of the metric with one threshold."""
+    found = None if written is None else THRESHOLD.fullmatch(str(written.value))
+    if written is None or found is None or found[1] != metric:
+        return None
+    default = next((each.default for each in scorecard.settings if each.name == found[3]), None)
+    try:
+        if default is None:
+            return found[2], float(found[3]), written
+        return found[2], float(str(default.value)), default
+    except ValueError:
+        return None

@@ -1,0 +1,65 @@
+"""Rule: a part of a scorecard that no expression reads."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import warning
+from rulewright.documents.base import descend
+from rulewright.load import Mapping, Scalar, Sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.load import Node
+
+NAMED: Final = {"parameters": "parameter", "inputs": "input", "texts": "text"}  # read by their own name
+GROUPED: Final = {"rates": "rate", "counts": "count", "lists": "list"}  # read as `counts.NAME`, or all as `counts`
+WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def unused_definition(document: CaseScorecardDocument | ScorecardDocument) -> Iterator[Diagnostic]:
+    """Nothing in a scorecard reads a parameter, input, text, variable, rate, count or list that it defines.
+
+    Why it matters: setting or computing it changes no result, and whoever sets it believes that it does.
+    Instead: use it where it was meant to be used, or remove it.
+    """
+    texts = dict(_texts(document.node))
+    for section, kind in NAMED.items():
+        yield from _unused(document.node, section, kind, texts)
+    for section, kind in GROUPED.items():
+        whole = re.compile(rf"\b{section}\b(?!\s*\.\s*[A-Za-z_])")
+        if not any(whole.search(text) for text in texts.values()):
+            yield from _unused(document.node, section, kind, texts)
+    variables = descend(document.node, "variables")
+    for item in variables.items if isinstance(variables, Sequence) else ():
+        for entry in item.entries if isinstance(item, Mapping) else ():
+            others = [text for start, text in texts.items() if start != entry.value.start]
+            if not any(entry.name in WORD.findall(text) for text in others):
+                yield warning(entry.key, f"nothing reads the variable `{entry.name}`")
+
+
+def _unused(root: Node, section: str, kind: str, texts: dict[int, str]) -> Iterator[Diagnostic]:
+    below = descend(root, section)
+    for entry in below.entries if isinstance(below, Mapping) else ():
+        inside = range(entry.value.start, entry.value.end)
+        others = [text for start, text in texts.items() if start not in inside]
+        if not any(entry.name in WORD.findall(text) for text in others):
+            yield warning(entry.key, f"nothing reads the {kind} `{entry.name}`")
+
+
+def _texts(node: Node) -> Iterator[tuple[int, str]]:
+    """Every text below a node with its offset; a key that names what it defines is none."""
+    if isinstance(node, Scalar):
+        yield node.start, str(node.value)
+    elif isinstance(node, Sequence):
+        for item in node:
+            yield from _texts(item)
+    else:
+        for entry in node.entries:
+            if entry.name not in {"description", "title", "scorecard"}:
+                yield from _texts(entry.value)
