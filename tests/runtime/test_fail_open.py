@@ -1,0 +1,155 @@
+"""Faults injected into every stage of judging: none makes a verdict, a gate or a score better than it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rulewright.compiling import compile_project
+from rulewright.project import load_project
+from rulewright_runtime import evidence, match, prompts, replies, votes, windows
+from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.judge import Judge, JudgeRequest, open_judge
+from rulewright_runtime.plan import Plan
+from rulewright_runtime.verify import VERIFIERS, probes, scene, verifier_of
+
+BENCHMARK = Path(__file__).resolve().parents[2] / "benchmark"
+CORPORA = (
+    (BENCHMARK, "publish", "two-tier"),
+    *((BENCHMARK / "scorers", name, name) for name in ("memory", "coordination", "regard", "rubric")),
+)
+GOOD = ("PASS", "NOT_APPLICABLE")
+
+
+@cache
+def ready(folder: Path, profile: str, scorecard: str) -> tuple[Plan, str, tuple[TranscriptResult, ...]]:
+    """A plan, its judge, and what it says when nothing goes wrong."""
+    project = load_project(folder)
+    plan = compile_project(project, profile=profile, scorecard=scorecard)
+    source = project.judge_source or ""
+    return plan, source, tuple(execute(plan, [folder / "transcripts"], source))
+
+
+def compare(fault: str, judged: Callable[[str], Judge | str] = lambda source: source) -> int:
+    """Judge every shipped corpus and hold it against the sound results; the number of verdicts that changed."""
+    changed = 0
+    for folder, profile, scorecard in CORPORA:
+        plan, source, sound = ready(folder, profile, scorecard)
+        faulty = execute(plan, [folder / "transcripts"], judged(source))
+        for before, after in zip(sound, faulty, strict=True):
+            where = (fault, after.transcript_id)
+            assert [v.mode_id for v in before.verdicts] == [v.mode_id for v in after.verdicts], where
+            for old, new in zip(before.verdicts, after.verdicts, strict=True):
+                changed += (old.verdict, old.eligible) != (new.verdict, new.eligible)
+                assert not (old.verdict in ("FAIL", "UNCLEAR") and new.verdict in GOOD), (*where, new.mode_id)
+                assert not (old.eligible and not new.eligible), (*where, new.mode_id)
+                assert new.verdict != "UNCLEAR" or new.adjudication_required, (*where, new.mode_id)
+            _no_better(before.scores or {}, after.scores or {}, where)
+    return changed
+
+
+def _no_better(before: dict[str, Any], after: dict[str, Any], where: tuple[str, str]) -> None:
+    for name, gate in (before.get("gates") or {}).items():
+        assert gate["passed"] is True or after["gates"][name]["passed"] is not True, (*where, name)
+    if after["status"] == "valid":
+        assert before["status"] == "valid", where
+        assert after["hard_fail"] or not before["hard_fail"], where
+        # UNCLEAR has no place in a denominator (seed 004, aggregation): a lost FAIL may lift a mean, never unseen.
+        risen = (after["overall_score"] or 0) > (before["overall_score"] or 0)
+        assert not risen or after["unclear_count"] > before["unclear_count"], where
+
+
+def broken(*_: Any, **__: Any) -> Any:
+    """What stands where something has broken."""
+    raise ValueError("injected")
+
+
+@pytest.mark.parametrize("name", sorted(set(VERIFIERS.values())))
+def test_a_verifier_that_crashes_makes_nothing_better(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for corpus in CORPORA:
+        ready(*corpus)
+    (part,) = (part for part, module in VERIFIERS.items() if module == name)
+    usual = verifier_of
+    monkeypatch.setattr(
+        "rulewright_runtime.execution.verifier_of", lambda asked: broken if asked is part else usual(asked)
+    )
+    assert compare(name) > 0
+
+
+STAGES = (
+    (votes, "count"),
+    (replies, "parse"),
+    (evidence, "occurs"),
+    (prompts, "render"),
+    (scene, "select"),
+    (scene, "first"),
+    (probes, "find"),
+    (windows, "_whole"),
+    (match, "fold_case"),
+)
+
+
+@pytest.mark.parametrize(("module", "function"), STAGES, ids=[function for _, function in STAGES])
+def test_a_stage_that_crashes_makes_nothing_better(module: Any, function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for corpus in CORPORA:
+        ready(*corpus)
+    monkeypatch.setattr(module, function, broken)
+    assert compare(function) > 0
+
+
+class Answering:
+    """A judge that gives everybody the same answer; an exception is raised."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def ask(self, request: JudgeRequest) -> str | None:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        answer: str | None = self.answer
+        return answer
+
+
+ABSENCES = (
+    TimeoutError("none"),
+    None,
+    "",
+    "[]",
+    "{}",
+    '{"verdict": "PASS"',
+    '{"verdict": null, "evidence": []}',
+    "PASS",
+)
+
+
+@pytest.mark.parametrize("answer", ABSENCES, ids=repr)
+def test_a_judge_that_says_nothing_makes_nothing_better(answer: Any) -> None:
+    assert compare(repr(answer), lambda _: Answering(answer)) > 0
+
+
+class Forgetful:
+    """A judge that leaves out every n-th answer."""
+
+    def __init__(self, judge: Judge, every: int) -> None:
+        self.judge, self.every, self.asked = judge, every, 0
+
+    def ask(self, request: JudgeRequest) -> str | None:
+        self.asked += 1
+        return None if self.asked % self.every == 0 else self.judge.ask(request)
+
+
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_replies_that_get_lost_make_nothing_better(every: int) -> None:
+    compare(f"every {every}", lambda source: Forgetful(open_judge(source), every))
+
+
+def test_evidence_that_is_an_empty_list_makes_nothing_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    for corpus in CORPORA:
+        ready(*corpus)
+    usual = replies.parse
+    monkeypatch.setattr(replies, "parse", lambda raw: {**usual(raw), "evidence": []})
+    compare("no evidence")
