@@ -202,6 +202,10 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.json", r'"T1"', one_of('"t1"', '"t2"')),
         Edit("good.json", r'"t2"', written('"t1"')),
     ),
+    "duplicate_criterion_id": (
+        Edit("good.json", r'"T1"', one_of('"t1"', '"t2"')),
+        Edit("good.json", r'"t2"', written('"t1"')),
+    ),
     "duplicate_pattern": (
         Edit("good.yaml", r"\A(patterns:\n)", written("patterns:\n- I am here\n")),
         Edit("good.yaml", r"(?<=- )i am here\n", lambda chance, found: f"i am here\n- {other_case(chance, found)}"),
@@ -222,6 +226,11 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     "gate_severity_outside_gate_bucket": (
         Edit("good.yaml", r"primary_bucket: B", one_of(*(f"primary_bucket: {bucket}" for bucket in "CDEF"))),
         Edit("good_low.yaml", r"severity: S4", one_of("severity: S5", "severity: S4_GATE")),
+    ),
+    "gate_without_blindspot": (
+        Edit("good.txtar", r"crisis_missed: X-A1", one_of("crisis_missed: X-A2", "strain_missed: X-C1")),
+        Edit("good.txtar", r"severity: S4", one_of("severity: S5", "severity: S4_GATE")),
+        Edit("good.txtar", r"primary_bucket: C", one_of("primary_bucket: A", "primary_bucket: B")),
     ),
     "gate_without_blindspot": (
         Edit("good.txtar", r"crisis_missed: X-A1", one_of("crisis_missed: X-A2", "strain_missed: X-C1")),

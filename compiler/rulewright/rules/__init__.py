@@ -121,6 +121,8 @@ RULES: tuple[str, ...] = (
     "defaults_break_a_requirement: CaseScorecardDocument",
     "all_weights_zero: CaseScorecardDocument",
     "gate_ignores_unclear: ScorecardDocument",
+    "gate_without_blindspot: Project",
+    "duplicate_criterion_id: Scenario",
 )
 
 
