@@ -80,6 +80,21 @@ def test_what_is_no_document_is_said_so() -> None:
     assert codes(lint_text("", "f.yaml")) == ["empty-document"]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("pricing.yaml", "judge: [0.1, 0.4]\n", []),
+        ("prices.yaml", "judge: [0.1, 0.4]\nother: [0.1]\n", ["out-of-range"]),
+        ("model_pricing.json", '{"judge": ["a lot", 1]}', ["wrong-type"]),
+        ("blindspots.yaml", "crisis_missed: RW-A1\nsecret: 3\n", ["wrong-type"]),
+        ("map.json", '{"crisis_missed": "RW-A1", "other": "IB-A3b"}', []),
+        ("map.json", '{"crisis_missed": "RW-A1", "other": "some text"}', ["unknown-document"]),
+    ],
+)
+def test_prices_and_blindspots_that_stand_alone_are_checked(name: str, text: str, found: list[str]) -> None:
+    assert codes(lint_text(text, name)) == found
+
+
 def test_a_missing_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no file or folder"):
         lint([tmp_path / "nowhere"])

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePath
 from typing import Final
 
 from rulewright.documents.base import text
-from rulewright.load import Mapping, Node, Sequence
+from rulewright.load import Mapping, Node, Scalar, Sequence
 
 CASE_SCORECARD: Final = "case_scorecard"  # a scorecard over what an engine wrote for test cases, not over verdicts
 
+PRICES: Final = frozenset({"pricing", "model_pricing"})
+BLINDSPOTS: Final = frozenset({"blindspots", "blindspot_map"})
+CHECK_ID: Final = re.compile(r"[A-Z]+-[A-Z][0-9]+[a-z]?")
 MARKS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("scenario", frozenset({"scenario_id"})),
     ("scorecard", frozenset({"scorecard"})),
@@ -47,8 +52,25 @@ def kind_of(root: Node | None) -> str | None:
     if below and all(kind_of(value) == "profile" for value in below):
         return "profiles"
     if below and all(isinstance(value, Sequence) or kind_of(value) == "lexicon" for value in below):
-        return "lexicons" if all(_holds_patterns(value) for value in below) else None
-    return None
+        return "lexicons" if all(_holds_patterns(value) for value in below) else _by_values(root)
+    return _by_values(root)
+
+
+def _by_values(root: Mapping) -> str | None:
+    """Prices and blindspots have keys of their author's own; their values tell them apart, or the file's name does."""
+    below = [entry.value for entry in root.entries]
+    name = PurePath(root.source.path).stem
+    if below and all(isinstance(value, Sequence) for value in below) and (name in PRICES or any(map(_is_price, below))):
+        return "pricing"
+    if not below or not all(isinstance(value, Scalar) for value in below):
+        return None
+    are_checks = all(CHECK_ID.fullmatch(str(value.value)) for value in below if isinstance(value, Scalar))
+    return "blindspots" if name in BLINDSPOTS or are_checks else None
+
+
+def _is_price(value: Node) -> bool:
+    items = value.items if isinstance(value, Sequence) else ()
+    return len(items) == 2 and all(isinstance(item, Scalar) and type(item.value) in (int, float) for item in items)
 
 
 def _holds_patterns(value: Node) -> bool:
