@@ -100,7 +100,7 @@ def _show(store: Store, args: argparse.Namespace) -> int:
     if args.format == "json":
         print(json.dumps(msgspec.to_builtins(item), ensure_ascii=False))
     else:
-        print(describe(item), end="")
+        print(describe(item, store.outputs(item.run_id, item.task_id)), end="")
     return 0
 
 

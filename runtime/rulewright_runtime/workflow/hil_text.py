@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rulewright_runtime.workflow.changes import MAX_LINES, Version, changes
 from rulewright_runtime.workflow.hil import Item
 from rulewright_runtime.workflow.terminal import one_line
 
 
-def describe(item: Item) -> str:
-    """Everything a reviewer needs, in paragraphs."""
-    return "\n".join(map(one_line, _lines(item))) + "\n"
+def describe(item: Item, versions: Sequence[Version] = ()) -> str:
+    """Everything a reviewer needs, in paragraphs; `versions` are what the task wrote."""
+    return "\n".join(map(one_line, (*_lines(item), *_outputs(versions)))) + "\n"
+
+
+def _outputs(versions: Sequence[Version]) -> Iterator[str]:
+    for change in changes(versions):
+        yield ""
+        yield f"output {change.path}, iteration {change.iteration}"
+        if change.text is None:
+            yield "  not shown: too large, or no text"
+        else:
+            yield from (f"  {line}" for line in change.lines or change.text.splitlines()[:MAX_LINES])
 
 
 def _lines(item: Item) -> Iterator[str]:

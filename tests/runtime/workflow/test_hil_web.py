@@ -17,6 +17,8 @@ from urllib.parse import urlencode
 import pytest
 from tests.runtime.workflow.running import Bench, bench
 
+from rulewright_runtime.workflow.changes import changes
+from rulewright_runtime.workflow.hil_text import describe
 from rulewright_runtime.workflow.hil_web.server import MAX_FORM, QueueServer, serve
 
 EVIL = "<script>alert(1)</script>\"'&"
@@ -114,6 +116,33 @@ def test_an_item_shows_gate_history_and_what_changed(tmp_path: Path) -> None:
     assert '<span class="del">-old line</span>' in page
     assert "confidence_loop: continue" in page
     assert "2 of 2</td>" in page
+
+
+def test_a_terminal_shows_what_changed_too(tmp_path: Path) -> None:
+    with served(tmp_path) as (run, _):
+        text = describe(run.store.item("run-1-build-1"), run.store.outputs("run-1", "build"))
+    assert "output out.md, iteration 2\n" in text
+    assert "  -old line\n" in text
+    assert f"  +{EVIL}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("contents", "text", "lines"),
+    [
+        ([b"a"], "a", 0),
+        ([b"a", b"a"], "a", 0),
+        ([b"a", b"b", b"b"], "b", 5),
+        ([b"a", b"\xff"], None, 0),
+        ([b"\0", b"b"], "b", 0),
+        ([None, b"b"], "b", 0),
+        ([b"a", None], None, 0),
+    ],
+)
+def test_versions_are_compared_where_they_can_be_read(
+    contents: list[bytes | None], text: str | None, lines: int
+) -> None:
+    (change,) = changes([(n, "f", str(content), content) for n, content in enumerate(contents, 1)])
+    assert (change.text, len(change.lines), change.iteration) == (text, lines, len(contents))
 
 
 def test_nothing_that_a_run_says_becomes_markup(tmp_path: Path) -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 from urllib.parse import quote
 
+from rulewright_runtime.workflow.changes import Change, Version, changes
 from rulewright_runtime.workflow.hil import OPEN, Item
 from rulewright_runtime.workflow.hil_text import history_line
-
-MAX_LINES: Final = 4000  # of one comparison
-Version = tuple[int, str, str, bytes | None]  # iteration, path, sha256, content
 
 _TRIGGERS: Final = {
     "requires_human": "the task asks for a person before it starts",
@@ -174,47 +171,23 @@ def _overlays(state: Mapping[str, Any]) -> str:
 
 def comparison(versions: Sequence[Version]) -> str:
     """What changed in each output with the last iteration that wrote it, and the output itself."""
-    by_path: dict[str, list[Version]] = {}
-    for version in versions:
-        by_path.setdefault(version[1], []).append(version)
-    shown = "".join(_compared(path, found) for path, found in sorted(by_path.items()))
+    shown = "".join(map(_compared, changes(versions)))
     return f"<h2>Outputs</h2>{shown}" if shown else ""
 
 
-def _compared(path: str, versions: Sequence[Version]) -> str:
-    last = versions[-1]
-    before = next((v for v in reversed(versions[:-1]) if v[2] != last[2]), None)
-    heading = f"<h3><code>{text(path)}</code></h3>"
-    after_text = _readable(last)
-    if after_text is None:
-        return f"{heading}<p class='soft'>not shown: too large, or no text</p>"
-    whole = f"<details><summary>The whole file, iteration {last[0]}</summary><pre>{text(after_text)}</pre></details>"
-    before_text = None if before is None else _readable(before)
-    if before is None or before_text is None:
-        return f"{heading}<p class='soft'>written once, in iteration {versions[0][0]}</p>{whole}"
-    lines = difflib.unified_diff(
-        before_text.splitlines()[:MAX_LINES],
-        after_text.splitlines()[:MAX_LINES],
-        f"iteration {before[0]}",
-        f"iteration {last[0]}",
-        lineterm="",
-    )
-    return f"{heading}<pre>{''.join(map(_diff_line, lines))}</pre>{whole}"
+def _compared(change: Change) -> str:
+    heading = f"<h3><code>{text(change.path)}</code></h3>"
+    if change.text is None:
+        return f'{heading}<p class="soft">not shown: too large, or no text</p>'
+    whole = f"<details><summary>The whole file, iteration {change.iteration}</summary><pre>{text(change.text)}</pre>"
+    if not change.lines:
+        return f'{heading}<p class="soft">nothing to compare with</p>{whole}</details>'
+    return f"{heading}<pre>{''.join(map(_diff_line, change.lines))}</pre>{whole}</details>"
 
 
 def _diff_line(line: str) -> str:
     kind = {"+": "add", "-": "del", "@": "place"}.get(line[:1], "same")
     return f'<span class="{kind}">{text(line)}</span>'
-
-
-def _readable(version: Version) -> str | None:
-    content = version[3]
-    if content is None or b"\0" in content:
-        return None
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
 
 
 def mark(word: object) -> str:
