@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -122,3 +123,12 @@ def test_the_front_door_lists_what_it_offers(package: str) -> None:
         f"import {package} as m\nprint(*m.__all__)\n[getattr(m, n) for n in m.__all__]"
     ).split()
     assert names == sorted(names)
+
+
+def test_all_shipped_data_travel_in_the_wheel() -> None:
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+    included = build["targets"]["wheel"]["force-include"]
+    tracked = subprocess.run(["git", "ls-files", "benchmark"], capture_output=True, text=True, check=True, cwd=ROOT)
+    shipped = {"/".join(name.split("/")[:2]) for name in tracked.stdout.split()} - {"benchmark/speed"}
+    assert {*shipped, "checks"} == set(included)
+    assert all(target == f"rulewright_shipped/{source}" for source, target in included.items())
