@@ -174,6 +174,10 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good_branch.json", r"Resting is for\"", written('Resting in $W"')),
         Edit("good.json", r'"cue_turn": 2', written('"cue_turn": 1')),
     ),
+    "contrast_without_counterpart": (
+        Edit("good.txtar", r'"contrast_group": "pair"', written('"contrast_group": "$W"')),
+        Edit("good.txtar", r"cue_removed", written("anchor")),
+    ),
     "dead_key": (
         Edit("good.txtar", r"unclear_handling: \{\}", written("unclear_handling: {policy: $W}")),
         Edit("good.txtar", r"calibration_requirements: null", written("calibration_requirements: {$W: $N}")),
@@ -202,10 +206,6 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.json", r'"T1"', one_of('"t1"', '"t2"')),
         Edit("good.json", r'"t2"', written('"t1"')),
     ),
-    "duplicate_criterion_id": (
-        Edit("good.json", r'"T1"', one_of('"t1"', '"t2"')),
-        Edit("good.json", r'"t2"', written('"t1"')),
-    ),
     "duplicate_pattern": (
         Edit("good.yaml", r"\A(patterns:\n)", written("patterns:\n- I am here\n")),
         Edit("good.yaml", r"(?<=- )i am here\n", lambda chance, found: f"i am here\n- {other_case(chance, found)}"),
@@ -226,11 +226,6 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     "gate_severity_outside_gate_bucket": (
         Edit("good.yaml", r"primary_bucket: B", one_of(*(f"primary_bucket: {bucket}" for bucket in "CDEF"))),
         Edit("good_low.yaml", r"severity: S4", one_of("severity: S5", "severity: S4_GATE")),
-    ),
-    "gate_without_blindspot": (
-        Edit("good.txtar", r"crisis_missed: X-A1", one_of("crisis_missed: X-A2", "strain_missed: X-C1")),
-        Edit("good.txtar", r"severity: S4", one_of("severity: S5", "severity: S4_GATE")),
-        Edit("good.txtar", r"primary_bucket: C", one_of("primary_bucket: A", "primary_bucket: B")),
     ),
     "gate_without_blindspot": (
         Edit("good.txtar", r"crisis_missed: X-A1", one_of("crisis_missed: X-A2", "strain_missed: X-C1")),
@@ -285,6 +280,10 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     "probe_names_another_turn": (
         Edit("good.json", r'"probes": \[\{"t": 2', written('"probes": [{"t": 1')),
         Edit("good.json", r'\{"kind": "abstention"', written('{"t": 1, "kind": "abstention"')),
+    ),
+    "probe_without_verifier": (
+        Edit("good.json", r'"recall"', written('"$W"')),
+        Edit("good.json", r"they/them for Alex", written("$W for Alex")),
     ),
     "prompt_asks_for_unreadable_reply": (
         Edit("good.yaml", r'"PASS"', one_of('"pass"', '"OK"', '"PASSED"', '"Pass"')),
