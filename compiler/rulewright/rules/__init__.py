@@ -54,6 +54,8 @@ RULES: tuple[str, ...] = (
     "turn_numbers_out_of_order: Scenario",
     "turn_numbers_disagree: Scenario",
     "turn_that_does_not_exist: Scenario",
+    "probe_without_verifier: Scenario",
+    "contrast_without_counterpart: Project",
     "window_ends_before_it_starts: Scenario",
     "branch_never_taken: Scenario",
     "branch_always_taken: Scenario",

@@ -1,0 +1,35 @@
+"""Rule: a probe that no verifier understands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.scenario import Scenario
+from rulewright.documents.structure import suggest
+from rulewright_runtime.pronouns import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+KINDS = ("abstention", "pronoun_continuity", "recall", "time")
+
+
+def probe_without_verifier(scenario: Scenario) -> Iterator[Diagnostic]:
+    """A probe is of a kind that nothing looks for, or names pronouns in a way that can't be read.
+
+    Why it matters: a probe of an unknown kind is never asked, and pronouns nobody understands stay unclear.
+    Instead: use recall, abstention, time or pronoun_continuity, and write pronouns as `they/them for Alex`.
+    """
+    for probe in scenario.probes:
+        if probe.kind and probe.kind not in KINDS:
+            near = suggest(probe.kind, KINDS)
+            help = f"did you mean `{near}`?" if near else f"the kinds are {', '.join(f'`{kind}`' for kind in KINDS)}"
+            yield warning(probe.place("kind"), f"nothing looks for probes of the kind `{probe.kind}`", help=help)
+        if probe.kind == "pronoun_continuity":
+            for place, item in enumerate(probe.expected):
+                if parse(item) is None:
+                    message = f"`{item}` names no pronouns"
+                    yield warning(probe.place("expected", place), message, help="write `they/them for Alex`")
