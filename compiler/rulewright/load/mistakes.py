@@ -92,6 +92,11 @@ PAGES: dict[str, str] = {
     Why it matters: one file is one document here; the others would be ignored.
     Instead: give each its own file.
     """,
+    "surrogate-pair": """A character is written as two escapes in double quotes, as JSON writes it.
+
+    Why it matters: JSON joins `\\ud83d\\ude00` into one character, YAML reads each escape by itself and refuses it.
+    Instead: write the character itself, or one escape such as `\\U0001F600`.
+    """,
     "tab-indentation": """A tab indents a line.
 
     Why it matters: YAML forbids it, since nobody can see how deep a tab is.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from yaml.reader import ReaderError
 
-from rulewright.diagnostics import Note
+from rulewright.diagnostics import Edit, Fix, Note
 from rulewright.load.mistakes import mistake, shorten
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 # What libyaml reads; the rest are control characters and noncharacters.
 UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+# Two escapes that are one character in JSON.
+_PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 # A piece of libyaml's message, what to tell the author, and how to mend it.
 _MESSAGES: tuple[tuple[str, str, str | None], ...] = (
@@ -98,6 +102,9 @@ def _bad_escape(source: Source, offset: int) -> Diagnostic:
     start = source.text.rfind("\\", 0, offset + 1)
     found = re.compile(r"\\[xuU]?[0-9a-fA-F]*").match(source.text, max(start, 0))
     text = found.group() if found else ""
+    pair = _PAIR.match(source.text, max(start, 0))
+    if pair is not None:
+        return _surrogate_pair(source, pair)
     span = source.span(max(start, 0), max(start, 0) + max(len(text), 1))
     if re.fullmatch(r"\\[uU](?:0000)?[dD][89abABcdefCDEF][0-9a-fA-F]{2}", text[:10]) or re.match(
         r"\\u[dD][89a-fA-F]", text
@@ -109,6 +116,23 @@ def _bad_escape(source: Source, offset: int) -> Diagnostic:
             help="write the character itself, or one escape such as `\\U0001F600`",
         )
     return mistake("yaml-syntax", span, f"`{shorten(text)}` names no character")
+
+
+def _surrogate_pair(source: Source, pair: re.Match[str]) -> Diagnostic:
+    """Two escapes that JSON reads as one character, with the one that YAML reads so."""
+    high, low = int(pair[1], 16), int(pair[2], 16)
+    code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
+    escape = f"\\U{code:08X}"
+    char = chr(code)
+    itself = f" or `{char}` itself" if char.isprintable() else ""
+    span = source.span(pair.start(), pair.end())
+    found = mistake(
+        "surrogate-pair",
+        span,
+        f"`{pair[0]}` is one character in JSON; YAML needs one escape",
+        help=f"write `{escape}`{itself}",
+    )
+    return replace(found, fix=Fix(f"write `{escape}`", (Edit(span, escape),), safe=True))
 
 
 def _undefined_tag(source: Source, offset: int) -> Diagnostic:
