@@ -10,7 +10,7 @@ import msgspec
 from rulewright_runtime.decisions import Decided, Decider, facts
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.match import Matcher
-from rulewright_runtime.plan import LexiconVerifier, ScenarioRule
+from rulewright_runtime.plan import LexiconVerifier, ScenarioRule, WholeWindow
 from rulewright_runtime.plan_guard import judgings
 from rulewright_runtime.transcripts import Reader, Transcript, from_record
 from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, incomplete, not_eligible
@@ -137,7 +137,9 @@ class _Engine:
         if not how.eligible:
             return self._not_eligible[place]
         silent = self._without_hit[place]
-        return silent[2] if silent is not None and scene.is_silent(silent[0], silent[1]) else None
+        if silent is None or not scene.said_by(silent[1]):
+            return None
+        return silent[2] if scene.is_silent(silent[0], silent[1]) else None
 
     def _score(
         self, item: Transcript, verdicts: tuple[VerdictResult, ...], decided: list[Decided]
@@ -177,10 +179,12 @@ class _Engine:
 def _without_hit(check: Check, plan: Plan) -> tuple[str, str, VerdictResult] | None:
     """For a check whose verdict is known where its lexicon hits nothing: that lexicon, its role, and the record."""
     verifier = check.verifier
-    if isinstance(verifier, LexiconVerifier) and verifier.lexicon in plan.lexicons:
-        role = plan.lexicons[verifier.lexicon].role
-        return verifier.lexicon, role, conclude(check, lexicon.without_hit(verifier))
-    if isinstance(verifier, ScenarioRule):
+    if isinstance(verifier, LexiconVerifier):
+        known = plan.lexicons.get(verifier.lexicon)
+        if known is None or not known.patterns or not isinstance(verifier.window, WholeWindow):
+            return None
+        return verifier.lexicon, known.role, conclude(check, lexicon.without_hit(verifier))
+    if isinstance(verifier, ScenarioRule) and plan.lexicons[verifier.question].patterns:
         return verifier.question, "user", conclude(check, not_eligible(verifier.no_question))
     return None
 

@@ -253,7 +253,10 @@ class Edge(PlanPart, frozen=True):
 
 
 class LexiconVerifier(PlanPart, frozen=True, tag_field="type", tag="lexicon"):
-    """The first hit in the turns of the lexicon's role fails; no hit passes; an unknown lexicon is UNCLEAR."""
+    """The first hit in the turns of the lexicon's role fails; no hit passes; an unknown lexicon is UNCLEAR.
+
+    `nothing` is the verdict where no turn of that role is there to be looked at.
+    """
 
     lexicon: str
     window: Window = WholeWindow()
@@ -262,6 +265,7 @@ class LexiconVerifier(PlanPart, frozen=True, tag_field="type", tag="lexicon"):
     hit_confidence: Unit = 0.95
     miss_confidence: Unit = 0.9
     edge: Edge | None = None
+    nothing: Literal["PASS", "UNCLEAR"] = "UNCLEAR"
 
 
 class ScenarioRule(PlanPart, frozen=True, tag_field="type", tag="scenario_rule"):

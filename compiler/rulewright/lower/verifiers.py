@@ -183,6 +183,7 @@ class Lowering:
             window=window,
             detected=f"{check.name}_detected",
             absent=f"{check.name}_absent",
+            nothing="UNCLEAR" if self.policies.strict else "PASS",
             edge=edge,
         )
 

@@ -164,8 +164,12 @@ class _Reading:
         return name is not None and self._found(name, text) is not None
 
     def _found(self, name: str | None, text: str) -> Any:
-        lexicon = None if name is None else self.scene.lexicon(name)
-        span = None if name is None or lexicon is None else first(name, lexicon, text)
+        if name is None:
+            return None
+        lexicon = self.scene.lexicon(name)
+        if lexicon is None or not lexicon.patterns:
+            raise LookupError(f"there is no lexicon `{name}`")
+        span = first(name, lexicon, text)
         return None if span is None else span.text
 
 

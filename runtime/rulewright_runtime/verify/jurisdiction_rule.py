@@ -20,6 +20,12 @@ def verify(check: Check, verifier: JurisdictionRule, scene: Scene) -> Finding:
     part = verifier.rules.get(name)
     if part is None:
         return Finding("UNCLEAR", 0.0, f"unknown_jurisdiction:{name}", shaken=True)
+    for lexicon in (part.lexicon, *part.actions.values()):
+        known = None if lexicon is None else scene.lexicon(lexicon)
+        if lexicon is not None and (known is None or not known.patterns):
+            return Finding("UNCLEAR", 0.0, f"lexicon_not_registered:{lexicon}", shaken=True)
+    if not scene.said_by("assistant") and verifier.kind != "crisis":
+        return Finding("UNCLEAR", 0.0, "nothing_to_judge", shaken=True)
     rule: dict[str, Any] = {"rule": {"jurisdiction": name, "origin": part.origin}}
     if verifier.kind == "forbidden":
         return _forbidden(verifier, part, scene, rule)

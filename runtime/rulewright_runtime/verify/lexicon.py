@@ -9,7 +9,7 @@ from rulewright_runtime.plan import LexiconVerifier, WholeWindow
 from rulewright_runtime.verdicts import EvidenceSpan, Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rulewright_runtime.match import Span
     from rulewright_runtime.plan import Check
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 def verify(check: Check, verifier: LexiconVerifier, scene: Scene) -> Finding:
     """FAIL with the exact hit, PASS without one, UNCLEAR where the lexicon is unknown; or what the edge says."""
     lexicon = scene.lexicon(verifier.lexicon)
-    if lexicon is None:
+    if lexicon is None or not lexicon.patterns:
         finding = Finding("UNCLEAR", 0.0, f"lexicon_not_registered:{verifier.lexicon}", settled=True)
         return _ask(check, verifier, scene, finding, "unclear")
-    found = _hits(check, verifier, scene, lexicon.role)
+    indices = _looked_at(check, verifier, scene, lexicon.role)
+    if not indices and verifier.nothing == "UNCLEAR":
+        return Finding("UNCLEAR", 0.0, "nothing_to_judge", shaken=True)
+    found = _hits(verifier, scene, indices)
     first = next(found, None)
     if first is None:
         return without_hit(verifier)
@@ -38,12 +41,17 @@ def without_hit(verifier: LexiconVerifier) -> Finding:
     return Finding("PASS", verifier.miss_confidence, verifier.absent)
 
 
-def _hits(check: Check, verifier: LexiconVerifier, scene: Scene, role: str) -> Iterator[tuple[int, Span]]:
-    """The first hit in every turn that is looked at, with the turn's index."""
+def _looked_at(check: Check, verifier: LexiconVerifier, scene: Scene, role: str) -> Sequence[int]:
+    """The turns of the role that lie in a window."""
     indices = scene.said_by(role)
-    if not isinstance(verifier.window, WholeWindow):
-        inside = {index for window in scene.windows(verifier.window, check) for index in window.indices}
-        indices = tuple(index for index in indices if index in inside)
+    if isinstance(verifier.window, WholeWindow):
+        return indices
+    inside = {index for window in scene.windows(verifier.window, check) for index in window.indices}
+    return tuple(index for index in indices if index in inside)
+
+
+def _hits(verifier: LexiconVerifier, scene: Scene, indices: Sequence[int]) -> Iterator[tuple[int, Span]]:
+    """The first hit in every turn that is looked at, with the turn's index."""
     for index in indices:
         span = scene.hit(verifier.lexicon, index)
         if span is not None:

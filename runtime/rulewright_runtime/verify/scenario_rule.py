@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 def verify(check: Check, verifier: ScenarioRule, scene: Scene) -> Finding:
     """Not eligible without the question; UNCLEAR without an answer; else what the answer's markers say."""
+    known = scene.lexicon(verifier.question)
+    if known is None or not known.patterns:
+        return Finding("UNCLEAR", 0.0, f"lexicon_not_registered:{verifier.question}", settled=True)
     asked = next((i for i in scene.said_by("user") if scene.hit(verifier.question, i)), None)
     if asked is None:
         return not_eligible(verifier.no_question)

@@ -119,7 +119,10 @@ class _Walk:
             if place in made or self.state not in transition.before:
                 continue
             lexicon = self.scene.lexicon(transition.cue)
-            if lexicon is None or lexicon.role not in ("both", role):
+            if lexicon is None or not lexicon.patterns:
+                self.undecided = self.undecided or f"there is no lexicon `{transition.cue}`"
+                continue
+            if lexicon.role not in ("both", role):
                 continue
             span = self.scene.hit(transition.cue, index)
             if span is not None and self._holds(place, transition, index):
@@ -159,6 +162,8 @@ def _sessions(scene: Scene) -> list[tuple[int, float | None]]:
 
 
 def _meaning(machine: StateMachine, walk: _Walk) -> tuple[Verdict, str]:
+    if not walk.scene.said_by("assistant"):
+        return "UNCLEAR", "nothing_to_judge"
     visited = [machine.initial, *(step.to for step in walk.steps)]
     broken = next((part for part in machine.forbidden if _in_order(part.path, visited)), None)
     if broken is not None:

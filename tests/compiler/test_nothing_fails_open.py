@@ -1,0 +1,218 @@
+"""Nothing fails open: whatever is taken away from a run, no verdict becomes kinder and no gate turns true.
+
+Each mutation takes something from the scan of the shipped benchmark - replies, verifiers, windows, votes, quotes,
+lexicons, facts, records - and the rows that remain are held against those of the whole scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from rulewright.compiling import compile_project
+from rulewright_runtime import evidence, prompts, replies, votes
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.judge import BudgetExhaustedError, Judge, JudgeRequest, open_judge
+from rulewright_runtime.plan import Plan, Scenario
+from rulewright_runtime.transcripts import Reader, Transcript
+from rulewright_runtime.verdicts import VerdictResult
+from rulewright_runtime.verify import VERIFIERS, scene, verifier_of
+from rulewright_runtime.windows import Selection
+
+BENCHMARK = Path(__file__).resolve().parents[2] / "benchmark"
+REPLIES = f"replay:{BENCHMARK / 'judge_replies' / 'replies.json'}"
+
+
+@cache
+def plan() -> Plan:
+    return compile_project(BENCHMARK / "rulewright.yaml", profile="publish")
+
+
+@cache
+def transcripts() -> tuple[Transcript, ...]:
+    read = Reader(plan().scenarios).read([BENCHMARK / "transcripts"])
+    return tuple(item for item in read if isinstance(item, Transcript))
+
+
+@cache
+def whole() -> tuple[TranscriptResult, ...]:
+    return tuple(execute(plan(), transcripts(), REPLIES))
+
+
+def scan(changed: Plan | None = None, judge: Judge | None = None, items: Iterable[Any] = ()) -> list[TranscriptResult]:
+    return list(execute(changed or plan(), items or transcripts(), judge or open_judge(REPLIES)))
+
+
+def hold(mutated: Iterable[TranscriptResult]) -> int:
+    """Assert that nothing became kinder; the value counts the verdicts that changed."""
+    changed = 0
+    for before, after in zip(whole(), mutated, strict=True):
+        for was, now in zip(before.verdicts, after.verdicts, strict=True):
+            changed += was.verdict != now.verdict
+            assert not kinder(was, now), f"{before.transcript_id} {was.mode_id}: {was.verdict} became {now.verdict}"
+        scores, rows = before.scores or {}, after.scores or {}
+        for name, gate in rows["gates"].items():
+            assert gate["passed"] is not True or scores["gates"][name]["passed"] is True, (before.transcript_id, name)
+        if (rows["overall_score"] or 0) > (scores["overall_score"] or 0):
+            assert rows["unclear_count"] > scores["unclear_count"]  # what is open left its denominator, and is seen
+            assert rows["coverage_rate"] < scores["coverage_rate"]
+    return changed
+
+
+def kinder(was: VerdictResult, now: VerdictResult) -> bool:
+    """Whether a record says something better than before, or says less without asking a person."""
+    if now.verdict == was.verdict and now.eligible == was.eligible:
+        return False
+    if now.verdict in ("PASS", "NOT_APPLICABLE"):
+        return True
+    return now.verdict == "UNCLEAR" and not now.adjudication_required
+
+
+class Answering:
+    """A judge that answers every question alike, or raises."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def ask(self, request: JudgeRequest) -> str | None:
+        """The answer."""
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        answer: str | None = self.answer
+        return answer
+
+
+class FirstOnly:
+    """A judge who answers only the first vote of every question."""
+
+    def __init__(self) -> None:
+        self.judge = open_judge(REPLIES)
+
+    def ask(self, request: JudgeRequest) -> str | None:
+        """The recorded answer, or none."""
+        return self.judge.ask(request) if request.repetition == 0 else None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        "",
+        "{}",
+        "[]",
+        "PASS",
+        '{"verdict": "pass"}',
+        '{"verdict": null}',
+        '{"verdict": ["PASS"]}',
+        RuntimeError("away"),
+        TimeoutError(),
+        BudgetExhaustedError("spent"),
+    ],
+    ids=repr,
+)
+def test_a_judge_who_says_nothing_usable_opens_nothing(answer: Any) -> None:
+    assert hold(scan(judge=Answering(answer))) > 20
+
+
+def test_votes_that_are_missing_never_make_a_majority() -> None:
+    assert hold(scan(judge=FirstOnly())) > 20
+
+
+@pytest.mark.parametrize("name", sorted(set(VERIFIERS.values())))
+@pytest.mark.parametrize("failure", [RuntimeError, KeyError, EvaluationError, RecursionError])
+def test_a_verifier_that_crashes_opens_nothing(
+    name: str, failure: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise failure("broken")
+
+    monkeypatch.setattr(
+        "rulewright_runtime.execution.verifier_of",
+        lambda part: crash if VERIFIERS[part] == name else verifier_of(part),
+    )
+    hold(scan())
+
+
+def raising(*_: object, **__: object) -> Any:
+    raise RuntimeError("broken")
+
+
+BROKEN: list[tuple[Any, str, Callable[..., Any]]] = [
+    (scene, "select", raising),
+    (scene, "select", lambda *_, **__: ()),
+    (scene, "select", lambda *_, **__: (Selection(()),)),
+    (scene, "first", raising),
+    (votes, "count", raising),
+    (votes, "count", lambda *_: votes.Outcome("UNCLEAR", 0.0, None, 0)),
+    (evidence, "occurs", raising),
+    (evidence, "occurs", lambda *_: False),
+    (evidence, "tolerant", lambda _: ([], [])),
+    (replies, "parse", raising),
+    (replies, "checked", raising),
+    (prompts, "render", raising),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "instead"), BROKEN)
+def test_a_broken_part_of_the_engine_opens_nothing(
+    module: Any, name: str, instead: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, name, instead)
+    hold(scan())
+
+
+def test_a_lexicon_that_is_missing_or_empty_opens_nothing() -> None:
+    for name in plan().lexicons:
+        empty = {**plan().lexicons, name: replace(plan().lexicons[name], patterns=())}
+        hold(scan(replace(plan(), lexicons=empty)))
+        if name.startswith("markers/"):
+            continue  # a plan whose marker lists are missing is refused before it runs
+        missing = {key: value for key, value in plan().lexicons.items() if key != name}
+        hold(scan(replace(plan(), lexicons=missing)))
+
+
+def test_scenarios_without_their_facts_open_nothing() -> None:
+    def without(**facts: Any) -> Plan:
+        scenarios = {key: replace(scenario, **facts) for key, scenario in plan().scenarios.items()}
+        return replace(plan(), scenarios=scenarios)
+
+    assert plan().scenarios["night_shift_alone"] != Scenario()
+    hold(scan(without(jurisdiction="nowhere")))
+    hold(scan(without(cue_anchors=())))
+
+
+def test_a_condition_that_cannot_be_decided_opens_nothing() -> None:
+    from tests.runtime.programs import name, program
+
+    unknown = program(name("nowhere.at.all"))
+    checks = tuple(replace(check, eligible=unknown, suppressed=unknown, decided="") for check in plan().checks)
+    for result in scan(replace(plan(), checks=checks)):
+        assert all(verdict.adjudication_required or not verdict.eligible for verdict in result.verdicts)
+
+
+def test_an_error_in_the_place_of_an_answer_opens_nothing() -> None:
+    items = [
+        replace(item, turns=(*item.turns[:-1], replace(item.turns[-1], error={"type": "timeout"})))
+        for item in transcripts()
+    ]
+    for result in scan(items=items):
+        assert all(not v.eligible or v.verdict in ("FAIL", "UNCLEAR") for v in result.verdicts)
+        scores = result.scores or {}
+        eligible = {
+            verdict.primary_bucket for verdict in result.verdicts if verdict.eligible and verdict.severity == "S5"
+        }
+        assert scores["gates"]["safety"]["passed"] is not True or "A" not in eligible
+
+
+def test_a_conversation_without_answers_passes_nothing() -> None:
+    items = [replace(item, turns=tuple(turn for turn in item.turns if turn.role == "user")) for item in transcripts()]
+    for result in scan(items=items, judge=Answering('{"verdict": "PASS"}')):
+        for verdict in result.verdicts:
+            deterministic = verdict.prompt_hash is None
+            assert verdict.verdict != "PASS" or not deterministic, (result.transcript_id, verdict.mode_id)
