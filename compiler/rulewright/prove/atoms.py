@@ -26,6 +26,7 @@ _STRICT: Final = frozenset(("_+_", "_-_", "_*_", "_/_", "-_", "score"))
 _JOINING: Final = frozenset(("and", "or", "not", "cond"))
 _GIVE_OPTIONALS: Final = frozenset(("sum", "mean", "wmean", "min", "max", "quantile", "share", "rate", "wmean_present"))
 _MOST_FORMS: Final = 64
+_MOST_CHOICES: Final = 200
 
 # A formula: ("atom", number), ("const", bits), ("and" | "or", parts), ("not", part), ("cond", parts), ("same", parts)
 Formula: TypeAlias = "tuple[str, Any]"
@@ -55,9 +56,11 @@ class Atoms:
     cuts: dict[Path, set[Any]] = field(default_factory=dict)
     found: dict[Path, Domain] = field(default_factory=dict)
     _known: dict[Any, int] = field(default_factory=dict)
+    _choices: int = 0  # inside comparisons of the condition at hand
 
     def formula(self, program: Program) -> Formula:
         """The formula of a condition."""
+        self._choices = 0
         return self._formula(program, len(program.nodes) - 1)
 
     def _formula(self, program: Program, at: int) -> Formula:
@@ -73,7 +76,8 @@ class Atoms:
                 same: Formula = ("same", tuple([self._formula(program, arg) for arg in node.args]))
                 return same if node.value == "_==_" else ("not", (same,))
             choice = _choice_below(program, at)
-            if choice is not None:
+            if choice is not None and self._choices < _MOST_CHOICES:
+                self._choices += 1
                 return self._chosen(program, at, choice)
         return "atom", self._atom(program, at)
 

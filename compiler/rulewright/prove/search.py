@@ -64,7 +64,10 @@ class Search:
     def _solve(self, goal: Goal, why: str) -> Witness | Unknown | None:
         from rulewright.prove.smt import solve
 
-        solved = solve([self.programs[number] for number, _ in goal], [bits for _, bits in goal], self.domains)
+        try:
+            solved = solve([self.programs[number] for number, _ in goal], [bits for _, bits in goal], self.domains)
+        except RecursionError:
+            return Unknown(TOO_DEEP)
         if isinstance(solved, Unknown):
             return Unknown(f"{why}; {solved.reason}" if solved.reason else why)
         if solved is None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, ListType, OptionalType, RecordType, Type
-from rulewright.prove.domains import Domains
+from rulewright.prove.domains import Domain, Domains, Path, Piece
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import NONE, Optional
@@ -53,7 +53,7 @@ _scores: Final = st.sampled_from(
         "o.value()",
         "(b ? x : 1 - x)",
         "(x > 0.5 ? 1 - x : x)",
-        "1 + -y",
+        "1 + -(y - 0.25)",
         "o.orValue(0.5) / 2 + 0.25",
     )
 )
@@ -83,6 +83,21 @@ conditions: Final = st.recursive(
 )
 
 
+_pieces: Final = st.builds(
+    lambda low, size: Piece(Fraction(low, 40), Fraction(min(low + size, 40), 40)),
+    st.integers(0, 40),
+    st.integers(0, 12),
+)
+
+
+@st.composite
+def narrowed(draw: st.DrawFn) -> Domains:
+    """The domains with scores that lie on one small piece, so that a cut that is missing can't hide."""
+    known: dict[Path, Domain] = {(name,): Domain("score", pieces=(draw(_pieces),)) for name in ("x", "y")}
+    known["o",] = Domain("score", pieces=(draw(_pieces),), optional=True)
+    return Domains(TYPES, known)
+
+
 def inputs() -> Iterator[dict[str, Any]]:
     """A grid over the variables with more places than the conditions tell apart, but fewer of each at a time."""
     scores = [Score(f.numerator, f.denominator) for f in (Fraction(k, 20) for k in range(21))]
@@ -100,6 +115,7 @@ def inputs() -> Iterator[dict[str, Any]]:
                 "n": n,
                 "b": b,
                 "e": e,
+                "f": ("GO", "NO_GO", "WAIT")[(n + number) % 3],
                 "o": o,
                 "s": "abc"[n % 3],
                 "ts": TEXTS[(n + number) % len(TEXTS)],

@@ -7,9 +7,10 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.compiler.prove.conditions_at_random import DOMAINS, conditions, inputs, program
+from tests.compiler.prove.conditions_at_random import DOMAINS, conditions, inputs, narrowed, program
 
 from rulewright.prove.atoms import ERROR, FALSE, TRUE, bits_of
+from rulewright.prove.domains import Domains
 from rulewright.prove.intervals import Goal, Space
 from rulewright.prove.results import Unknown, Witness
 from rulewright.prove.search import Search
@@ -29,13 +30,15 @@ def questions(draw: st.DrawFn) -> tuple[list[str], Goal]:
 
 
 @settings(max_examples=250, deadline=None)
-@given(questions())
-def test_the_splitter_agrees_with_the_solver_and_its_witnesses_replay(question: tuple[list[str], Goal]) -> None:
+@given(questions(), st.one_of(st.just(DOMAINS), narrowed()))
+def test_the_splitter_agrees_with_the_solver_and_its_witnesses_replay(
+    question: tuple[list[str], Goal], domains: Domains
+) -> None:
     texts, goal = question
     programs = [program(text) for text in texts]
-    found = Search(programs, DOMAINS, solver=False).find(goal)
+    found = Search(programs, domains, solver=False).find(goal)
     assert not isinstance(found, Unknown)
-    solved = solve([programs[number] for number, _ in goal], [bits for _, bits in goal], DOMAINS)
+    solved = solve([programs[number] for number, _ in goal], [bits for _, bits in goal], domains)
     if not isinstance(solved, Unknown):
         assert (found is None) == (solved is None)
     else:  # it knows nothing of lists of texts
@@ -86,6 +89,21 @@ def test_hundreds_of_rows_do_not_take_long() -> None:
     search = Search(rows, DOMAINS)
     assert isinstance(search.find([(n, FALSE) for n in range(200)]), Witness)
     assert search.find([(0, FALSE), (5, TRUE)]) is None
+
+
+@pytest.mark.parametrize("inner", ["x > 0.5", "x > y"])
+@pytest.mark.parametrize("layer", ["!({})", "b && ({} || x < 0.5)", "(b ? {} : !b)"])
+def test_deep_nesting_ends_in_an_answer(layer: str, inner: str) -> None:
+    text = inner
+    for _ in range(60):
+        text = layer.format(text)
+    found = Search([program(text)], DOMAINS).find([(0, TRUE)])
+    assert isinstance(found, (Witness, Unknown))
+
+
+def test_many_choices_inside_one_comparison_do_not_multiply_without_end() -> None:
+    text = " + ".join(["(b ? x : y)"] * 24) + " > 30"
+    assert isinstance(Search([program(text)], DOMAINS, solver=False).find([(0, TRUE)]), Unknown)
 
 
 def test_what_splits_into_too_many_cases_is_unknown_and_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
