@@ -39,6 +39,8 @@ KINDS = {
     "scorecard": "scorecard",
     "gates-only": "profiles",
     "quality_dimensions": "scoring",
+    "states": "state_machine",
+    "sources": "corpus",
 }
 SLIP = "S22"
 STATUS = ("echo", "$?")
