@@ -1,0 +1,40 @@
+"""SARIF is held against the standard's own schema, for every finding that the examples of the manual give."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from tests.compiler.test_rules import BAD, findings, name_of
+
+from rulewright.manual import explain
+from rulewright.render import render
+
+SCHEMA: dict[str, Any] = json.loads(
+    (Path(__file__).parent / "sarif" / "sarif-2.1.0-rtm.5.schema.json").read_text(encoding="utf-8")
+)
+VALIDATOR = jsonschema.Draft4Validator(SCHEMA, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
+
+
+@pytest.mark.parametrize("path", BAD, ids=name_of)
+def test_the_findings_of_an_example_are_valid_sarif(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    report = findings(path, tmp_path)
+    document = json.loads(render("sarif", report.diagnostics, report.sources, page_of=explain))
+    assert [error.message for error in VALIDATOR.iter_errors(document)] == []
+    assert len(document["runs"][0]["results"]) == len(report.diagnostics)
+
+
+def test_no_findings_are_valid_sarif() -> None:
+    assert [error.message for error in VALIDATOR.iter_errors(json.loads(render("sarif", (), {})))] == []
+
+
+def test_the_schema_refuses_what_is_no_sarif() -> None:
+    document = json.loads(render("sarif", (), {}))
+    document["runs"][0]["result"] = []
+    assert not VALIDATOR.is_valid(document)
