@@ -16,6 +16,7 @@ from rulewright_runtime.plan import (
     WholeWindow,
 )
 from rulewright_runtime.polarity import Place, boolean
+from rulewright_runtime.verify.rubric import window_of
 from rulewright_runtime.windows import select
 
 if TYPE_CHECKING:
@@ -153,6 +154,13 @@ def _condition(program: Program | None, place: Place, otherwise: bool) -> Callab
 
 
 def _add(count: _Count, check: Check, plan: Plan, transcript: Transcript) -> None:
+    if isinstance(check.verifier, RubricVerifier):
+        window = window_of(check.verifier, transcript.turns)
+        if window is None:  # the conversation took another branch
+            return
+        if not window:
+            count.eligible += 1
+            return
     count.eligible += 1
     if isinstance(check.verifier, PhasedVerifier):
         _add_phases(count, check, check.verifier, plan, transcript)

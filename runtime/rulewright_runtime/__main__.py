@@ -1,4 +1,7 @@
-"""The runtime's own door: `python -m rulewright_runtime run PLAN DATA... --out RUN [--judge replay:FILE]`."""
+"""The runtime's own door: `python -m rulewright_runtime run PLAN DATA... --out RUN [--judge replay:FILE]`.
+
+`play RUN_PLAN --model NAME:REST --out RUN` plays the scenarios of a run plan instead.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,14 @@ Judge the transcripts in DATA (files or folders) by a compiled plan and write th
   --resume            continue a killed run in RUN
 
 exit status: 0 all gates passed, 1 a hard fail, 2 a gate unresolved or coverage too low, 3 input refused or an error
+
+usage: python -m rulewright_runtime play RUN_PLAN --model NAME:REST --out RUN [--scenario-parallel N] [--resume]
+
+Play the scenarios of a run plan against a model; exit status 1 where a turn was not answered.
 """
 REFUSED: Final = 3
 VALUED: Final = {"--out": "out", "--judge": "judge", "--max-calls": "max_calls", "--max-line": "max_line"}
+PLAYED: Final = {"--out": "out", "--model": "model", "--scenario-parallel": "scenario_parallel"}
 
 
 class UsageError(RuntimeFailure):
@@ -42,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(USAGE, end="")
         return 0 if words else REFUSED
     try:
-        return _run(_parse(words))
+        return _play(_parse(words)) if words[0] == "play" else _run(_parse(words))
     except (RuntimeFailure, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
@@ -50,15 +58,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parse(words: list[str]) -> dict[str, Any]:
     """The command line as a dict; a full argument parser would cost more time than a small run takes."""
-    if words[0] != "run":
-        raise UsageError(f"unknown command `{words[0]}`; expected `run` (see --help)")
+    if words[0] not in ("play", "run"):
+        raise UsageError(f"unknown command `{words[0]}`; expected `run` or `play` (see --help)")
+    valued = PLAYED if words[0] == "play" else VALUED
     found: dict[str, Any] = {"files": [], "parameters": {}, "resume": False}
     rest = iter(words[1:])
     for word in rest:
         name, equals, inline = word.partition("=")
         if word == "--resume":
             found["resume"] = True
-        elif name == "--set" or name in VALUED:
+        elif (name == "--set" and valued is VALUED) or name in valued:
             value = inline if equals else next(rest, None)
             if value is None:
                 raise UsageError(f"`{name}` needs a value")
@@ -66,12 +75,15 @@ def _parse(words: list[str]) -> dict[str, Any]:
                 key, _, text = value.partition("=")
                 found["parameters"][key] = text
             else:
-                found[VALUED[name]] = value
+                found[valued[name]] = value
         elif word.startswith("-"):
             raise UsageError(f"unknown option `{word}` (see --help)")
         else:
             found["files"].append(word)
-    if len(found["files"]) < 2 or "out" not in found:
+    if valued is PLAYED:
+        if len(found["files"]) != 1 or not {"model", "out"} <= found.keys():
+            raise UsageError("`play` needs one run plan, `--model NAME:REST` and `--out RUN` (see --help)")
+    elif len(found["files"]) < 2 or "out" not in found:
         raise UsageError("a run needs a plan, transcripts and `--out RUN` (see --help)")
     return found
 
@@ -100,6 +112,18 @@ def _run(given: dict[str, Any]) -> int:
         place = f"{refused['path']}:{refused['line']}" if refused["line"] else refused["path"]
         print(f"{place}: {refused['reason']}", file=sys.stderr)
     return exit_status(summary)
+
+
+def _play(given: dict[str, Any]) -> int:
+    from rulewright_runtime.harness.adapters import open_adapter
+    from rulewright_runtime.harness.plan import decode
+    from rulewright_runtime.harness.run import run
+
+    with open(given["files"][0], "rb") as stream:
+        plan = decode(stream.read())
+    parallel = _number(given, "scenario_parallel") or 1
+    summary = run(plan, open_adapter(given["model"]), given["out"], parallel=parallel, resume=given["resume"])
+    return 1 if summary["errors"] else 0
 
 
 def _typed(plan: Plan, written: dict[str, str]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rulewright.cli import main
 from rulewright.documents.scoring import Price
 from rulewright.errors import DocumentError
 from rulewright.run_plans import compile_run_plan, run_cost
+from rulewright_runtime.__main__ import main as runtime
 from rulewright_runtime.harness.adapters import Reply, Request
 from rulewright_runtime.harness.run import run
 
@@ -144,6 +145,17 @@ def test_the_command_plays_and_the_transcripts_can_be_scanned(
     assert summary["by_scenario"]["marked"]["branches"] == {"2": SECRET}
 
 
+def test_a_run_plan_is_played_where_only_the_runtime_is(tmp_path: Path) -> None:
+    folder = write(tmp_path / "scenarios", marked())
+    model = replies(tmp_path, marked=["Fine.", "Good."])
+    assert main(["harness", str(folder), "--model", model, "--out", str(tmp_path / "plan"), "--dry-run"]) == 0
+    plan = str(tmp_path / "plan" / "run_plan.json")
+    assert runtime(["play", plan, "--model", model, "--out", str(tmp_path / "run"), "--scenario-parallel", "2"]) == 0
+    assert (tmp_path / "run" / "transcripts" / "told__marked.jsonl").is_file()
+    assert runtime(["play", plan, "--out", str(tmp_path / "other")]) == 3
+    assert runtime(["play", plan, "--model", replies(tmp_path), "--out", str(tmp_path / "other")]) == 1
+
+
 def test_a_turn_without_answer_changes_the_exit_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write(tmp_path / "scenarios", marked())
     argv = ["harness", str(folder), "--model", replies(tmp_path, marked=["Fine.", {"error": "overloaded"}])]
@@ -166,5 +178,7 @@ def test_a_scenario_with_mistakes_is_refused_before_anyone_is_asked(tmp_path: Pa
 
 def test_the_shipped_scenarios_can_be_played() -> None:
     plan = compile_run_plan([ROOT / "benchmark" / "scenarios"])
-    assert plan.scripts[0].id == "back_after_the_fall"
-    assert sum(len(turn.branches) for script in plan.scripts for turn in script.turns) == 4
+    names = [script.id for script in plan.scripts]
+    assert "back_after_the_fall" in names
+    assert names == sorted(names)
+    assert any(turn.branches for script in plan.scripts for turn in script.turns)

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from rulewright_runtime.verdicts import not_eligible
+from rulewright_runtime.verdicts import Finding, not_eligible
 from rulewright_runtime.verify.judge import Asked, ask_about
 from rulewright_runtime.windows import Selection
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rulewright_runtime.plan import Check, RubricVerifier
-    from rulewright_runtime.verdicts import Finding
+    from rulewright_runtime.transcripts import Turn
     from rulewright_runtime.verify.scene import Scene
 
 LEVEL = "level"  # the field of a reply that names the level of an ordinal criterion
@@ -24,19 +26,26 @@ LEVEL = "level"  # the field of a reply that names the level of an ordinal crite
 
 def verify(check: Check, verifier: RubricVerifier, scene: Scene) -> Finding:
     """What the judge says of the criterion; not eligible where the conversation took another branch."""
-    from rulewright_runtime.verdicts import Finding
-
     if verifier.judging.repetitions == 0:
         return not_eligible("disabled_by_scan_profile")
-    window = tuple(index for index, turn in enumerate(scene.turns) if turn.turn == verifier.turn)
-    taken = next((scene.turns[index].branch_id for index in window if scene.turns[index].role == "user"), None)
-    if (verifier.branch is not None and taken != verifier.branch) or taken in verifier.unless:
+    window = window_of(verifier, scene.turns)
+    if window is None:
         return not_eligible("branch_not_taken")
-    if not any(scene.turns[index].role == "assistant" for index in window):
+    if not window:
         return Finding("UNCLEAR", 0.0, "nothing_to_judge", prompt_hash=verifier.judging.prompt_hash)
     about = {"unit": "turn", "turn": verifier.turn}
     finding = ask_about(check, verifier.judging, scene, [Asked(0, Selection(window, about))], "check")
     return replace(finding, extra={**finding.extra, **_points(verifier, finding)})
+
+
+def window_of(verifier: RubricVerifier, turns: Sequence[Turn]) -> tuple[int, ...] | None:
+    """The indices of the turns the criterion is about; none where they were not answered, None where the conversation
+    took another branch."""
+    window = tuple(index for index, turn in enumerate(turns) if turn.turn == verifier.turn)
+    taken = next((turns[index].branch_id for index in window if turns[index].role == "user"), None)
+    if (verifier.branch is not None and taken != verifier.branch) or taken in verifier.unless:
+        return None
+    return window if any(turns[index].role == "assistant" for index in window) else ()
 
 
 def _points(verifier: RubricVerifier, finding: Finding) -> dict[str, Any]:

@@ -11,7 +11,10 @@ from tests.compiler import small_project
 
 from rulewright.compiling import compile_project
 from rulewright.errors import DocumentError
+from rulewright.project import load_project
+from rulewright.scan_plan import scan_plan
 from rulewright_runtime.plan import CueResponse, Plan, Probe, ProbeVerifier, RubricVerifier, decode, encode
+from rulewright_runtime.transcripts import from_record
 
 CRITERIA: list[dict[str, Any]] = [
     {"id": "warm", "question": "Is it warm?", "kind": "binary", "dimension": "relational_quality", "weight": 2},
@@ -111,6 +114,22 @@ def test_a_branch_with_a_rubric_replaces_that_of_its_turn(tmp_path: Path) -> Non
     plan = compiled(tmp_path, with_rubric(CRITERIA[0], branches=[branch]), "rubrics")
     found = [check.verifier for check in plan.checks if isinstance(check.verifier, RubricVerifier)]
     assert [(each.branch, each.unless) for each in found] == [(None, ("b",)), ("b", ())]
+
+
+def test_only_criteria_of_the_branch_that_was_taken_are_planned(tmp_path: Path) -> None:
+    condition = {"type": "contains_any", "values": ["x"]}
+    branch = {"branch_id": "b", "condition": condition, "user_message": "B", "rubric": CRITERIA}
+    files = with_rubric(CRITERIA[0], branches=[branch])
+    plan = compiled(tmp_path, files, "rubrics")
+    turns = [{"turn": 1, "role": role, "content": "x", "branch_id": "b"} for role in ("user", "assistant")]
+    talks = [
+        from_record({"scenario_id": "night", "model": "m", "transcript_id": name, "turns": said})
+        for name, said in (("whole", turns), ("half", turns[:1]))
+    ]
+    planned = scan_plan(load_project(tmp_path), plan, talks)["by_mode"]
+    calls = {name.rpartition("/")[2]: row["planned_llm_calls"] for name, row in planned.items() if "rubric" in name}
+    assert calls == {"warm": 1, "depth": 1, "mocks": 1}
+    assert "rubric/night/t1/warm" not in planned
 
 
 def test_without_include_rubrics_no_criterion_is_asked(tmp_path: Path) -> None:
