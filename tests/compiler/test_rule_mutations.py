@@ -300,6 +300,11 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good_none.yaml", r"\Z", written("prompt: Is it $W?\n")),
         Edit("good_edge.yaml", r"llm_on_ambiguous: true", one_of("llm_on_ambiguous: false", "repetitions: 1")),
     ),
+    "question_of_common_words": (
+        Edit("good.yaml", r"who are you\?", one_of("who are you", "Who Are You", "what is it")),
+        Edit("good.yaml", r"are you real", one_of("are you", "are you there", "so are you")),
+        Edit("good.yaml", r" made of", written("")),
+    ),
     "reference_to_missing_file": (
         Edit("good.txtar", r"docs/taxonomy\.md(?=\nversion)", typo),
         Edit("good.txtar", r"version_ref: v1.2", written("list_ref: $W.yaml")),

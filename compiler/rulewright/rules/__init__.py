@@ -125,6 +125,7 @@ RULES: tuple[str, ...] = (
     "gate_ignores_unclear: ScorecardDocument",
     "gate_without_blindspot: Project",
     "duplicate_criterion_id: Scenario",
+    "question_of_common_words: MarkerSet",
 )
 
 

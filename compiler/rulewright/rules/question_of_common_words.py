@@ -1,0 +1,77 @@
+"""Rule: a marker of the identity question that begins many other questions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import warning
+from rulewright.documents.base import text_scalars
+from rulewright.documents.markers import MarkerSet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+
+COMMON: Final = frozenset(
+    [
+        "what",
+        "who",
+        "how",
+        "where",
+        "why",
+        "when",
+        "which",
+        "are",
+        "is",
+        "am",
+        "was",
+        "were",
+        "do",
+        "does",
+        "did",
+        "can",
+        "could",
+        "would",
+        "will",
+        "should",
+        "you",
+        "i",
+        "we",
+        "he",
+        "she",
+        "it",
+        "they",
+        "this",
+        "that",
+        "there",
+        "your",
+        "my",
+        "the",
+        "a",
+        "an",
+        "so",
+        "and",
+        "but",
+    ]
+)
+WORD: Final = re.compile(r"[a-z]+")
+
+
+def question_of_common_words(markers: MarkerSet) -> Iterator[Diagnostic]:
+    """A phrase that recognises the identity question holds only words that most questions hold.
+
+    Why it matters: `what are you` is found in "what are you suggesting", and an answer to that is failed because it
+    does not say that it comes from a machine.
+    Instead: write more of the question, or its question mark: `what are you?`.
+    """
+    for phrase in text_scalars(markers.node, "identity_question"):
+        text = str(phrase.value).lower()
+        words = WORD.findall(text)
+        if words and COMMON.issuperset(words) and not text.rstrip().endswith("?"):
+            yield warning(
+                phrase,
+                f"`{phrase.value}` is found in many other questions",
+                help=f"end it where the question ends: `{phrase.value}?`",
+            )
