@@ -47,6 +47,10 @@ class MetricDocument:
     details: tuple[tuple[str, str], ...]
     judge_prompt: Scalar | None
     judge_of: Scalar | None
+    judge_counts: bool
+    judge_unclear: str | None
+    semantic_threshold: Scalar | None
+    semantic_counts: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,11 @@ def _scalar(node: Node, key: str) -> Scalar | None:
     return found if isinstance(found, Scalar) else None
 
 
+def _number(node: Node, *steps: str) -> Scalar | None:
+    found = descend(node, *steps)
+    return found if isinstance(found, Scalar) and isinstance(found.value, int | float) else None
+
+
 def _settings(root: Mapping) -> Iterator[SettingDocument]:
     for name, node in _below(root, "parameters"):
         default = _scalar(node, "default")
@@ -159,6 +168,10 @@ def _metrics(root: Mapping) -> Iterator[MetricDocument]:
                 details=tuple((key, str(which.value)) for key, which in _expressions(node, "details")),
                 judge_prompt=scalar(node, "judge", "prompt"),
                 judge_of=scalar(node, "judge", "of"),
+                judge_counts=value(node, "judge", "count") is True,
+                judge_unclear=optional_text(node, "judge", "unclear"),
+                semantic_threshold=_number(node, "semantic", "threshold"),
+                semantic_counts=value(node, "semantic", "count") is True,
             )
 
 

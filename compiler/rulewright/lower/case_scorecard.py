@@ -27,6 +27,7 @@ from rulewright_runtime.cases.plan import (
     Metric,
     Question,
     Requirement,
+    Semantic,
     Setting,
     Share,
     Text,
@@ -185,6 +186,9 @@ class _Lowering:
                 plural=text(metric.node, "words", "plural"),
             ),
             judge=self.question(metric),
+            semantic=None
+            if metric.semantic_threshold is None
+            else Semantic(float(str(metric.semantic_threshold.value)), metric.semantic_counts),
         )
 
     def question(self, metric: MetricDocument) -> Question | None:
@@ -195,7 +199,14 @@ class _Lowering:
             message = f"there is no input `{metric.judge_of.value}`"
             known = f"declared are {', '.join(f'`{name}`' for name in names)}"
             self.found.append(error(metric.judge_of, message, code="unknown-input", help=known))
-        return Question(str(metric.judge_prompt.value), str(metric.judge_of.value))
+        worse = [label for label, _ in self.document.exits if label != self.document.accepted]
+        if metric.judge_counts and metric.judge_unclear not in worse:
+            place = place_of(metric.node, "judge", "unclear" if metric.judge_unclear else "count")
+            message = "a verdict that counts needs `unclear`: a label of the table other than the accepted one"
+            help_text = f"known are {', '.join(f'`{label}`' for label in worse)}"
+            self.found.append(error(place, message, code="unknown-label", help=help_text))
+        unclear = metric.judge_unclear if metric.judge_counts else None
+        return Question(str(metric.judge_prompt.value), str(metric.judge_of.value), unclear)
 
     def check_list(self, metric: MetricDocument) -> None:
         lists = [name for name, _, kind in self.document.inputs if kind == "strings"]

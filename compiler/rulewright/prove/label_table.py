@@ -51,9 +51,12 @@ class NotProved(Exception):  # noqa: N818  it is a way out, no mistake
 
 def label_table(plan: CaseScorecardPlan, parameters: Mapping[str, Any]) -> LabelTable:
     """The label table under one set of parameters. Raises NotProved and EvaluationError."""
-    known: dict[Path, Domain] = {
-        (metric.name,): score(pieces=tuple(_image(metric.score, parameters))) for metric in plan.metrics
-    }
+    known: dict[Path, Domain] = {}
+    for metric in plan.metrics:
+        pieces = _image(metric.score, parameters)
+        if metric.judge is not None and metric.judge.unclear is not None:
+            pieces.append(Piece(Fraction(0), Fraction(0)))  # a judge's objection, where it counts
+        known[metric.name,] = score(pieces=tuple(pieces))
     return LabelTable(conditions_of(plan, [row.when for row in plan.labels], parameters), Domains({}, known))
 
 

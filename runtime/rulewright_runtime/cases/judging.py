@@ -1,4 +1,4 @@
-"""Asking a judge about a metric: its verdict is recorded beside the score and never changes it."""
+"""Asking a judge about a metric: its verdict is recorded beside the score, and counts where the scorecard says so."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ class CaseJudge:
         self._judge = judge
         self.verdicts: dict[str, dict[str, int]] = {name: {} for name, _ in self._questions}
 
-    def testify(self, test_id: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """`judged` by metric: `{verdict, rationale}`. No usable reply after three attempts is UNCLEAR."""
+    def judged(self, test_id: str, inputs: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """By metric `{verdict, rationale}`, with `counted` where it is. No usable reply after three attempts is
+        UNCLEAR."""
         judged: dict[str, dict[str, Any]] = {}
         for name, question in self._questions:
             if inputs[question.of]:
                 answer = judged[name] = self._ask(test_id, name, question, inputs[question.of])
+                if question.unclear is not None:
+                    answer["counted"] = True
                 counts = self.verdicts[name]
                 counts[answer["verdict"]] = counts.get(answer["verdict"], 0) + 1
-        return {"judged": judged}
+        return judged
 
     def _ask(self, test_id: str, metric: str, question: Question, subject: Any) -> dict[str, Any]:
         prompt = f"{question.prompt.rstrip()}\n\n{_fenced(subject)}"

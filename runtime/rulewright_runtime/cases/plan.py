@@ -72,10 +72,23 @@ class Common(Part, frozen=True):
 
 
 class Question(Part, frozen=True):
-    """What a judge is asked about an input of the case; the input follows the prompt, fenced."""
+    """What a judge is asked about an input of the case; the input follows the prompt, fenced.
+
+    With `unclear` the verdict counts: FAIL makes the score 0, PASS leaves it as it is, and after anything else the
+    metric is not passed and the case's label is `unclear` or a graver one. Without, it is a hint.
+    """
 
     prompt: str
     of: str
+    unclear: str | None = None
+
+
+class Semantic(Part, frozen=True):
+    """From which similarity on other words mean the same as a phrase that is not found, and whether it then counts as
+    found."""
+
+    threshold: float
+    counts: bool = False
 
 
 class Metric(Part, frozen=True):
@@ -91,6 +104,7 @@ class Metric(Part, frozen=True):
     details: tuple[tuple[str, Which], ...]
     common: Common
     judge: Question | None = None
+    semantic: Semantic | None = None
 
 
 class Label(Part, frozen=True):

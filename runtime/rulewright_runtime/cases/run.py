@@ -14,11 +14,11 @@ from rulewright_runtime.cases.intervals import BOOTSTRAP_UP_TO, mean_interval, w
 from rulewright_runtime.cases.judging import CaseJudge
 from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.cases.reading import Batch, Case, CaseReader
-from rulewright_runtime.cases.scoring import Scored
+from rulewright_runtime.cases.scoring import Scored, Scorer
 from rulewright_runtime.cases.semantic import Embedding, SemanticWitness
 from rulewright_runtime.cases.settings import Settings
 from rulewright_runtime.cases.tally import UNKNOWN, Group, Tally, exit_status
-from rulewright_runtime.errors import EvaluationError, InputError
+from rulewright_runtime.errors import EvaluationError, InputError, PlanError
 from rulewright_runtime.judge import Judge
 
 _IN_MEMORY: Final = 8 * 2**20
@@ -100,7 +100,7 @@ class BatchRun:
         problem = case.problem
         if problem is None:
             try:
-                scored = settings.scorer(case.archetype, case.metric_id).score(case.inputs)
+                scored, opinions = self._scored(settings.scorer(case.archetype, case.metric_id), case)
             except EvaluationError as error:
                 problem = str(error)
         if problem is not None:
@@ -113,10 +113,24 @@ class BatchRun:
         if not any(map(case.inputs.get, self._lists)):
             self._warn(case, "there is nothing to look for, so every metric is at its best")
         result = self._result(case, scored)
+        result.update(opinions)
         self.tally.add(group, case.archetype, scored, result)
         self.spool.add(result)
         if self.on_case is not None:
             self.on_case(result)
+
+    def _scored(self, scorer: Scorer, case: Case) -> tuple[Scored, dict[str, Any]]:
+        """The scored case, and what was asked of an embedding and a judge about it."""
+        scored = scorer.score(case.inputs)
+        if self.semantic is None and self.judge is None:
+            return scored, {}
+        opinions: dict[str, Any] = {}
+        if self.semantic is not None:
+            opinions["semantic_matches"] = self.semantic.matches(case.inputs, scored)
+        if self.judge is not None:
+            opinions["judged"] = self.judge.judged(case.test_id, case.inputs)
+        matches, judged = opinions.get("semantic_matches", {}), opinions.get("judged", {})
+        return scorer.revised(scored, case.inputs, matches, judged), opinions
 
     def note_error(self, entry: dict[str, Any]) -> None:
         """Take in an error; of very many only the first are kept, and the others counted."""
@@ -151,10 +165,6 @@ class BatchRun:
             result["id"] = case.id
         if self.witness is not None:
             result.update(self.witness.testify(case.inputs, scored))
-        if self.semantic is not None:
-            result.update(self.semantic.testify(case.inputs, scored))
-        if self.judge is not None:
-            result.update(self.judge.testify(case.test_id, case.inputs))
         return result
 
     @property
@@ -196,16 +206,29 @@ def score_batches(
     embedding: Embedding | None = None,
     judge: Judge | None = None,
     on_case: OnCase | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> BatchRun:
     """Score every case of `batches`. With `verbose` results carry spans and near misses, with an `embedding` semantic
-    matches, with a `judge` its verdicts; `on_case` sees each result."""
+    matches, with a `judge` its verdicts; `on_case` sees each result, `progress` hears how many records were read.
+
+    PlanError when the scorecard counts what an embedding or a judge says and there is none.
+    """
     plan = settings.plan
+    for metric in plan.metrics:
+        if embedding is None and metric.semantic is not None and metric.semantic.counts:
+            raise PlanError(f"`{plan.name}` counts semantic matches for {metric.name}: name vectors with `--semantic`")
+        if judge is None and metric.judge is not None and metric.judge.unclear is not None:
+            raise PlanError(f"`{plan.name}` counts a judge's verdict on {metric.name}: name one with `--judge`")
     run = BatchRun(plan, Tally(plan), witness=Witness(plan) if verbose else None, on_case=on_case)
     run.judge = None if judge is None else CaseJudge(plan, judge)
     run.semantic = None if embedding is None else SemanticWitness(plan, embedding)
+    number = 0
     for batch in batches:
         group = run.tally.batch(batch.name)
         for item in reader.cases(batch):
+            number += 1
+            if progress is not None:
+                progress(number)
             if isinstance(item, InputError):
                 run.note_error(refusal(item, batch.name))
             else:

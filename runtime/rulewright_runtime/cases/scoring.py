@@ -23,7 +23,11 @@ from rulewright_runtime.scorecard import mentioned
 from rulewright_runtime.values import Optional
 
 _MEMO_LIMIT: Final = 65536
+PASS: Final = "PASS"
+FAIL: Final = "FAIL"
 Values = Mapping[str, Any]
+Counts = tuple[tuple[int, int], ...]
+Verdicts = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +65,8 @@ class Scorer:
         self._needs_parameters = bool(read & self.parameters.keys())
         self._composite = prepare(plan.composite)
         self._labels = [(row.label, prepare(row.when)) for row in plan.labels]
-        self._memo: dict[tuple[tuple[int, int], ...], Outcome] = {}
+        self._gravity = {label: at for at, (label, _) in enumerate(plan.exits)}  # 0 is the gravest
+        self._memo: dict[tuple[Counts, Verdicts], Outcome] = {}
 
     def score(self, inputs: Values) -> Scored:
         """Score the case whose `inputs` are texts and lists of texts. EvaluationError when it has no label."""
@@ -75,21 +80,41 @@ class Scorer:
             found_by.append(found)
             missing_by.append(missing)
             counts.append((len(found), total))
-        key = tuple(counts)
-        outcome = self._memo.get(key)
+        return Scored(self._outcome(tuple(counts), ()), tuple(found_by), tuple(missing_by))
+
+    def revised(self, scored: Scored, inputs: Values, matches: Mapping[str, Any], judged: Mapping[str, Any]) -> Scored:
+        """The case with what the scorecard counts beside the search: of `matches` (lists by metric) and `judged`
+        (verdicts by metric) the entries that are `counted`."""
+        found_by, missing_by, counts, verdicts = [], [], [], []
+        for metric, found, missing in zip(self._metrics, scored.found, scored.missing, strict=True):
+            also = {match["phrase"] for match in matches.get(metric.name, ()) if "counted" in match}
+            if also:
+                found = [phrase for phrase in inputs[metric.of] if phrase in also or phrase in found]
+                missing = [phrase for phrase in missing if phrase not in also]
+            found_by.append(found)
+            missing_by.append(missing)
+            counts.append((len(found), len(found) + len(missing)))
+            said = judged.get(metric.name, {})
+            verdicts.append(str(said["verdict"]) if "counted" in said else PASS)
+        return Scored(self._outcome(tuple(counts), tuple(verdicts)), tuple(found_by), tuple(missing_by))
+
+    def _outcome(self, counts: Counts, verdicts: Verdicts) -> Outcome:
+        outcome = self._memo.get((counts, verdicts))
         if outcome is None:
             if len(self._memo) >= _MEMO_LIMIT:
                 self._memo.clear()
-            outcome = self._memo[key] = self.decide(key)
-        return Scored(outcome, tuple(found_by), tuple(missing_by))
+            outcome = self._memo[counts, verdicts] = self.decide(counts, verdicts)
+        return outcome
 
-    def decide(self, counts: tuple[tuple[int, int], ...]) -> Outcome:
-        """What `(found, looked for)` of each metric means; `(0, 0)` is an empty share."""
+    def decide(self, counts: Counts, verdicts: Verdicts = ()) -> Outcome:
+        """What `(found, looked for)` of each metric means; `(0, 0)` is an empty share. `verdicts`, if any, has what a
+        judge said of each metric: FAIL makes its score 0, and what is neither that nor PASS leaves it undecided."""
+        verdicts = verdicts or (PASS,) * len(counts)
         bindings: dict[str, Any] = dict(self.parameters)
         scores: dict[str, float] = {}
-        for metric, (found, total) in zip(self._metrics, counts, strict=True):
+        for metric, (found, total), verdict in zip(self._metrics, counts, verdicts, strict=True):
             share = Score(found, total) if total else metric.empty
-            value = metric.score({**self.parameters, "share": share})
+            value = Score(0, 1) if verdict == FAIL else metric.score({**self.parameters, "share": share})
             bindings[metric.name] = value
             scores[metric.name] = export(value)
         composite = self._composite(bindings)
@@ -99,11 +124,16 @@ class Scorer:
             composite = composite.value
         bindings["composite"] = composite
         scores["composite"] = export(composite)
-        passes = tuple(bool(metric.passes(bindings)) for metric in self._metrics)
+        undecided = [verdict not in (PASS, FAIL) for verdict in verdicts]
+        passes = tuple(
+            not open_ and bool(metric.passes(bindings)) for metric, open_ in zip(self._metrics, undecided, strict=True)
+        )
         flagged = {
             metric.name: bool(metric.flagged(bindings)) for metric in self._metrics if metric.flagged is not None
         }
-        return Outcome(scores, self.label(bindings), passes, flagged)
+        labels = [self.label(bindings)]
+        labels += [m.unclear for m, open_ in zip(self._metrics, undecided, strict=True) if open_ and m.unclear]
+        return Outcome(scores, min(labels, key=lambda label: self._gravity.get(label, 0)), passes, flagged)
 
     def grade(self, at: int, means: Mapping[str, float]) -> tuple[bool, bool]:
         """Whether the mean of the metric at index `at` passes, and whether it fails."""
@@ -128,7 +158,8 @@ class _PreparedMetric:
         self.passes = prepare(metric.passes)
         self.fails = None if metric.fails is None else prepare(metric.fails)
         self.flagged = None if metric.flagged is None else prepare(metric.flagged)
-        self._of = metric.share.of
+        self.of = metric.share.of
+        self.unclear = None if metric.judge is None else metric.judge.unclear
         when = metric.share.when
         self._list = None if when is None else _required_list(when)
         self._when = None if when is None or self._list else prepare(when)
@@ -138,7 +169,7 @@ class _PreparedMetric:
 
     def search(self, bindings: Values, lowered: dict[str, str]) -> tuple[list[str], list[str], int]:
         """The phrases found, those missing, and how many count; nothing counts where `when` does not hold."""
-        phrases = bindings[self._of]
+        phrases = bindings[self.of]
         if not phrases or (self._list is not None and not bindings[self._list]):
             return [], [], 0
         if self._when is not None and not self._when(bindings):

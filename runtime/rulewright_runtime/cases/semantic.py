@@ -1,7 +1,8 @@
-"""Semantic matching: what means about the same as a missing phrase, by a local embedding. Hints for people only.
+"""Semantic matching: what means about the same as a missing phrase, by a local embedding. A hint for people.
 
 An embedding is close for paraphrases and, with small models, closer still for negations: "was fasted" and "was not
-fasted" are neighbours. So a match carries its similarity, asks a person to look, and changes no score.
+fasted" are neighbours. So a match carries its similarity, asks a person to look, and changes no score unless the
+scorecard says so.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from rulewright_runtime.cases.evidence import parts_of
-from rulewright_runtime.cases.plan import CaseScorecardPlan
+from rulewright_runtime.cases.plan import CaseScorecardPlan, Semantic
 from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.scorecard import mentioned
@@ -78,17 +79,22 @@ class SemanticWitness:
             read = mentioned([metric.share.found])
             read |= mentioned(value for name, value in texts.items() if name in read)
             names = [each.name for each in plan.inputs if each.name in read]
-            self._metrics.append((metric.name, metric.common.of == "missing", names))
+            wanted = metric.common.of == "missing" or metric.semantic is not None
+            self._metrics.append((metric.name, metric.semantic or Semantic(NEAR), names if wanted else []))
 
-    def testify(self, inputs: Mapping[str, Any], scored: Scored) -> dict[str, Any]:
-        """`semantic_matches` by metric: phrase, `text`, `in`, `similarity`, at most one for each missing phrase."""
+    def matches(self, inputs: Mapping[str, Any], scored: Scored) -> dict[str, list[dict[str, Any]]]:
+        """By metric, at most one for each missing phrase: `phrase`, `text`, `in`, `similarity`, and `counted` where
+        it is."""
         matches: dict[str, list[dict[str, Any]]] = {}
-        for at, (name, wanted, names) in enumerate(self._metrics):
-            missing = scored.missing[at] if wanted else []
-            matches[name] = [match for phrase in missing if (match := self._match(phrase, inputs, names)) is not None]
-        return {"semantic_matches": matches}
+        for at, (name, semantic, names) in enumerate(self._metrics):
+            found = [self._match(phrase, inputs, names, semantic.threshold) for phrase in scored.missing[at] if names]
+            counted = {"counted": True} if semantic.counts else {}
+            matches[name] = [{**match, **counted} for match in found if match is not None]
+        return matches
 
-    def _match(self, phrase: str, inputs: Mapping[str, Any], names: list[str]) -> dict[str, Any] | None:
+    def _match(
+        self, phrase: str, inputs: Mapping[str, Any], names: list[str], threshold: float
+    ) -> dict[str, Any] | None:
         size = len(_WORD.findall(phrase))
         windows = [each for _, each in zip(range(_WINDOWS), _windows(inputs, names, size), strict=False)]
         if not size or not windows:
@@ -98,7 +104,7 @@ class SemanticWitness:
             return None
         likeness = [0.0 if other is None else cosine(own, other) for other in others]
         best = max(range(len(likeness)), key=likeness.__getitem__)
-        if likeness[best] < NEAR:
+        if likeness[best] < threshold:
             return None
         where, text = windows[best]
         return {"phrase": phrase, "text": text, "in": where, "similarity": round(likeness[best], 3)}

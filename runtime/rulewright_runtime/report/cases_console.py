@@ -103,8 +103,8 @@ def details(cases: Iterable[Mapping[str, Any]], metrics: list[str]) -> Iterator[
 
 
 def _where(phrase: str, places: Mapping[str, Any], near: Mapping[str, Any]) -> str:
-    if phrase in places:
-        place = places[phrase]
+    place = places.get(phrase)
+    if place is not None and place["in"] is not None:
         return f" in {place['in']} at {place['start']}-{place['end']}"
     if phrase in near:
         return f' (near: "{near[phrase]["text"]}" in {near[phrase]["in"]})'

@@ -46,6 +46,12 @@ MISTAKES = {
                                          "`exit` does not know the label `Review`"),
     "an accepted label that no row gives": ("accepted: Pass", "accepted: Passed", "no row gives the label `Passed`"),
     "a judge of nothing": ("      of: questions", "      of: question", "there is no input `question`"),
+    "a verdict that counts, and none that is undecided": (
+        "      of: questions", "      of: questions\n      count: true", "a verdict that counts needs `unclear`"),
+    "an undecided case that passes": (
+        "      of: questions", "      of: questions\n      count: true\n      unclear: Pass", "other than the accepted"),
+    "a similarity above 1": ("    score: share\n    passes: CR", "    semantic: {threshold: 2}\n    score: share\n"
+                             "    passes: CR", "at most 1"),
     "a path to nowhere": ("from: output.signals", "from: outputs.signals", "does not fit"),
     "an unknown key": ("accepted: Pass", "acepted: Pass\naccepted: Pass", "unknown key `acepted`"),
     "defaults that break a requirement": ("> 0.0, otherwise", "> 9.0, otherwise", "the defaults do not fulfil it"),
