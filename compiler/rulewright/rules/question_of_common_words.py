@@ -14,47 +14,9 @@ if TYPE_CHECKING:
 
     from rulewright.diagnostics import Diagnostic
 
-COMMON: Final = frozenset(
-    [
-        "what",
-        "who",
-        "how",
-        "where",
-        "why",
-        "when",
-        "which",
-        "are",
-        "is",
-        "am",
-        "was",
-        "were",
-        "do",
-        "does",
-        "did",
-        "can",
-        "could",
-        "would",
-        "will",
-        "should",
-        "you",
-        "i",
-        "we",
-        "he",
-        "she",
-        "it",
-        "they",
-        "this",
-        "that",
-        "there",
-        "your",
-        "my",
-        "the",
-        "a",
-        "an",
-        "so",
-        "and",
-        "but",
-    ]
+COMMON: Final = re.compile(
+    "what|who|how|where|why|when|which|are|is|am|was|were|do|does|did|can|could|would|will|should"
+    "|you|i|we|he|she|it|they|this|that|there|your|my|the|a|an|so|and|but"
 )
 WORD: Final = re.compile(r"[a-z]+")
 
@@ -69,7 +31,7 @@ def question_of_common_words(markers: MarkerSet) -> Iterator[Diagnostic]:
     for phrase in text_scalars(markers.node, "identity_question"):
         text = str(phrase.value).lower()
         words = WORD.findall(text)
-        if words and COMMON.issuperset(words) and not text.rstrip().endswith("?"):
+        if words and all(map(COMMON.fullmatch, words)) and not text.rstrip().endswith("?"):
             yield warning(
                 phrase,
                 f"`{phrase.value}` is found in many other questions",
