@@ -31,8 +31,10 @@ def unit_of_analysis_missing(project: Project) -> Iterator[Diagnostic]:
         if unit is None:
             yield warning(place, "no `unit_of_analysis`: the judge gets the whole transcript")
         else:
+            longitudinal = check.routing.route == "longitudinal_trace"
+            whose = "longitudinal checks" if longitudinal else f"bucket {check.primary_bucket}"
             yield advice(
                 place,
-                f"no `unit_of_analysis`: the default of bucket {check.primary_bucket}, `{unit}`, is used",
+                f"no `unit_of_analysis`: the default of {whose}, `{unit}`, is used",
                 help=f"write `unit_of_analysis: {unit}` if that is meant",
             )
