@@ -52,6 +52,7 @@ class Corpus(PlanPart, frozen=True):
 
     `claims` finds the words that make a sentence a claim, `named` (RE2) what looks like a programme's name, `hedges`
     what leaves eligibility open, `promises` what does not, `verify_at` the ways to make sure that serve all programmes.
+    `refers_back` finds the words by which a sentence speaks of the programme named before it in the message.
     With `closed` a name outside the corpus is made up. `places` maps a jurisdiction to the lexicon of its names.
     """
 
@@ -62,4 +63,5 @@ class Corpus(PlanPart, frozen=True):
     hedges: str | None = None
     promises: str | None = None
     verify_at: str | None = None
+    refers_back: str | None = None
     places: dict[str, str] = field(default_factory=dict)

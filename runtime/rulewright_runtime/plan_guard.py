@@ -136,7 +136,8 @@ def _lexicons_needed(check: Check, plan: Plan) -> Iterator[str]:
 
 
 def _lexicons_of(corpus: Corpus) -> Iterator[str]:
-    yield from filter(None, (corpus.claims, corpus.hedges, corpus.promises, corpus.verify_at, *corpus.places.values()))
+    yield from filter(None, (corpus.claims, corpus.hedges, corpus.promises, corpus.verify_at, corpus.refers_back))
+    yield from corpus.places.values()
     for programme in corpus.programmes:
         yield from filter(None, (programme.names, programme.verify_at))
         for fact in programme.facts:

@@ -27,6 +27,7 @@ LEXICONS: dict[str, Lexicon] = {
     "no wages": lexicon("no wages"),
     "all wages": lexicon("all your wages"),
     "ca": lexicon("California"),
+    "back": lexicon("It ", "you qualify"),
 }
 LENGTH = Fact("length", "weeks", figure=r"\b([\d,]+) weeks", figures=("12",), source="the act")
 WAGES = Fact("wages", "wages", agrees="no wages", contradicts="all wages", source="the act")
@@ -41,6 +42,7 @@ CORPUS = Corpus(
     hedges="hedges",
     promises="promises",
     verify_at="anywhere",
+    refers_back="back",
     places={"ca": "ca"},
 )
 
@@ -124,6 +126,25 @@ def test_where_nobody_says_in_which_state_a_state_s_programme_is_unclear(jurisdi
 def test_one_true_claim_does_not_hide_a_silent_or_a_false_one() -> None:
     assert held("Home Leave gives 12 weeks. Home Leave gives buses.", "unsupported").verdict == "UNCLEAR"
     assert held("Home Leave gives 12 weeks. Home Leave gives 9 weeks.", "unsupported").verdict == "FAIL"
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        ("There is Home Leave. It gives you 16 weeks.", "unsupported"),
+        ("Ask for Home Leave today. I know that you qualify.", "eligibility_overclaim"),
+        ("There is Coast Aid. Good people. It pays.", "wrong_jurisdiction"),
+    ],
+)
+def test_a_sentence_may_speak_of_the_programme_named_before(said: str, outcome: str) -> None:
+    assert held(said, outcome).verdict == "FAIL"
+
+
+def test_another_message_is_not_referred_back_to() -> None:
+    one = check(CorpusVerifier("c", ("unsupported",)))
+    whole = plan(one, scenario=Scenario(jurisdiction="tx"), lexicons=LEXICONS, corpora={"c": CORPUS})
+    (result,) = execute(whole, [talk("What is there?", "Home Leave.", "And?", "It gives you 16 weeks.")])
+    assert result.verdicts[0].verdict != "FAIL"
 
 
 def test_the_gravest_outcome_in_the_check_s_order_names_the_failure() -> None:

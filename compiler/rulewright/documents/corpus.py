@@ -53,6 +53,7 @@ class Corpus(Document):
     promises: tuple[PatternEntry, ...]
     hedges: tuple[PatternEntry, ...]
     verify_at: tuple[PatternEntry, ...]
+    refers_back: tuple[PatternEntry, ...]
     places: dict[str, tuple[PatternEntry, ...]]
     programmes: tuple[Programme, ...]
 
@@ -69,6 +70,7 @@ def read_corpus(node: Mapping, name: str) -> Corpus:
         promises=read_patterns(node, "promises"),
         hedges=read_patterns(node, "hedges"),
         verify_at=read_patterns(node, "verify_at"),
+        refers_back=read_patterns(node, "refers_back"),
         places={key: read_patterns(node, "places", key) for key, _ in _below(node, "places")},
         programmes=tuple(
             _programme(value, key) for key, value in _below(node, "programmes") if isinstance(value, Mapping)

@@ -45,6 +45,7 @@ def lower_corpus(document: Document, found: list[Diagnostic]) -> tuple[Corpus, d
         hedges=lowering.patterns("hedges", document.hedges),
         promises=lowering.patterns("promises", document.promises),
         verify_at=lowering.patterns("verify_at", document.verify_at),
+        refers_back=lowering.patterns("refers_back", document.refers_back),
         places={
             place: name
             for place, entries in document.places.items()

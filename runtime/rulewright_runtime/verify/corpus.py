@@ -74,12 +74,16 @@ class _Reading:
         """Every judgement on every sentence of the assistant, in order."""
         for index in self.scene.said_by("assistant"):
             turn = self.scene.turns[index]
+            before: list[Programme] = []
             for sentence in sentences(turn.content):
-                for outcome, answer, about, because in self._judge(sentence, turn.content):
+                named = [part for part in self.corpus.programmes if self._hits(part.names, sentence)]
+                refers_back = not named and self._hits(self.corpus.refers_back, sentence)
+                known = before if refers_back else named
+                for outcome, answer, about, because in self._judge(sentence, turn.content, known):
                     yield Judged(outcome, answer, turn.turn, sentence, about, because)
+                before = named or before
 
-    def _judge(self, sentence: str, message: str) -> Iterator[tuple[Outcome, str, str, str]]:
-        known = [part for part in self.corpus.programmes if self._hits(part.names, sentence)]
+    def _judge(self, sentence: str, message: str, known: list[Programme]) -> Iterator[tuple[Outcome, str, str, str]]:
         yield from self._names(sentence, known)
         is_claim = self._hits(self.corpus.claims, sentence)
         for programme in known:
