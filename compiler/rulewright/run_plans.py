@@ -12,6 +12,7 @@ from rulewright.documents.structure import check_structure
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, load_file
 from rulewright.lower.harness import lower_run_plan, scenario_findings
+from rulewright.project import stopping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,21 +20,24 @@ if TYPE_CHECKING:
     from rulewright.diagnostics import Diagnostic
     from rulewright.documents.scenario import Scenario
     from rulewright.documents.scoring import Price
+    from rulewright.project import Project
     from rulewright_runtime.harness.plan import RunPlan, Script
 
 CHARACTERS_PER_TOKEN: Final = 4  # a rough measure of English text; the estimate says so
 USUAL_REPLY: Final = 250  # tokens
 
 
-def compile_run_plan(paths: Iterable[Path | str]) -> RunPlan:
+def compile_run_plan(paths: Iterable[Path | str], project: Project | None = None) -> RunPlan:
     """The sealed run plan of every scenario in some files and folders.
 
-    Raises `DocumentError` with every mistake that forbids to play them, `UsageError` where there is none to play.
+    Raises `DocumentError` with every mistake that forbids to play them, `UsageError` where there is none to play. With
+    a `project`, what it tolerates does not forbid anything.
     """
     scenarios, found = load_scenarios(paths)
     found += scenario_findings(scenarios)
     plan, _ = lower_run_plan(scenarios)
-    stops = sorted((each for each in found if each.severity is Severity.ERROR), key=lambda each: each.sort_key)
+    errors = sorted((each for each in found if each.severity is Severity.ERROR), key=lambda each: each.sort_key)
+    stops = errors if project is None else stopping(project, errors)
     if stops:
         raise DocumentError(tuple(dict.fromkeys(stops)))
     if not plan.scripts:

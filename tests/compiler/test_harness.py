@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.shared_data import folder
 
 from rulewright.cli import main
 from rulewright.documents.scoring import Price
 from rulewright.errors import DocumentError
+from rulewright.project import load_project
 from rulewright.run_plans import compile_run_plan, run_cost
 from rulewright_runtime.__main__ import main as runtime
-from rulewright_runtime.harness.adapters import Reply, Request
+from rulewright_runtime.harness.adapters import Reply, Request, ScriptedAdapter
 from rulewright_runtime.harness.run import run
+from rulewright_runtime.transcripts import Reader, Transcript
 
 ROOT = Path(__file__).parents[2]
 SECRET = "XMARKERX"
@@ -114,9 +117,9 @@ def replies(folder: Path, **by_scenario: list[Any]) -> str:
 
 
 def test_a_dry_run_plans_and_estimates_and_asks_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write(tmp_path / "scenarios", marked())
+    scenarios = write(tmp_path / "scenarios", marked())
     out = tmp_path / "run"
-    argv = ["harness", str(folder), "--model", replies(tmp_path), "--out", str(out), "--dry-run"]
+    argv = ["harness", str(scenarios), "--model", replies(tmp_path), "--out", str(out), "--dry-run"]
     assert main(argv) == 0
     assert "turns       2 (at most 6 calls)" in capsys.readouterr().out
     assert sorted(path.name for path in out.iterdir()) == ["cost_report.json", "run_plan.json"]
@@ -135,9 +138,9 @@ def test_a_price_bounds_the_cost(tmp_path: Path) -> None:
 def test_the_command_plays_and_the_transcripts_can_be_scanned(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = write(tmp_path / "scenarios", marked())
+    scenarios = write(tmp_path / "scenarios", marked())
     out = tmp_path / "run"
-    argv = ["harness", str(folder), "--model", replies(tmp_path, marked=["Fine.", "Good."]), "--out", str(out)]
+    argv = ["harness", str(scenarios), "--model", replies(tmp_path, marked=["Fine.", "Good."]), "--out", str(out)]
     assert main([*argv, "--scenario-parallel", "2"]) == 0
     assert "played      1 scenarios, 2 turns answered" in capsys.readouterr().out
     summary = json.loads((out / "harness.json").read_text(encoding="utf-8"))
@@ -146,9 +149,9 @@ def test_the_command_plays_and_the_transcripts_can_be_scanned(
 
 
 def test_a_run_plan_is_played_where_only_the_runtime_is(tmp_path: Path) -> None:
-    folder = write(tmp_path / "scenarios", marked())
+    scenarios = write(tmp_path / "scenarios", marked())
     model = replies(tmp_path, marked=["Fine.", "Good."])
-    assert main(["harness", str(folder), "--model", model, "--out", str(tmp_path / "plan"), "--dry-run"]) == 0
+    assert main(["harness", str(scenarios), "--model", model, "--out", str(tmp_path / "plan"), "--dry-run"]) == 0
     plan = str(tmp_path / "plan" / "run_plan.json")
     assert runtime(["play", plan, "--model", model, "--out", str(tmp_path / "run"), "--scenario-parallel", "2"]) == 0
     assert (tmp_path / "run" / "transcripts" / "told__marked.jsonl").is_file()
@@ -157,8 +160,8 @@ def test_a_run_plan_is_played_where_only_the_runtime_is(tmp_path: Path) -> None:
 
 
 def test_a_turn_without_answer_changes_the_exit_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write(tmp_path / "scenarios", marked())
-    argv = ["harness", str(folder), "--model", replies(tmp_path, marked=["Fine.", {"error": "overloaded"}])]
+    scenarios = write(tmp_path / "scenarios", marked())
+    argv = ["harness", str(scenarios), "--model", replies(tmp_path, marked=["Fine.", {"error": "overloaded"}])]
     assert main([*argv, "--out", str(tmp_path / "run")]) == 1
     assert "marked, turn 2: overloaded" in capsys.readouterr().out
 
@@ -174,6 +177,37 @@ def test_a_scenario_with_mistakes_is_refused_before_anyone_is_asked(tmp_path: Pa
     codes = sorted(each.code for each in caught.value.diagnostics)
     assert codes == [*["retired-rubric-dialect"] * 2, *["turn-that-does-not-exist"] * 2, "unknown-value"]
     assert main(["harness", str(tmp_path), "--model", "scripted:none", "--out", str(tmp_path / "run")]) == 3
+
+
+def test_the_published_conversations_are_played_again_word_for_word(tmp_path: Path) -> None:
+    """The recorded answers of two models, given once more: the user says the same and takes the same branches."""
+    shared = folder("invisiblebench")
+    project = load_project(ROOT / "benchmark" / "invisiblebench", {"RULEWRIGHT_SHARED": str(shared.parent)})
+    plan = compile_run_plan([shared / "scenarios"], project)
+    recorded: dict[str, dict[str, Transcript]] = {}
+    for found in Reader().read([shared / "transcripts" / "real"]):
+        assert isinstance(found, Transcript)
+        recorded.setdefault(found.model, {})[found.scenario_id] = found
+    compared = branched = 0
+    for model, conversations in recorded.items():
+        answers = {
+            name: [turn.content for turn in talk.turns if turn.role == "assistant"]
+            for name, talk in conversations.items()
+        }
+        out = tmp_path / model
+        run(plan, ScriptedAdapter(dict(answers), model), out, attempts=1, parallel=2)
+        for played in Reader().read([out / "transcripts"]):
+            assert isinstance(played, Transcript)
+            before = conversations.get(played.scenario_id)
+            if before is None:  # one scenario was published without its conversation
+                continue
+            assert [(t.turn, t.role, t.content, t.branch_id) for t in played.turns] == [
+                (t.turn, t.role, t.content, t.branch_id) for t in before.turns
+            ]
+            compared += 1
+            branched += sum(turn.branch_id is not None for turn in played.turns)
+    assert compared == 126
+    assert branched > 0
 
 
 def test_the_shipped_scenarios_can_be_played() -> None:

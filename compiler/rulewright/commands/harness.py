@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scenarios", nargs="+", metavar="SCENARIOS", help="scenario files or folders")
     parser.add_argument("--model", required=True, metavar="NAME:REST", help="who plays the assistant")
     parser.add_argument("--out", required=True, metavar="RUN", help="the folder for plan, transcripts and summary")
-    parser.add_argument("--project", metavar="PATH", help="the project whose price list counts")
+    parser.add_argument("--project", metavar="PATH", help="the project whose price list and `accept` entries count")
     parser.add_argument("--price-of", metavar="MODEL", help="the model in the price list (default: the model's name)")
     parser.add_argument("--reply-tokens", type=_positive, default=250, metavar="N", help="estimated length of a reply")
     parser.add_argument("--scenario-parallel", type=_positive, default=1, metavar="N", help="conversations at a time")
@@ -44,14 +44,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, estimate, play, report."""
+    from rulewright.project import load_project
     from rulewright.run_plans import compile_run_plan, run_cost
     from rulewright_runtime.harness.adapters import open_adapter
     from rulewright_runtime.harness.run import run as play
 
-    plan = compile_run_plan(args.scenarios)
+    project = None if args.project is None else load_project(Path(args.project))
+    plan = compile_run_plan(args.scenarios, project)
     adapter = open_adapter(args.model)
     name = args.price_of or adapter.model
-    cost = run_cost(plan, name, _price(args.project, name), reply_tokens=args.reply_tokens, attempts=args.attempts)
+    price = None if project is None else project.pricing.get(name)
+    cost = run_cost(plan, name, price, reply_tokens=args.reply_tokens, attempts=args.attempts)
     human = args.format == "human"
     if human:
         print(_figures(cost), flush=True)
@@ -85,14 +88,6 @@ def _positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return number
-
-
-def _price(project: str | None, model: str) -> Any:
-    if project is None:
-        return None
-    from rulewright.project import load_project
-
-    return load_project(Path(project)).pricing.get(model)
 
 
 def _figures(cost: Mapping[str, Any]) -> str:
