@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from rulewright.project import Project
 
 QUOTED: Final = re.compile('"([^"\\n]+(?:\\n[^"\\n]+)?)"|\u201c([^\u201c\u201d]+)\u201d')
-DENIED: Final = re.compile(r"\b(?:never|not|no|without|avoids?|instead of|rather than|isn't|doesn't)\b[^.;!?]*$", re.I)
+# What stands before words that the assistant does not say: a denial, or somebody else who says them.
+DENIED: Final = re.compile(
+    r"\b(?:never|not|no|without|avoids?|instead of|rather than|\w+n't|ignor\w+|miss\w*|dismiss\w*|overlook\w*|users?"
+    r"|caregivers?|when|after)\b[^.;!?]*$",
+    re.IGNORECASE,
+)
 
 
 def lexicon_misses_own_example(project: Project) -> Iterator[Diagnostic]:
