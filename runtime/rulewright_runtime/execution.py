@@ -80,6 +80,10 @@ class _Engine:
             raise PlanError(f"the plan needs a judge for the check `{asking[0]}`{others}, and none was given")
         self._plan = plan
         self._judge = judge
+        if judge is not None and getattr(judge, "cacheable", False):
+            from rulewright_runtime.judge import CachedJudge
+
+            self._judge = CachedJudge(judge)
         self._matcher = Matcher(_looked_for(plan), prefilter=prefilter)
         self._not_eligible = [conclude(check, not_eligible()) for check in plan.checks]
         self._without_hit = [_without_hit(check, plan) for check in plan.checks]

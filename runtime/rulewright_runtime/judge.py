@@ -71,6 +71,7 @@ class LimitedJudge:
     def __init__(self, judge: Judge, calls: int) -> None:
         """`calls` may be asked from now on."""
         self._judge, self._left = judge, calls
+        self.cacheable = bool(getattr(judge, "cacheable", False))
 
     def ask(self, request: JudgeRequest) -> str | None:
         """The other judge's answer. Raises BudgetExhaustedError when the calls are used up."""
@@ -78,6 +79,34 @@ class LimitedJudge:
             raise BudgetExhaustedError("the budget of judge calls is exhausted")
         self._left -= 1
         return self._judge.ask(request)
+
+
+class CachedJudge:
+    """Puts a deterministic question to another judge once: equal prompts at temperature 0 with equal budgets have one
+    answer (seed 004, verifier types). What is raised, and None, is asked again.
+
+    A run puts it before a judge that says of itself that it is `cacheable`. A model is; recorded replies are not, for
+    equal prompts may have been answered differently.
+    """
+
+    def __init__(self, judge: Judge, size: int = 256) -> None:
+        """Keep the latest `size` answers."""
+        self._judge, self._size = judge, size
+        self._known: dict[tuple[str, int], str] = {}
+
+    def ask(self, request: JudgeRequest) -> str | None:
+        """The known answer, else the other judge's."""
+        if request.temperature != 0:
+            return self._judge.ask(request)
+        key = (request.prompt, request.max_tokens)
+        reply = self._known.pop(key, None)
+        if reply is None:
+            reply = self._judge.ask(request)
+        if reply is not None:
+            self._known[key] = reply
+            if len(self._known) > self._size:
+                del self._known[next(iter(self._known))]
+        return reply
 
 
 def open_judge(specification: str) -> Judge:

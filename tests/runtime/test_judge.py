@@ -14,7 +14,7 @@ from tests.runtime.programs import name, program
 
 from rulewright_runtime.errors import JudgeError, PlanError
 from rulewright_runtime.execution import execute
-from rulewright_runtime.judge import JudgeRequest, LimitedJudge, ReplayJudge, open_judge
+from rulewright_runtime.judge import CachedJudge, JudgeRequest, LimitedJudge, ReplayJudge, open_judge
 from rulewright_runtime.plan import (
     AnchoredWindow,
     Check,
@@ -88,6 +88,40 @@ def test_recorded_replies_that_are_none_are_an_error_at_once(tmp_path: Path, con
 def test_an_unknown_judge_is_an_error() -> None:
     with pytest.raises(JudgeError, match="unknown judge `oracle:x`"):
         open_judge("oracle:x")
+
+
+class Model(Scripted):
+    """A judge that is a model: the same question has the same answer."""
+
+    cacheable = True
+
+
+def test_a_deterministic_question_is_put_to_a_model_once() -> None:
+    judge = Model(reply("PASS", "Hello"))
+    twice = plan(asked(name="X1", repetitions=2), asked(name="X2", repetitions=2))
+    talks = [talk("Hi", "Hello", name=f"m{number}__s") for number in range(3)]
+    assert [v.verdict for result in execute(twice, talks, judge) for v in result.verdicts] == ["PASS"] * 6
+    assert [request.temperature for request in judge.requests].count(0.0) == 1
+    assert len(judge.requests) == 1 + 6  # the second vote of every check is asked at a higher temperature
+
+
+def test_what_a_model_failed_to_say_is_asked_again_and_old_answers_are_forgotten() -> None:
+    judge = Model(None, TimeoutError("late"), "a", "b", "c")
+    kept = CachedJudge(judge, size=1)
+    request = JudgeRequest("t", "X1", "prompt", 4000, 0.0, 0, 0)
+    assert kept.ask(request) is None
+    with pytest.raises(TimeoutError):
+        kept.ask(request)
+    assert [kept.ask(request), kept.ask(request)] == ["a", "a"]
+    assert kept.ask(JudgeRequest("t", "X1", "prompt", 8000, 0.0, 0, 0)) == "b"
+    assert kept.ask(request) == "c"
+
+
+def test_recorded_replies_are_never_cached() -> None:
+    judge = Scripted(reply("PASS", "Hello"))
+    list(execute(plan(asked(name="X1"), asked(name="X2")), [talk("Hi", "Hello")], judge))
+    assert len(judge.requests) == 2
+    assert not hasattr(ReplayJudge({}), "cacheable")
 
 
 def test_a_strict_majority_of_the_planned_votes_decides() -> None:
