@@ -68,6 +68,11 @@ def place_of(node: Node, *steps: Step) -> Span:
     return node.span
 
 
+def first_place(node: Mapping) -> Span:
+    """Where the first key of a mapping stands; of an empty one, the mapping."""
+    return next((entry.key.span for entry in node.entries), node.span)
+
+
 def value(node: Node | None, *steps: Step) -> Any:
     """The scalar at `steps`, or None for anything else."""
     found = descend(node, *steps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
+from rulewright.documents.base import first_place
 from rulewright.lower.semantics import unit_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,6 @@ def cue_lexicon_ignores_the_user(project: Project) -> Iterator[Diagnostic]:
         yield warning(
             check.place("routing", "deterministic_precheck"),
             f"`{lexicon.name}` looks for cues in the assistant's turns only",
-            notes=[(lexicon.node.entries[0].key, "no `role` here means `assistant`")],
+            notes=[(first_place(lexicon.node), "no `role` here means `assistant`")],
             help="say whose words they are: `role: user`, `assistant` or `both`",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
+from rulewright.documents.base import first_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,5 +25,5 @@ def unused_lexicon(project: Project) -> Iterator[Diagnostic]:
         used |= {routing.cue, routing.expected_reply, routing.forbidden_reply}
     for name, lexicon in project.lexicons.items():
         if project.checks and name not in used:
-            place = lexicon.node.key_span(name) if name in lexicon.node else lexicon.node.entries[0].key.span
+            place = lexicon.node.key_span(name) if name in lexicon.node else first_place(lexicon.node)
             yield warning(place, f"no check uses the lexicon `{name}`")
