@@ -55,34 +55,43 @@ def find(phrase: str, text: str, at_least: float = 1.0) -> Place | None:
 def likeness(one: str, other: str) -> float:
     """How alike two texts are, from 0 to 1."""
     total = len(one) + len(other)
-    return 1.0 if not total else 2 * _common(one, other) / total
+    return 1.0 if not total else 2 * _common(_places(one), len(one), other) / total
 
 
 def _likeliest(joined: str, size: int, said: list[tuple[str, int, int]], at_least: float) -> Place | None:
     """The window of about as many words that is most alike; the earlier and shorter one wins a tie."""
     best: Place | None = None
+    places = _places(joined)
     for length in (size, size - 1, size + 1):
         for index in range(len(said) - length + 1 if length > 0 else 0):
             window = " ".join(word for word, _, _ in said[index : index + length])
             shorter, longer = sorted((len(window), len(joined)))
             if 2 * shorter < at_least * (shorter + longer):  # too different in length to be alike enough
                 continue
-            found = likeness(joined, window)
+            found = 2 * _common(places, len(joined), window) / (shorter + longer)
             if found >= at_least and (best is None or found > best.likeness):
                 best = Place(said[index][1], said[index + length - 1][2], found)
     return best
 
 
-def _common(one: str, other: str) -> int:
-    """The length of the longest common subsequence."""
-    row = [0] * (len(other) + 1)
-    for char in one:
-        before = 0
-        for place, against in enumerate(other, 1):
-            above = row[place]
-            row[place] = before + 1 if char == against else max(above, row[place - 1])
-            before = above
-    return row[-1]
+def _places(text: str) -> dict[str, int]:
+    """For every character the places where it stands, as the bits of a number."""
+    places: dict[str, int] = {}
+    for index, char in enumerate(text):
+        places[char] = places.get(char, 0) | 1 << index
+    return places
+
+
+def _common(places: dict[str, int], size: int, other: str) -> int:
+    """The length of the longest common subsequence of `other` and the text of `size` characters behind `places`.
+
+    A row of the usual table is one number: its zero bits are where the row grows (Hyyro's bit-parallel form).
+    """
+    whole = row = (1 << size) - 1
+    for char in other:
+        hit = row & places.get(char, 0)
+        row = ((row + hit) | (row - hit)) & whole
+    return size - row.bit_count()
 
 
 def _fold(word: str) -> str:

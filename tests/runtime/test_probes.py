@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from tests.runtime.plans import check, plan, talk
 
@@ -43,6 +45,22 @@ def test_a_phrase_is_found_word_for_word_or_nearly_so(phrase: str, text: str, al
 def test_likeness_is_twice_the_common_part_of_both() -> None:
     assert likeness("kitten", "sitting") == pytest.approx(2 * 4 / 13)
     assert (likeness("", ""), likeness("a", "")) == (1.0, 0.0)
+
+
+def longest(one: str, other: str) -> int:
+    """The length of the longest common subsequence, by its definition."""
+    if not one or not other:
+        return 0
+    if one[0] == other[0]:
+        return 1 + longest(one[1:], other[1:])
+    return max(longest(one[1:], other), longest(one, other[1:]))
+
+
+def test_the_common_part_is_the_longest_common_subsequence() -> None:
+    chance = random.Random(4)
+    for _ in range(500):
+        one, other = ("".join(chance.choices("abcd", k=chance.randrange(1, 8))) for _ in range(2))
+        assert likeness(one, other) == pytest.approx(2 * longest(one, other) / (len(one) + len(other)))
 
 
 def test_what_is_recalled_is_quoted_as_it_was_said() -> None:
