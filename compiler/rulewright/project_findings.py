@@ -53,9 +53,8 @@ def lowering_findings(project: Project) -> list[Diagnostic]:
         if corpus.name not in lowering.corpora:
             lower_corpus(corpus, found)
     lower_rubrics(project.scenarios.values(), lowering)
-    for profile in project.profiles.values():
-        if profile.select is not None:
-            select(profile, project.checks, found)
+    for profile in project.profiles.values() if project.checks else ():
+        select(profile, project.checks, found)
     scoring = project.scoring.fields if project.scoring else {}
     fields = {check.id: {**DEFAULTS, **check.fields} for check in project.checks}
     for card in project.scorecards.values():
