@@ -13,8 +13,10 @@ from rulewright.linting import lint
 from rulewright.project import load_project
 from rulewright.run_plans import compile_run_plan
 from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.harness.adapters import ScriptedAdapter
 from rulewright_runtime.harness.branches import choose
-from rulewright_runtime.judge import ReplayJudge
+from rulewright_runtime.harness.run import run
+from rulewright_runtime.judge import JudgeRequest, ReplayJudge
 
 SCORERS = Path(__file__).resolve().parents[1] / "benchmark" / "scorers"
 CRITERION = "rubric/two_evenings_with_river/t1/"
@@ -97,3 +99,28 @@ def test_the_shipped_scenario_branches_on_a_scolding() -> None:
     assert choose(turn, ["Please pull yourself together."]).branch_id == "was_scolded"
     assert choose(turn, ["I hear you."]).branch_id is None
     assert plan.scripts[0].context == (("name", "Jo"),)
+
+
+def test_a_conversation_that_broke_off_passes_nothing(tmp_path: Path) -> None:
+    plan = compile_run_plan([SCORERS / "scenarios"])
+    words = ["A social worker could step in; there is respite care.", "River matters."]
+    broken = ScriptedAdapter({"two_evenings_with_river": [*words, {"error": "overloaded"}]}, "told")
+    assert run(plan, broken, tmp_path)["errors"] == 1
+    project = load_project(SCORERS)
+    for scorer in ("memory", "coordination", "regard", "rubric"):
+        judged = compile_project(project, profile=scorer, scorecard=scorer)
+        judge = Answering('{"verdict": "PASS", "evidence": [], "level": "3"}')
+        (result,) = execute(judged, [tmp_path / "transcripts"], judge)
+        assert result.verdicts
+        assert "PASS" not in {verdict.verdict for verdict in result.verdicts}
+        assert (result.scores or {})["status"] != "valid"
+
+
+class Answering:
+    """A judge that gives everybody the same answer."""
+
+    def __init__(self, answer: str) -> None:
+        self.answer = answer
+
+    def ask(self, request: JudgeRequest) -> str:
+        return self.answer
