@@ -192,6 +192,12 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.json", r'"(question|weight)"', one_of('"description"', '"max_points"', '"scoring_guide"')),
         Edit("good.json", r'"kind": "autofail"', written('"triggers_hard_fail": true')),
     ),
+    "detector_without_definition": (
+        Edit("good.txtar", r"detectors: \[grief_lexicon\]", written("detectors: [$W]")),
+        Edit("good.txtar", r"(?<=detectors: \[)grief_lexicon", typo),
+        Edit("good.txtar", r"detectors: \[\]", written("detectors: [$W]")),
+        Edit("good.txtar", r"state_machine: grief_states", written("state_machine: $W")),
+    ),
     "dev_repetitions_nobody_uses": (
         Edit("good.txtar", r"use_dev_repetitions: true", written("use_dev_repetitions: false")),
         Edit("good.txtar", r"use_dev_repetitions: true", written("adaptive_repetitions: true")),

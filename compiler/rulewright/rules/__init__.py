@@ -126,6 +126,7 @@ RULES: tuple[str, ...] = (
     "gate_without_blindspot: Project",
     "duplicate_criterion_id: Scenario",
     "question_of_common_words: MarkerSet",
+    "detector_without_definition: Project",
 )
 
 
