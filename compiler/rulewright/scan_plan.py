@@ -64,8 +64,9 @@ def scan_plan(
     `planned_llm_calls` is repetitions times windows of every eligible judge check: each vote usable at once, none
     saved. `llm_calls` holds the bounds: the lower one lets adaptive checks stop after their first vote, the upper one
     retries every vote and sends every lexicon hit to the edge. `llm_calls_by_phase` shows the judged phases of checks
-    in three phases; their candidates are counted in the transcripts at hand. `by_mode` leaves out checks that apply
-    nowhere. A price or token count that nobody gave makes the costs null and `pricing_known` false, never zero.
+    in three phases; their candidates are counted in the transcripts at hand. `left_out` names the checks that the
+    profile does not run and that gates wait for. `by_mode` leaves out checks that apply nowhere. A price or token count
+    that nobody gave makes the costs null and `pricing_known` false, never zero.
     """
     model = judge_model or project.judge_model
     counts, seen = _counts(plan, transcripts)
@@ -89,6 +90,7 @@ def scan_plan(
             "lower": _cost(total.lower, per_call, price is not None),
             "upper": _cost(total.upper, per_call, price is not None),
         },
+        "left_out": [part.id for part in plan.left_out],
         "by_mode": {
             check.id: _row(project, check, counts[check.id]) for check in plan.checks if counts[check.id].eligible
         },

@@ -9,6 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from rulewright.compiling import compile_project
+from rulewright.project import load_project
+from rulewright.scan_plan import scan_plan
 from rulewright_runtime.execution import execute
 from rulewright_runtime.plan import LeftOut, Plan, decode, encode, seal
 from rulewright_runtime.report.summary import Summary, exit_status
@@ -51,6 +53,13 @@ def test_a_scan_that_leaves_a_gate_open_says_so_by_its_status() -> None:
     assert exit_status(open_only.result()) == 2
 
 
+def test_the_scan_plan_says_what_gates_will_wait_for() -> None:
+    project = load_project(BENCHMARK / "rulewright.yaml")
+    planned = scan_plan(project, smoke(), ())
+    assert planned["left_out"] == ["RW-A1", "RW-A2", "RW-A3", "RW-A5", "RW-B1", "RW-B5"]
+    assert scan_plan(project, compile_project(project, profile="publish"), ())["left_out"] == []
+
+
 def test_no_profile_turns_a_gate_true_that_the_full_profile_does_not() -> None:
     whole = rows(compile_project(BENCHMARK / "rulewright.yaml", profile="publish"))
     for profile in ("smoke", "dev", "full"):
@@ -60,8 +69,6 @@ def test_no_profile_turns_a_gate_true_that_the_full_profile_does_not() -> None:
 
 
 def test_a_profile_that_gives_the_judge_no_vote_leaves_its_gates_open(tmp_path: Path) -> None:
-    from rulewright.project import load_project
-
     project = load_project(BENCHMARK / "rulewright.yaml")
     silent = replace_profile(project.profiles["publish"], repetitions=0)
     project.profiles["silent"] = silent

@@ -99,6 +99,7 @@ def _figures(planned: Mapping[str, Any], folder: Path) -> str:
             f"judge calls    {planned['planned_llm_calls']} (between {calls['lower']} and {calls['upper']})",
             f"judge model    {planned['judge_model'] or 'none'}",
             f"cost           {price}",
+            *(f"left out       {check} (its gates stay open where it applies)" for check in planned["left_out"]),
             f"written        {folder / 'scan_plan.json'}, {folder / 'cost_report.json'}",
         )
     )
