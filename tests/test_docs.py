@@ -16,6 +16,7 @@ from rulewright.cli import main
 from rulewright.documents.structure import check_structure
 from rulewright.load import load_text
 from rulewright_grammar import schema
+from rulewright_runtime.__main__ import main as runtime
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.judge import JudgeRequest, open_judge
 
@@ -43,6 +44,7 @@ KINDS = {
     "sources": "corpus",
 }
 SLIP = "S22"
+RUNTIME = ("python", "-m", "rulewright_runtime")
 STATUS = ("echo", "$?")
 
 _FENCE = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE)
@@ -100,11 +102,12 @@ def carried_out(words: tuple[str, ...], status: int) -> tuple[int, str]:
     if words[0] == "make":  # the two commands of the README set up a machine, which continuous integration does
         assert f"\n{words[1]}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
         return 0, ""
-    assert words[0] == "rulewright"
+    run, arguments = (main, words[1:]) if words[0] == "rulewright" else (runtime, words[3:])
+    assert words[0] == "rulewright" or words[:3] == RUNTIME
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         try:
-            code = main(words[1:])
+            code = run(arguments)
         except SystemExit as exit_:
             code = exit_.code if isinstance(exit_.code, int) else 1
     return code, output.getvalue()

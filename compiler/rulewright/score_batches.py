@@ -7,9 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -82,13 +80,16 @@ def load_scorecard(scorecard: str) -> CaseScorecard:
 
 
 def _scorecard_file(scorecard: str) -> Path:
-    if scorecard.endswith((".yaml", ".yml", ".json")):
-        return Path(scorecard)
-    places = (Path(SCORECARDS, f"{scorecard}.yaml"), shipped_root() / SCORECARDS / f"{scorecard}.yaml")
-    found = next((path for path in places if path.is_file()), None)
+    found = Path(scorecard) if scorecard.endswith((".yaml", ".yml", ".json")) else find_scorecard(scorecard)
     if found is None:
         raise UsageError(f"there is no scorecard `{scorecard}`; `--scorecard` takes a name or a file")
     return found
+
+
+def find_scorecard(name: str) -> Path | None:
+    """The file of a scorecard over cases of this folder, else of a shipped one."""
+    places = (Path(SCORECARDS, f"{name}.yaml"), shipped_root() / SCORECARDS / f"{name}.yaml")
+    return next((path for path in places if path.is_file()), None)
 
 
 def find_batches(cases: str | None, concern: str, pattern: str) -> tuple[list[Batch], str | None]:
@@ -147,14 +148,6 @@ def _case_files(folder: Path) -> list[Path]:
 def _natural(name: str) -> list[tuple[int, str]]:
     """`batch_2` before `batch_10`."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in _DIGITS.split(name)]
-
-
-@cache
-def moment() -> str:
-    """The time of this run in UTC; `SOURCE_DATE_EPOCH` sets it, so that reports can be reproduced."""
-    written = os.environ.get("SOURCE_DATE_EPOCH", "")
-    now = datetime.fromtimestamp(int(written), UTC) if written.isdigit() else datetime.now(UTC)
-    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def wanted_formats(given: str | None, output: str | None, configured: tuple[str, ...]) -> tuple[str, ...]:

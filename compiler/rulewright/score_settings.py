@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import os
 from collections.abc import Iterator
 from collections.abc import Mapping as Lookup
@@ -11,14 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import texts
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, Node, Scalar, load_file
 from rulewright_runtime.cases.plan import CaseScorecardPlan, Setting
-from rulewright_runtime.cases.settings import Settings
+from rulewright_runtime.cases.settings import Settings, settings_hash
 from rulewright_runtime.cases.writing import FORMATS
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.parameters import parameter_value
@@ -67,8 +64,7 @@ class ScoreSettings:
     def digest(self, plan: CaseScorecardPlan) -> str:
         """The sha256 (hex) of the scorecard and every value in force: equal digests score alike."""
         values = {name: chosen.value for name, chosen in self.chosen.items()}
-        everything = (plan, values, _values(self.archetypes), _values(self.metric_ids))
-        return hashlib.sha256(msgspec.json.encode(everything, order="deterministic")).hexdigest()
+        return settings_hash(plan, values, _values(self.archetypes), _values(self.metric_ids))
 
     def as_data(self, plan: CaseScorecardPlan) -> dict[str, Any]:
         """Every value with its source, for `--show-config` and the report."""

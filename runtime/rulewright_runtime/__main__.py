@@ -1,6 +1,7 @@
 """The runtime's own door: `python -m rulewright_runtime run PLAN DATA... --out RUN [--judge replay:FILE]`.
 
-`play RUN_PLAN --model NAME:REST --out RUN` plays the scenarios of a run plan instead.
+`play RUN_PLAN --model NAME:REST --out RUN` plays the scenarios of a run plan instead, and `score PLAN CASES...` scores
+test cases by a compiled scorecard over cases.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from rulewright_runtime.errors import RuntimeFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from rulewright_runtime.plan import Plan
+    from rulewright_runtime.parameters import Parameter
 
 USAGE: Final = """\
 usage: python -m rulewright_runtime run PLAN DATA... --out RUN [options]
@@ -33,10 +34,32 @@ exit status: 0 all gates passed, 1 a hard fail, 2 a gate unresolved or coverage 
 usage: python -m rulewright_runtime play RUN_PLAN --model NAME:REST --out RUN [--scenario-parallel N] [--resume]
 
 Play the scenarios of a run plan against a model; exit status 1 where a turn was not answered.
+
+usage: python -m rulewright_runtime score PLAN CASES... [options]
+
+Score the test cases in CASES (files or folders) by a compiled scorecard over cases. The report is JSON.
+
+  --out FILE          where the report goes (default: the standard output)
+  --outputs PATH      the engine's outputs, a file or a folder, where the cases don't hold them
+  --concern ID        leave out the cases of other concerns
+  --judge replay:FILE recorded replies, where the scorecard asks a judge
+  --semantic FILE     word vectors, for matches by meaning
+  --set NAME=VALUE    set a parameter of the scorecard (may be repeated)
+
+exit status: that of the gravest label; 3 for refused input, a case without scores or an error
 """
 REFUSED: Final = 3
-VALUED: Final = {"--out": "out", "--judge": "judge", "--max-calls": "max_calls", "--max-line": "max_line"}
-PLAYED: Final = {"--out": "out", "--model": "model", "--scenario-parallel": "scenario_parallel"}
+VALUED: Final = {
+    "run": {"--out": "out", "--judge": "judge", "--max-calls": "max_calls", "--max-line": "max_line"},
+    "play": {"--out": "out", "--model": "model", "--scenario-parallel": "scenario_parallel"},
+    "score": {
+        "--out": "out",
+        "--judge": "judge",
+        "--outputs": "outputs",
+        "--concern": "concern",
+        "--semantic": "semantic",
+    },
+}
 
 
 class UsageError(RuntimeFailure):
@@ -50,7 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(USAGE, end="")
         return 0 if words else REFUSED
     try:
-        return _play(_parse(words)) if words[0] == "play" else _run(_parse(words))
+        given = _parse(words)
+        return {"play": _play, "run": _run, "score": _score}[words[0]](given)
     except (RuntimeFailure, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
@@ -58,16 +82,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parse(words: list[str]) -> dict[str, Any]:
     """The command line as a dict; a full argument parser would cost more time than a small run takes."""
-    if words[0] not in ("play", "run"):
-        raise UsageError(f"unknown command `{words[0]}`; expected `run` or `play` (see --help)")
-    valued = PLAYED if words[0] == "play" else VALUED
+    command = words[0]
+    if command not in VALUED:
+        raise UsageError(f"unknown command `{command}`; expected `run`, `play` or `score` (see --help)")
+    valued = VALUED[command]
     found: dict[str, Any] = {"files": [], "parameters": {}, "resume": False}
     rest = iter(words[1:])
     for word in rest:
         name, equals, inline = word.partition("=")
-        if word == "--resume":
+        if word == "--resume" and command != "score":
             found["resume"] = True
-        elif (name == "--set" and valued is VALUED) or name in valued:
+        elif (name == "--set" and command != "play") or name in valued:
             value = inline if equals else next(rest, None)
             if value is None:
                 raise UsageError(f"`{name}` needs a value")
@@ -80,11 +105,13 @@ def _parse(words: list[str]) -> dict[str, Any]:
             raise UsageError(f"unknown option `{word}` (see --help)")
         else:
             found["files"].append(word)
-    if valued is PLAYED:
+    if command == "play":
         if len(found["files"]) != 1 or not {"model", "out"} <= found.keys():
             raise UsageError("`play` needs one run plan, `--model NAME:REST` and `--out RUN` (see --help)")
-    elif len(found["files"]) < 2 or "out" not in found:
+    elif command == "run" and (len(found["files"]) < 2 or "out" not in found):
         raise UsageError("a run needs a plan, transcripts and `--out RUN` (see --help)")
+    elif len(found["files"]) < 2:
+        raise UsageError("scoring needs a plan and files of cases (see --help)")
     return found
 
 
@@ -100,7 +127,7 @@ def _run(given: dict[str, Any]) -> int:
         given["files"][1:],
         given["out"],
         judge=given.get("judge"),
-        parameters=_typed(plan, given["parameters"]),
+        parameters=_typed(plan.scorecard.parameters if plan.scorecard else (), given["parameters"]),
         resume=given["resume"],
         max_calls=_number(given, "max_calls"),
         max_line=_number(given, "max_line"),
@@ -126,9 +153,27 @@ def _play(given: dict[str, Any]) -> int:
     return 1 if summary["errors"] else 0
 
 
-def _typed(plan: Plan, written: dict[str, str]) -> dict[str, Any]:
+def _score(given: dict[str, Any]) -> int:
+    from rulewright_runtime.cases.command import score
+    from rulewright_runtime.cases.plan import decode
+
+    with open(given["files"][0], "rb") as stream:
+        plan = decode(stream.read())
+    return score(
+        plan,
+        given["files"][1:],
+        out=given.get("out"),
+        outputs=given.get("outputs"),
+        concern=given.get("concern"),
+        judge=given.get("judge"),
+        semantic=given.get("semantic"),
+        parameters=_typed([setting.parameter for setting in plan.settings], given["parameters"]),
+    )
+
+
+def _typed(parameters: Iterable[Parameter], written: dict[str, str]) -> dict[str, Any]:
     """The values of parameters, read as their declared types are written; the scorecard checks the rest."""
-    types = {parameter.name: parameter.type for parameter in plan.scorecard.parameters} if plan.scorecard else {}
+    types = {parameter.name: parameter.type for parameter in parameters}
     words: dict[str, Any] = {"true": True, "false": False}
     values: dict[str, Any] = dict(written)
     for name, text in written.items():

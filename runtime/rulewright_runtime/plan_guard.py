@@ -149,22 +149,22 @@ def _check_programs(plan: Plan, limits: Limits) -> None:
     parts: list[tuple[str, object]] = [(f"check `{part.id}`", part) for part in everything]
     parts += [(f"state machine `{name}`", machine) for name, machine in plan.machines.items()]
     for place, part in [*parts, ("the scorecard", plan.scorecard)]:
-        for program in _programs(part):
+        for program in programs_of(part):
             if len(program.nodes) > limits.program_nodes:
                 raise PlanError(f"{place}: an expression has {len(program.nodes)} nodes")
             validate(program)
 
 
-def _programs(part: object) -> Iterator[Program]:
-    """Every expression in a part of the plan, however deep."""
+def programs_of(part: object) -> Iterator[Program]:
+    """Every expression in a part of a plan, however deep."""
     if isinstance(part, Program):
         yield part
     elif isinstance(part, msgspec.Struct):
         for field in part.__struct_fields__:
-            yield from _programs(getattr(part, field))
+            yield from programs_of(getattr(part, field))
     elif isinstance(part, tuple):
         for item in part:
-            yield from _programs(item)
+            yield from programs_of(item)
 
 
 def _check_patterns(plan: Plan, limits: Limits) -> None:

@@ -1,7 +1,8 @@
 """Compile a project into one plan file.
 
 The plan is one JSON document with a hash over its content. It runs wherever the runtime is installed:
-`python -m rulewright_runtime run plan.json DATA --out RUN`. Without -o it goes to standard output.
+`python -m rulewright_runtime run plan.json DATA --out RUN`. Without -o it goes to standard output. A scorecard over
+cases (its file, or its name, such as `safe-v0`) is compiled to a plan for `python -m rulewright_runtime score`.
 
 exit codes: 0 compiled, 2 bad usage, 3 the project has errors
 """
@@ -9,9 +10,11 @@ exit codes: 0 compiled, 2 bad usage, 3 the project has errors
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from rulewright.commands.project_options import add_project_options, compile_chosen
 
@@ -26,23 +29,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compile and write the plan, whole or not at all."""
-    import json
-
+    args.project = args.project or args.path
+    if args.project is not None and _is_over_cases(args.project):
+        return _compile_case_scorecard(args)
     from rulewright_runtime.plan import encode
 
-    args.project = args.project or args.path
     _, plan = compile_chosen(args)
-    data = encode(plan)
+    facts = {"hash": plan.hash, "profile": plan.profile, "checks": len(plan.checks)}
+    _hand_over(args, encode(plan), facts, f"{len(plan.checks)} checks, profile {plan.profile}")
+    return 0
+
+
+def _is_over_cases(path: str) -> bool:
+    """Whether the path is the file, or the name, of a scorecard over cases."""
+    from rulewright.documents.kinds import CASE_SCORECARD, kind_of
+    from rulewright.load import load_file
+    from rulewright.score_batches import find_scorecard
+
+    if not os.path.exists(path):
+        return find_scorecard(path) is not None
+    return os.path.isfile(path) and kind_of(load_file(Path(path)).root) == CASE_SCORECARD
+
+
+def _compile_case_scorecard(args: argparse.Namespace) -> int:
+    from rulewright.diagnostics import Severity
+    from rulewright.errors import DocumentError
+    from rulewright.score_batches import check_labels, load_scorecard
+    from rulewright_runtime.cases.plan import encode, sealed
+    from rulewright_runtime.cases.settings import Settings
+
+    card = load_scorecard(args.project)
+    found = check_labels(card, Settings(card.plan))
+    if any(each.severity is Severity.ERROR for each in found):
+        raise DocumentError(found)
+    plan = sealed(card.plan)
+    facts = {"hash": plan.hash, "scorecard": plan.name, "metrics": len(plan.metrics)}
+    _hand_over(args, encode(plan), facts, f"scorecard {plan.name}, {len(plan.metrics)} metrics")
+    return 0
+
+
+def _hand_over(args: argparse.Namespace, data: bytes, facts: dict[str, Any], said: str) -> None:
+    """Write the plan where it belongs, whole or not at all, and say so."""
     if args.out is None:
         sys.stdout.buffer.write(data + b"\n")
-        return 0
+        return
     target = Path(args.out)
     part = target.with_name(target.name + ".part")
     part.write_bytes(data)
     os.replace(part, target)
-    facts = {"plan": str(target), "hash": plan.hash, "profile": plan.profile, "checks": len(plan.checks)}
     if args.format == "json":
-        print(json.dumps(facts))
+        print(json.dumps({"plan": str(target), **facts}))
     else:
-        print(f"{target}: {len(plan.checks)} checks, profile {plan.profile}, hash {plan.hash[:16]}")
-    return 0
+        print(f"{target}: {said}, hash {facts['hash'][:16]}")

@@ -16,11 +16,14 @@ import gc
 import io
 import json
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from time import monotonic
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from rulewright.score_batches import CaseScorecard
     from rulewright.score_settings import ScoreSettings
     from rulewright_runtime.cases.hooks import Sink
@@ -32,7 +35,7 @@ BAD_USAGE = 3
 REFUSED = 3
 FORMATS = ("json", "console", "markdown", "html", "junit", "all")
 FLAGS = ("--strict-ah", "--fold")
-_SHOWN = 20
+_TICK = 0.2  # seconds between two lines of progress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,11 +98,12 @@ def _prove(card: CaseScorecard, prepared: Settings) -> None:
 
 def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSettings, prepared: Settings) -> int:
     from rulewright.errors import UsageError
-    from rulewright.score_batches import find_batches, moment
+    from rulewright.score_batches import find_batches
     from rulewright_runtime.cases.baseline import compare, read_baseline
     from rulewright_runtime.cases.reading import CaseReader, Outputs
     from rulewright_runtime.cases.run import refusal, report_head, score_batches
     from rulewright_runtime.cases.semantic import WordVectors
+    from rulewright_runtime.cases.writing import moment
     from rulewright_runtime.judge import open_judge
 
     if not args.concern or not args.batch:
@@ -117,9 +121,17 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
         observe = _observer(_sinks(stack, args.observe), _collectors(stack, args.otlp), plan, now)
         vectors = WordVectors(args.semantic) if args.semantic else None
         judge = open_judge(args.judge) if args.judge else None
-        run = score_batches(
-            prepared, reader, batches, verbose=args.verbose, embedding=vectors, judge=judge, on_case=observe
-        )
+        with _progress() as progress:
+            run = score_batches(
+                prepared,
+                reader,
+                batches,
+                verbose=args.verbose,
+                embedding=vectors,
+                judge=judge,
+                on_case=observe,
+                progress=progress,
+            )
         if outputs is not None:
             for refused in outputs.errors:
                 run.note_error(refusal(refused))
@@ -134,6 +146,26 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     if baseline is not None and about["comparison"]["regression"] and status in (0, 2):
         status = 1
     return 0 if args.exit_zero and status in (1, 2) else status
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], None] | None]:
+    """Say on a terminal how many cases were read, now and then; the line is gone at the end."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    last = monotonic()
+
+    def show(done: int) -> None:
+        nonlocal last
+        if monotonic() - last >= _TICK:
+            last = monotonic()
+            print(f"\r{done} cases", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield show
+    finally:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _sinks(stack: ExitStack, target: str | None) -> list[Sink]:
@@ -189,14 +221,10 @@ def _announce(stack: ExitStack, args: argparse.Namespace, run: BatchRun, now: st
 
 def _complain(run: BatchRun, others: int, concern: str) -> None:
     """Every error and warning on the standard error, each on a line with its place."""
-    for severity, entries in (("error", run.errors), ("warning", run.warnings)):
-        for entry in entries[:_SHOWN]:
-            where = f"{entry['file']}:{entry['line']}" if entry["line"] else entry["file"]
-            path = "" if entry["path"] == "$" else f" {entry['path']}:"
-            test = "" if entry["test_id"] is None else f" `{entry['test_id']}`:"
-            print(f"{severity}: {where}:{path}{test} {entry['message']}", file=sys.stderr)
-        if len(entries) > _SHOWN:
-            print(f"{severity}: and {len(entries) - _SHOWN} more, all in the JSON report", file=sys.stderr)
+    from rulewright_runtime.cases.writing import complaints
+
+    for line in complaints(run):
+        print(line, file=sys.stderr)
     if not run.whole.total and not run.errors:
         said = f"; {others} of other concerns were left out" if others else ""
         print(f"error: there is no case of the concern `{concern}`{said}", file=sys.stderr)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import hashlib
+from typing import Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from rulewright_runtime.ir import Program
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.ir import Program, validate
 from rulewright_runtime.parameters import Parameter
 
+FORMAT: Final = "rulewright-cases"
+VERSION: Final = 1
+MAX_SIZE: Final = 16 * 2**20  # bytes of JSON
 Which = Literal["found", "missing"]
 
 
@@ -130,3 +136,53 @@ class CaseScorecardPlan(Part, frozen=True):
     labels: tuple[Label, ...]
     exits: tuple[tuple[str, int], ...]
     accepted: str
+    format: str = FORMAT
+    version: int = VERSION
+    hash: str = ""
+
+
+def sealed(plan: CaseScorecardPlan) -> CaseScorecardPlan:
+    """The plan with the hash of its content."""
+    return replace(plan, hash=_hash(plan))
+
+
+def encode(plan: CaseScorecardPlan) -> bytes:
+    """The plan as canonical JSON; `sealed`, it can be decoded."""
+    return msgspec.json.encode(plan, order="deterministic")
+
+
+def _hash(plan: CaseScorecardPlan) -> str:
+    return hashlib.sha256(msgspec.json.encode(replace(plan, hash=""), order="deterministic")).hexdigest()
+
+
+def decode(data: bytes) -> CaseScorecardPlan:
+    """The plan in `data`. PlanError for whatever an honest compiler never writes."""
+    from rulewright_runtime.plan_guard import programs_of
+
+    if len(data) > MAX_SIZE:
+        raise PlanError(f"the plan has {len(data)} bytes; at most {MAX_SIZE} are accepted")
+    try:
+        plan = msgspec.json.decode(data, type=CaseScorecardPlan)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise PlanError(f"this is no plan of a scorecard over cases: {error}") from None
+    if (plan.format, plan.version) != (FORMAT, VERSION):
+        raise PlanError(f"the plan is `{plan.format}` version {plan.version}; this runtime reads `{FORMAT}` {VERSION}")
+    if plan.hash != _hash(plan):
+        raise PlanError("the plan's hash does not match its content: it was changed or cut after it was compiled")
+    for program in programs_of(plan):
+        validate(program)
+    _check_references(plan)
+    return plan
+
+
+def _check_references(plan: CaseScorecardPlan) -> None:
+    inputs = {each.name for each in plan.inputs}
+    lists = {each.name for each in plan.inputs if each.type == "strings"}
+    labels = {label for label, _ in plan.exits}
+    named = [(metric.share.of, lists) for metric in plan.metrics]
+    named += [(metric.judge.of, inputs) for metric in plan.metrics if metric.judge is not None]
+    named += [(metric.judge.unclear, labels) for metric in plan.metrics if metric.judge and metric.judge.unclear]
+    named += [(label, labels) for label in (plan.accepted, *(row.label for row in plan.labels))]
+    for name, known in named:
+        if name not in known:
+            raise PlanError(f"the plan names `{name}`, which it does not hold")

@@ -254,7 +254,7 @@ class Outputs:
         self._found: dict[str, list[_Reference]] = {}
         self._names = msgspec.json.Decoder(_Names)
         self._open: tuple[str, IO[bytes]] | None = None  # outputs of a batch stand in one file, mostly
-        files = [place] if os.path.isfile(place) else sorted(_json_files(place))
+        files = [place] if os.path.isfile(place) else sorted(json_files(place))
         if not files:
             raise InputError("there is no file of outputs", place)
         for file in files:
@@ -428,7 +428,8 @@ def _read(get: Callable[[Any], Any], record: Any, empty: Any) -> Any:
     return (empty if empty == "" else []) if value is None else value
 
 
-def _json_files(folder: str) -> Iterator[str]:
+def json_files(folder: str) -> Iterator[str]:
+    """The files of JSON and JSON lines below a folder."""
     for above, _, names in os.walk(folder):
         for name in names:
             if os.path.splitext(name)[1].lower() in (".json", ".jsonl", ".ndjson"):

@@ -47,7 +47,8 @@ class Holder:
 def records_of(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
     """The records of a file, lazily, and what is said about all of them. A file that can't be read is one InputError.
 
-    An array and JSON lines take little memory however long they are; an object is read as a whole.
+    An array and JSON lines take little memory however long they are; an object is read as a whole and therefore refused
+    when it is longer than `MAX_RECORD`, as is any single record.
     """
     try:
         if os.path.splitext(file)[1].lower() in _LINES:
@@ -56,6 +57,8 @@ def records_of(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
             first = stream.read(64).removeprefix(_MARK).lstrip()[:1]
         if first == b"[":
             return Holder(), _elements(file)
+        if os.path.getsize(file) > MAX_RECORD:
+            return Holder(), _long_object(file)
         return _object(file)
     except OSError as error:
         return Holder(), iter([InputError(error.strerror or "can't be read", file)])
@@ -64,13 +67,28 @@ def records_of(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
 def _lines(file: str) -> Iterator[Record | InputError]:
     start = 0
     with open(file, "rb") as stream:
-        for number, line in enumerate(stream, 1):
+        for number, line in enumerate(iter(lambda: stream.readline(MAX_RECORD + 1), b""), 1):
+            if len(line) > MAX_RECORD:
+                yield InputError(f"the line is longer than {MAX_RECORD} bytes", file, number)
+                return
             if number == 1:
                 start = len(line) - len(line.removeprefix(_MARK))
                 line = line[start:]
             if line.strip():
                 yield Record(line, "$", number, start)
             start += len(line)
+
+
+def _long_object(file: str) -> Iterator[Record | InputError]:
+    """JSON lines, if the first line is an object by itself; else a refusal that says what can be read."""
+    with open(file, "rb") as stream:
+        first = stream.readline(MAX_RECORD + 1)
+    try:
+        msgspec.json.decode(first.removeprefix(_MARK), type=dict[str, msgspec.Raw])
+        yield from _lines(file)
+    except UNREADABLE:
+        said = f"an object of more than {MAX_RECORD} bytes; write the list as an array of its own, or as JSON lines"
+        yield InputError(said, file)
 
 
 def _object(file: str) -> tuple[Holder, Iterator[Record | InputError]]:

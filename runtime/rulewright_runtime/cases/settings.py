@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.cases.scoring import Scorer
@@ -12,6 +16,12 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.parameters import parameter_values
 
 Given = Mapping[str, Any]
+
+
+def settings_hash(plan: CaseScorecardPlan, values: Given, *groups: Mapping[str, Given]) -> str:
+    """The sha256 (hex) of the scorecard and every value in force, scores as numbers; `groups` are those of archetypes
+    and clinical metrics. Equal hashes score alike."""
+    return hashlib.sha256(msgspec.json.encode((replace(plan, hash=""), values, *groups), order="deterministic")).hexdigest()
 
 
 @dataclass(slots=True)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cache
 from itertools import chain
 from typing import IO, Any, Final
 
@@ -15,6 +18,27 @@ from rulewright_runtime.report.cases_pages import html_page, junit, markdown
 FORMATS: Final = ("json", "console", "markdown", "html", "junit")
 SUFFIXES: Final = {"json": ".json", "console": ".txt", "markdown": ".md", "html": ".html", "junit": ".xml"}
 _BEFORE_RESULTS: Final = "failure_analysis"
+_SHOWN: Final = 20
+
+
+@cache
+def moment() -> str:
+    """The time of this run in UTC; `SOURCE_DATE_EPOCH` sets it, so that reports can be reproduced."""
+    written = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(written), UTC) if written.isdigit() else datetime.now(UTC)
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def complaints(run: BatchRun) -> Iterator[str]:
+    """Errors and warnings of a run, each on a line with its place; of many the first."""
+    for severity, entries in (("error", run.errors), ("warning", run.warnings)):
+        for entry in entries[:_SHOWN]:
+            where = f"{entry['file']}:{entry['line']}" if entry["line"] else entry["file"]
+            path = "" if entry["path"] == "$" else f" {entry['path']}:"
+            test = "" if entry["test_id"] is None else f" `{entry['test_id']}`:"
+            yield f"{severity}: {where}:{path}{test} {entry['message']}"
+        if len(entries) > _SHOWN:
+            yield f"{severity}: and {len(entries) - _SHOWN} more, all in the JSON report"
 
 
 def write(form: str, stream: IO[bytes], run: BatchRun, head: Mapping[str, Any], scorer: Scorer) -> None:

@@ -22,6 +22,7 @@ from tests.shared_data import ROOT
 
 from rulewright.cli import main
 from rulewright_grammar import schema
+from rulewright_runtime.cases import writing
 from rulewright_runtime.cases.baseline import compare, read_baseline
 from rulewright_runtime.cases.hooks import CallSink, HttpSink
 from rulewright_runtime.cases.intervals import mean_interval, wilson
@@ -44,9 +45,8 @@ def batch(name: str, *cases: Any) -> None:
 
 
 def score(*words: str) -> int:
-    from rulewright import score_batches
 
-    score_batches.moment.cache_clear()
+    writing.moment.cache_clear()
     return main(["score", "--concern", "I25", *words])
 
 
@@ -454,3 +454,17 @@ def test_intervals_hold_what_they_estimate() -> None:
     assert (many["method"], round(many["low"], 4), round(many["high"], 4)) == ("normal", 0.4868, 0.5132)
     assert mean_interval([])["low"] is None
     assert mean_interval([(1.0, 3)]) == {"low": 1.0, "high": 1.0, "method": "bootstrap"}
+
+
+def test_progress_is_shown_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rulewright.commands import score as command
+
+    monkeypatch.setattr(command, "_TICK", 0.0)
+    batch("b", case("T1"), case("T2"))
+    score("--batch", "b")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    score("--batch", "b")
+    assert capsys.readouterr().err == "\r1 cases\r2 cases\r\x1b[K"

@@ -49,7 +49,7 @@ MISTAKES = {
     "a verdict that counts, and none that is undecided": (
         "      of: questions", "      of: questions\n      count: true", "a verdict that counts needs `unclear`"),
     "an undecided case that passes": (
-        "      of: questions", "      of: questions\n      count: true\n      unclear: Pass", "other than the accepted"),
+        "      of: questions", "      of: questions\n      count: true\n      unclear: Pass", "than the accepted one"),
     "a similarity above 1": ("    score: share\n    passes: CR", "    semantic: {threshold: 2}\n    score: share\n"
                              "    passes: CR", "at most 1"),
     "a path to nowhere": ("from: output.signals", "from: outputs.signals", "does not fit"),

@@ -215,3 +215,21 @@ def test_records_with_names_of_their_own_may_share_a_test_id(tmp_path: Path) -> 
     one, two = ({"id": name, "test_case": without_output("T1"), "output": {"summary": name}} for name in ("x", "y"))
     items = read(write(tmp_path / "b.json", [one, two]))
     assert [(item.id, item.test_id) for item in items if isinstance(item, Case)] == [("x", "T1"), ("y", "T1")]
+
+
+def test_an_object_that_is_too_long_says_what_to_do_and_long_files_of_lines_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "MAX_RECORD", 2000)
+    long, lines, single = tmp_path / "long.json", tmp_path / "lines.json", tmp_path / "single.jsonl"
+    long.write_text(json.dumps({"cases": [case(f"T{n}") for n in range(20)]}, indent=1))
+    lines.write_text("\n".join(json.dumps(case(f"T{n}")) for n in range(20)))
+    single.write_text(json.dumps(case("T1")) + "\n" + json.dumps(case("T2", summary="x" * 3000)))
+    (refused,) = records.records_of(str(long))[1]
+    assert isinstance(refused, InputError)
+    assert "write the list as an array of its own, or as JSON lines" in refused.reason
+    assert len(list(records.records_of(str(lines))[1])) == 20
+    first, second = records.records_of(str(single))[1]
+    assert isinstance(first, records.Record)
+    assert isinstance(second, InputError)
+    assert (second.line, second.reason) == (2, "the line is longer than 2000 bytes")

@@ -1,0 +1,81 @@
+"""`python -m rulewright_runtime score`: a compiled scorecard over cases, carried out without the compiler."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rulewright_runtime.cases.plan import CaseScorecardPlan
+from rulewright_runtime.cases.reading import Batch, CaseReader, Outputs, json_files
+from rulewright_runtime.cases.run import refusal, report_head, score_batches
+from rulewright_runtime.cases.semantic import WordVectors
+from rulewright_runtime.cases.settings import Settings, settings_hash
+from rulewright_runtime.cases.writing import complaints, moment, write
+from rulewright_runtime.judge import open_judge
+
+
+def score(
+    plan: CaseScorecardPlan,
+    cases: Iterable[str],
+    *,
+    out: str | None,
+    outputs: str | None,
+    concern: str | None,
+    judge: str | None,
+    semantic: str | None,
+    parameters: Mapping[str, Any],
+) -> int:
+    """Score files and folders of cases, write the JSON report to `out` (None: the standard output), name every mistake
+    on the standard error and answer with the exit status. RuntimeFailure for what can't be begun."""
+    settings = Settings(plan, parameters)
+    batches = [Batch(os.path.splitext(os.path.basename(file))[0], file) for file in _files(cases)]
+    found = Outputs(outputs) if outputs is not None else None
+    run = score_batches(
+        settings,
+        CaseReader(plan, concern, found),
+        batches,
+        embedding=None if semantic is None else WordVectors(semantic),
+        judge=None if judge is None else open_judge(judge),
+    )
+    for refused in found.errors if found is not None else ():
+        run.note_error(refusal(refused))
+    head = report_head(
+        run,
+        batch_id=", ".join(batch.name for batch in batches),
+        concern_id=concern or "",
+        generated_at=moment(),
+        about={"configuration": _configuration(settings)},
+    )
+    for line in complaints(run):
+        print(line, file=sys.stderr)
+    if out is None:
+        sys.stdout.flush()
+        write("json", sys.stdout.buffer, run, head, settings.scorer(None, None))
+    else:
+        with open(out, "wb") as file:
+            write("json", file, run, head, settings.scorer(None, None))
+    return run.status()
+
+
+def _files(cases: Iterable[str]) -> Iterator[str]:
+    for place in cases:
+        if os.path.isdir(place):
+            yield from sorted(json_files(place))
+        else:
+            yield place
+
+
+def _configuration(settings: Settings) -> dict[str, Any]:
+    """Every value in force with its source, as `rulewright score` reports them."""
+    scores = {setting.parameter.name for setting in settings.plan.settings if setting.parameter.type == "score"}
+    values = {name: float(value) if name in scores else value for name, value in settings.values().items()}
+    return {
+        "scorecard": settings.plan.name,
+        "hash": settings_hash(settings.plan, values, {}, {}),
+        "parameters": {
+            name: {"value": value, "source": f"--set {name}" if name in settings.given else "default"}
+            for name, value in values.items()
+        },
+    }
