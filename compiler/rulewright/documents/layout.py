@@ -45,8 +45,10 @@ def project_file_in(folder: Path) -> Path | None:
 
 
 def looks_like_a_project(folder: Path) -> bool:
-    """Whether a folder without project file is laid out as one."""
-    return (folder / "checks").is_dir()
+    """Whether a folder without project file is laid out as one; not where a folder in it has a project file."""
+    return (folder / "checks").is_dir() and not any(
+        project_file_in(inner) for inner in folder.iterdir() if inner.is_dir()
+    )
 
 
 def has_workflow(folder: Path) -> bool:
