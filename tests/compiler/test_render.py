@@ -391,3 +391,13 @@ def test_xml_never_holds_what_xml_cannot() -> None:
     found = error(Span("f\x00.yaml", 1, 1, 1, 2), "a \x1b message", code="c")
     for format in ("junit", "checkstyle"):
         ElementTree.fromstring(render(format, [found], {}))
+
+
+def test_a_place_deep_in_an_endless_line_is_shown() -> None:
+    source = Source("f.yaml", "x" * 300_000 + "wrong" + "y" * 300_000)
+    shown = human(error(source.span(300_000, 300_005), "this is bad", code="wrong-type"), source=source, width=40)
+    line, under = shown.splitlines()[-2:]
+    assert line[under.index("^") :].startswith("wrongy")
+    assert under.count("^") == 5
+    assert line.count("…") == 2
+    assert len(line) <= 40

@@ -63,5 +63,5 @@ def _widen(found: list[Cell]) -> None:
     """The emoji style makes the symbol before it two cells wide."""
     for cell in reversed(found):
         if cell.width:
-            cell.width = 2
+            cell.width = max(cell.width, 2)  # a tab is wider already
             return

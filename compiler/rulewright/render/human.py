@@ -22,6 +22,7 @@ __all__ = ["WIDTH", "render", "summary", "wants_colour", "width_for"]
 
 _LEAST = 20  # cells of source that are shown however narrow the terminal is
 _CUT = "…"
+_FAR = 5_000  # code points to each side of a place, more than a line of output holds
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.ADVICE: "1;36"}
 _FRAME = "1;34"
 _BOLD = "1"
@@ -158,21 +159,24 @@ class _Window:
     """The part of a line that is shown, cut so that the place it is about can be seen."""
 
     def __init__(self, text: str, about: Span, room: int) -> None:
-        self.cells = cells(text)
+        # Of an endless line only the neighbourhood is measured: nothing further off could be shown.
+        self.skipped = max(about.column - 1 - _FAR, 0) if len(text) > 2 * _FAR else 0
+        near = text[self.skipped : self.skipped + 2 * _FAR]
+        self.cells = cells(near)
         self.edges = [0]  # the cell at which each code point starts, and where the line ends
         for cell in self.cells:
             self.edges.append(self.edges[-1] + cell.width)
         self.start, self.stop = 0, len(self.cells)
         if self.edges[-1] > room:
             self.cut(about, room)
-        lead = _CUT if self.start else ""
-        trail = _CUT if self.stop < len(self.cells) else ""
+        lead = _CUT if self.start or self.skipped else ""
+        trail = _CUT if self.stop < len(self.cells) or self.skipped + len(near) < len(text) else ""
         self.lead = len(lead)
         self.shown = lead + "".join(cell.shown for cell in self.cells[self.start : self.stop]) + trail
 
     def cut(self, about: Span, room: int) -> None:
         """Choose the code points to show: from a third of the room before the place on."""
-        column = min(about.column - 1, len(self.cells))
+        column = min(about.column - 1 - self.skipped, len(self.cells))
         room -= 2 * len(_CUT)
         start = max(self.edges[column] - room // 3, 0)
         start = min(start, max(self.edges[-1] - room, 0))
@@ -185,8 +189,8 @@ class _Window:
     def underline(self, span: Span) -> tuple[int, int]:
         """Cells before the underline, and its length: whole graphemes, at least one cell, inside the window."""
         last = len(self.cells)
-        start = min(span.column - 1, last)
-        end = last if span.end_line > span.line else min(span.end_column - 1, last)
+        start = min(max(span.column - 1 - self.skipped, 0), last)
+        end = last if span.end_line > span.line else min(max(span.end_column - 1 - self.skipped, 0), last)
         while 0 < start < last and self.cells[start].width == 0:
             start -= 1
         while end < last and end > start and self.cells[end].width == 0:

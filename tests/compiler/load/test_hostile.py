@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rulewright.linting import lint_text
 from rulewright.load import load_text, plain
+from rulewright.render import render
 
 EXAMPLES = 20_000 if os.environ.get("RULEWRIGHT_TORTURE") else 200
 FULL = 8 * 1024 * 1024
+LONGEST = 20_000  # characters of a report
 SECONDS = 1.0  # of processor time
 
 BOMB = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
@@ -76,3 +79,16 @@ def test_any_bytes_give_a_root_or_a_diagnostic(content: bytes | str, as_json: bo
         assert found.span <= type(found.span)(found.span.path, found.span.end_line + 1, 1, 1, 1)
         assert "\n" not in found.message
         (found.message + (found.help or "")).encode()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_linting_a_hostile_file_ends_soon_too(name: str) -> None:
+    make, path, code = HOSTILE[name]
+    text = make()
+    start = time.process_time()
+    report = lint_text(text, path)
+    rendered = render("human", report.diagnostics, report.sources)
+    spent = time.process_time() - start
+    assert code in {found.code for found in report.diagnostics}
+    assert len(rendered) < LONGEST
+    assert spent < SECONDS
