@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Final
+from typing import Final
 
 import msgspec
 
@@ -17,10 +17,10 @@ UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  
 MAX_RECORD: Final = 64 * 2**20
 _CHUNK: Final = 1 << 18
 _MARK: Final = b"\xef\xbb\xbf"  # the byte order mark that some editors write
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[][{}]', re.DOTALL)
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[][{},]', re.DOTALL)
 _GAP: Final = re.compile(rb"[\s,]*")
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
-_OPENING: Final = frozenset(b"[{")
+_OPENING, _CLOSING, _COMMA = frozenset(b"[{"), frozenset(b"]}"), ord(",")
 _LINES: Final = frozenset({".jsonl", ".ndjson"})
 
 
@@ -135,7 +135,7 @@ def _elements(file: str) -> Iterator[Record | InputError]:
     """The elements of the array that `file` holds, split without reading it as a whole.
 
     The decoder itself says where an element ends: what follows are "trailing characters". An element that it can't read
-    ends where its brackets are balanced; from there on every element is split so.
+    ends where its brackets are balanced.
     """
     with open(file, "rb") as stream:
         data, offset, at, count = stream.read(_CHUNK), 0, 0, 0
@@ -143,18 +143,17 @@ def _elements(file: str) -> Iterator[Record | InputError]:
         while True:
             at = _GAP.match(data, at).end()  # type: ignore[union-attr]  # it matches the empty text as well
             end = _end_of_element(data, at) if at < len(data) else None
+            if end == at and data[at : at + 1] != b"]":
+                end = _balanced(data, at)
             if end is None:  # the element goes on in the next piece, or there is none
                 more = stream.read(max(_CHUNK, len(data) - at))
                 if not more or len(data) - at > MAX_RECORD:
                     yield from _last(file, data[at:], count, offset + at, too_long=bool(more))
                     return
                 data, offset, at = data[at:] + more, offset + at, 0
-            elif end == at and data[at : at + 1] == b"]":
+            elif end == at:
                 if (data[at + 1 :] + stream.read(_CHUNK)).strip():
                     yield InputError("something follows the end of the array", file)
-                return
-            elif end == at:
-                yield from _by_brackets(file, stream, data[at:], count, offset + at)
                 return
             else:
                 yield Record(data[at:end].rstrip(), f"$[{count}]", 0, offset + at)
@@ -175,110 +174,32 @@ def _end_of_element(data: bytes, at: int) -> int | None:
     return None  # it reaches the end of the piece, where a number might go on
 
 
+def _balanced(data: bytes, at: int) -> int | None:
+    """Where the element at `at`, which can't be read, ends: behind its last bracket, or before the comma or bracket
+    that follows; None when that is not in sight."""
+    depth = 0
+    for token in _TOKEN.finditer(data, at):
+        first = data[token.start()]
+        if first in _OPENING:
+            depth += 1
+        elif first in _CLOSING:
+            depth -= 1
+            if depth <= 0:
+                return token.end() if depth == 0 or token.start() == at else token.start()
+        elif first == _COMMA and depth == 0:
+            return token.start()
+    return None
+
+
 def _last(file: str, rest: bytes, count: int, start: int, *, too_long: bool) -> Iterator[Record | InputError]:
     """What is left at the end of a file whose array is never closed."""
     if too_long:
         yield InputError(f"$[{count}]: is longer than {MAX_RECORD} bytes", file)
         return
-    if rest.strip() and _end_of_element(rest + b",", 0) is not None:
+    if rest.strip() and _end_of_element(rest + b",", 0):  # whole, and only the array's end is missing
         yield Record(rest.rstrip(), f"$[{count}]", 0, start)
         count += 1
     yield InputError(f"the file ends inside the array, after {count} elements", file)
-
-
-def _by_brackets(file: str, stream: IO[bytes], data: bytes, count: int, offset: int) -> Iterator[Record | InputError]:
-    """The remaining elements, split where brackets are balanced."""
-    splitter = _Splitter(count, offset)
-    while data:
-        yield from splitter.feed(data)
-        if splitter.too_long:
-            yield InputError(f"$[{splitter.count}]: is longer than {MAX_RECORD} bytes", file)
-            return
-        data = stream.read(_CHUNK)
-    complaint = splitter.complaint()
-    if complaint:
-        yield InputError(complaint, file)
-
-
-class _Splitter:
-    """Finds where the elements of an array begin and end, fed with pieces of its text from some element on."""
-
-    def __init__(self, count: int, offset: int) -> None:
-        self.count = count
-        self.depth = 1
-        self.too_long = False
-        self._rest = b""
-        self._offset = offset  # of `_rest` in the file
-        self._scanned = 0  # of `_rest`, tokens before it are done
-        self._begin = -1  # of the element at hand, in `_rest`
-        self._between = 0  # in `_rest`: where the text since the last element begins
-
-    def feed(self, chunk: bytes) -> Iterator[Record]:
-        data = self._rest + chunk
-        for token in _TOKEN.finditer(data, self._scanned):
-            start, end = token.span()
-            first = data[start]
-            if first == 34:  # a string
-                if end == len(data) and (end - start < 2 or not _is_closed(data, start, end)):
-                    self._scanned = start
-                    break
-                if self.depth == 1 and self._begin < 0:
-                    yield from self._between_elements(data, start)
-                    yield self._record(data, start, end)
-            elif first in _OPENING:
-                if self.depth == 1:
-                    yield from self._between_elements(data, start)
-                    self._begin = start
-                self.depth += 1
-            else:
-                self.depth -= 1
-                if self.depth == 1 and self._begin >= 0:
-                    yield self._record(data, self._begin, end)
-                    self._begin = -1
-                elif self.depth == 0:
-                    yield from self._between_elements(data, start)
-                    self._between = end
-            self._scanned = end
-        keep = self._begin if self._begin >= 0 else min(self._between, self._scanned)
-        self._rest = data[keep:]
-        self._offset += keep
-        self._scanned -= keep
-        self._between = max(self._between - keep, 0)
-        self._begin = 0 if self._begin >= 0 else -1
-        self.too_long = len(self._rest) > MAX_RECORD
-
-    def _record(self, data: bytes, start: int, end: int) -> Record:
-        record = Record(data[start:end], f"$[{self.count}]", 0, self._offset + start)
-        self.count += 1
-        self._between = end
-        return record
-
-    def _between_elements(self, data: bytes, end: int) -> Iterator[Record]:
-        """Numbers, `true`, `false` and `null` between two elements are elements as well."""
-        for word in data[self._between : end].split(b","):
-            if word.strip():
-                yield Record(word.strip(), f"$[{self.count}]", 0, -1)
-                self.count += 1
-
-    def complaint(self) -> str | None:
-        """What is wrong at the end of the file, if anything."""
-        if self.depth > 0:
-            return f"the file ends inside the array, after {self.count} elements"
-        if self.depth < 0 or self._rest[self._scanned :].strip():
-            return "something follows the end of the array"
-        return None
-
-
-def _is_closed(data: bytes, start: int, end: int) -> bool:
-    """Whether the string token that reaches the end of the piece really ends there."""
-    if data[end - 1] != 34:
-        return False
-    backslashes = 0
-    at = end - 2
-    while at > start and data[at] == 92:
-        backslashes += 1
-        at -= 1
-    return backslashes % 2 == 0
 
 
 def malformed(error: Exception) -> str:

@@ -21,7 +21,8 @@ Given = Mapping[str, Any]
 def settings_hash(plan: CaseScorecardPlan, values: Given, *groups: Mapping[str, Given]) -> str:
     """The sha256 (hex) of the scorecard and every value in force, scores as numbers; `groups` are those of archetypes
     and clinical metrics. Equal hashes score alike."""
-    return hashlib.sha256(msgspec.json.encode((replace(plan, hash=""), values, *groups), order="deterministic")).hexdigest()
+    everything = (replace(plan, hash=""), values, *groups)
+    return hashlib.sha256(msgspec.json.encode(everything, order="deterministic")).hexdigest()
 
 
 @dataclass(slots=True)

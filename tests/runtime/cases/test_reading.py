@@ -233,3 +233,26 @@ def test_an_object_that_is_too_long_says_what_to_do_and_long_files_of_lines_are_
     assert isinstance(first, records.Record)
     assert isinstance(second, InputError)
     assert (second.line, second.reason) == (2, "the line is longer than 2000 bytes")
+
+
+@pytest.mark.parametrize("size", [1, 5, 1 << 18])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('[1,{"a":},2]', ["1", '{"a":}', "2"]),
+        ("[1,},2]", ["1", "}", "2"]),
+        ('[1,{"a" "],"}{"b":1}]', ["1", '{"a" "],"}', '{"b":1}']),
+        ("[1,tru,2]", ["1", "tru", "2"]),
+        ("[1,[{]", ["1", "the file ends inside the array, after 1 elements"]),
+        ('[1,{"a', ["1", "the file ends inside the array, after 1 elements"]),
+        ("[1,2", ["1", "2", "the file ends inside the array, after 2 elements"]),
+    ],
+)
+def test_an_element_that_can_not_be_read_ends_where_its_brackets_do(
+    text: str, expected: list[str], size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "_CHUNK", size)
+    path = tmp_path / "b.json"
+    path.write_text(text)
+    found = records.records_of(str(path))[1]
+    assert [each.reason if isinstance(each, InputError) else each.data.decode() for each in found] == expected
