@@ -69,8 +69,10 @@ def _by_values(root: Mapping) -> str | None:
 
 
 def _is_price(value: Node) -> bool:
-    items = value.items if isinstance(value, Sequence) else ()
-    return len(items) == 2 and all(isinstance(item, Scalar) and type(item.value) in (int, float) for item in items)
+    kinds = (
+        [type(item.value) for item in value.items if isinstance(item, Scalar)] if isinstance(value, Sequence) else []
+    )
+    return len(kinds) == 2 and set(kinds) <= {int, float} and float in kinds
 
 
 def _holds_patterns(value: Node) -> bool:

@@ -60,8 +60,8 @@ def _joins(point: int) -> bool:
 
 
 def _widen(found: list[Cell]) -> None:
-    """The emoji style makes the symbol before it two cells wide."""
+    """The emoji style makes the symbol before it two cells wide; a blank or tab is no symbol."""
     for cell in reversed(found):
         if cell.width:
-            cell.width = max(cell.width, 2)  # a tab is wider already
+            cell.width = cell.width if cell.shown.isspace() else 2
             return
