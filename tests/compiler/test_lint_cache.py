@@ -36,6 +36,12 @@ FILES = {
 HEAVY = ("dataclasses", "pathlib", "rulewright.linting", "rulewright.rules", "typing", "yaml")
 
 
+@pytest.fixture(autouse=True)
+def same_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lints stays as it is during a test, even while somebody works on it."""
+    monkeypatch.setattr(lint_cache, "programs", lambda: "these programs")
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in FILES.items():
@@ -167,6 +173,15 @@ def test_a_project_file_found_above_is_noticed(
     (project / "scenarios" / "rulewright.yaml").write_text("project: q\nwrong: 1\n", encoding="utf-8")
     settle(project)
     assert is_cached(capsys) is None
+
+
+def test_every_file_that_lints_has_a_part_in_the_key(tmp_path: Path) -> None:
+    (tmp_path / "a" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "a" / "b.py").write_text("1", encoding="utf-8")
+    before = lint_cache._files(str(tmp_path))
+    assert [Path(path).name for path, _, _ in before] == ["b.py"]
+    (tmp_path / "a" / "b.py").write_text("12", encoding="utf-8")
+    assert lint_cache._files(str(tmp_path)) != before
 
 
 def test_what_changes_while_it_is_read_is_not_kept(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
