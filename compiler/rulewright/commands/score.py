@@ -15,6 +15,7 @@ import argparse
 import gc
 import io
 import json
+import os
 import sys
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
@@ -259,8 +260,11 @@ def _write_out(form: str, run: BatchRun, head: dict[str, Any], scorer: Any) -> N
     stream: IO[bytes] | None = getattr(sys.stdout, "buffer", None)
     sys.stdout.flush()
     if stream is not None:
-        write(form, stream, run, head, scorer)
-        stream.flush()
+        try:
+            write(form, stream, run, head, scorer)
+            stream.flush()
+        except BrokenPipeError:  # the reader has gone, as `| head` does; the other reports and the status stand
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return
     text = io.BytesIO()  # the standard output was replaced by something that takes text only
     write(form, text, run, head, scorer)

@@ -468,3 +468,15 @@ def test_progress_is_shown_on_a_terminal_only(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     score("--batch", "b")
     assert capsys.readouterr().err == "\r1 cases\r2 cases\r\x1b[K"
+
+
+def test_a_reader_that_has_gone_changes_neither_the_status_nor_the_other_reports() -> None:
+    batch("b", *(case(f"T{n}", summary="nothing", signals=[]) for n in range(2000)))
+    Path("safe.config.json").write_text('{"reportFormats": ["console", "markdown"]}')
+    words = [sys.executable, "-m", "rulewright", "score", "--concern", "I25", "--batch", "b"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        process.wait(60)
+    assert process.returncode == 1
+    assert len(list(Path("reports").glob("*.md"))) == 1
