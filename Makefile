@@ -3,7 +3,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
-LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
+LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
 .PHONY: demo test lint types unit torture speed lock clean
 
