@@ -40,6 +40,7 @@ class TranscriptResult(msgspec.Struct, frozen=True):
     scores: dict[str, Any] | None = None
     judge_calls: dict[str, int] = {}
     errors: tuple[Any, ...] = ()
+    harness: str = ""
 
 
 def execute(
@@ -117,8 +118,10 @@ class _Engine:
     def _one(self, item: Transcript | InputError) -> TranscriptResult:
         if isinstance(item, InputError):
             return TranscriptResult("", "", "", errors=(item,))
-        if item.scenario_id not in self._plan.scenarios:
-            error = InputError(f"unknown scenario `{item.scenario_id}`", item.path or item.id, item.line)
+        scenario = self._plan.scenarios.get(item.scenario_id)
+        if scenario is None or scenario.refused:
+            reason = scenario.refused if scenario else f"unknown scenario `{item.scenario_id}`"
+            error = InputError(reason, item.path or item.id, item.line)
             return TranscriptResult(item.id, item.scenario_id, item.model, errors=(error,))
         bindings, decided = self._decide(item.scenario_id)
         scene = Scene(self._plan, item, self._matcher, bindings, self._judge)
@@ -130,8 +133,9 @@ class _Engine:
         )
         if any(turn.error is not None for turn in item.turns):
             verdicts = tuple(map(incomplete, verdicts))
+        scores = self._score(item, verdicts, decided)
         return TranscriptResult(
-            item.id, item.scenario_id, item.model, verdicts, self._score(item, verdicts, decided), scene.calls
+            item.id, item.scenario_id, item.model, verdicts, scores, scene.calls, harness=item.harness
         )
 
     def _foregone(self, place: int, check: Check, how: Decided, scene: Scene) -> VerdictResult | None:

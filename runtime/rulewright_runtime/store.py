@@ -53,6 +53,7 @@ class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scores: int
     calls: int
     refused: tuple[str, str, int] | None = None
+    harness: str = ""
 
 
 def run(
@@ -188,7 +189,7 @@ class _Folder:
                 self.summary.refuse(_error(*step.refused))
             else:
                 row = msgspec.json.decode(next(rows))
-                self.summary.add(row, found.get(row["transcript_id"], []))
+                self.summary.add(row, found.get(row["transcript_id"], []), step.harness)
 
     def _lines(self, name: str, size: int) -> list[bytes]:
         with open(self.at(f"{name}.part"), "rb") as stream:
@@ -203,10 +204,10 @@ class _Folder:
             row = result.scores or _bare_row(result)
             self._files[ROWS[0]].write(self._verdict_lines(result))
             self._files[ROWS[1]].write(msgspec.json.encode(row) + b"\n")
-            self.summary.add(row, result.verdicts)
+            self.summary.add(row, result.verdicts, result.harness)
         verdicts, scores = (self._files[name].tell() for name in ROWS)
         place = None if refused is None else (refused.path, refused.reason, refused.line)
-        step = _Step(self._digest, verdicts, scores, sum(result.judge_calls.values()), place)
+        step = _Step(self._digest, verdicts, scores, sum(result.judge_calls.values()), place, result.harness)
         self._unwritten.append(msgspec.json.encode(step) + b"\n")
         self.steps.append(step)
         if step.calls or len(self._unwritten) >= FLUSH_EVERY:

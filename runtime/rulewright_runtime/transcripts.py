@@ -29,6 +29,7 @@ class Turn(msgspec.Struct, frozen=True):
     content: str
     branch_id: str | None = None
     error: Any = None
+    harness: str | None = None
 
 
 class Transcript(msgspec.Struct, frozen=True):
@@ -41,6 +42,11 @@ class Transcript(msgspec.Struct, frozen=True):
     path: str = ""
     line: int = 0
 
+    @property
+    def harness(self) -> str:
+        """Through what the model was reached, as its turns say: `llm/raw`, a product; empty where none says it."""
+        return ", ".join(sorted({turn.harness for turn in self.turns if turn.harness}))
+
 
 class _Loose(msgspec.Struct):
     """A line of either form, with whatever types its author gave the values."""
@@ -50,6 +56,7 @@ class _Loose(msgspec.Struct):
     content: Any = msgspec.UNSET
     branch_id: Any = None
     error: Any = None
+    harness: Any = None
     transcript_id: Any = None
     scenario_id: Any = None
     model: Any = None
@@ -265,7 +272,8 @@ def _turn(loose: _Loose, path: str, number: int) -> Turn | InputError:
     if not isinstance(content, str):
         return InputError(f"the content is {_shown(content)}; expected text", path, number)
     branch = loose.branch_id if isinstance(loose.branch_id, str) else None
-    return Turn(loose.turn, loose.role, content, branch, loose.error)
+    harness = loose.harness if isinstance(loose.harness, str) else None
+    return Turn(loose.turn, loose.role, content, branch, loose.error, harness)
 
 
 def _shown(value: Any) -> str:

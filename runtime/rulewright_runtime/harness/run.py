@@ -51,8 +51,8 @@ def run(
     """Play every scenario, write the folder `out` and return what its `harness.json` holds.
 
     `parallel` scenarios are played at a time, their turns one after the other; the files are the same for every
-    number. With `resume` a killed run is continued: no turn that was answered is asked again. Raises PlanError where
-    `out` belongs to another run.
+    number. With `resume` a killed run is continued: no turn that was answered is asked again, and one that ended in an
+    error is. Raises PlanError where `out` belongs to another run.
     """
     folder = _Folder(os.fspath(out), _Header(plan.hash, adapter.model, adapter.harness), resume)
     for script in plan.scripts:
@@ -115,11 +115,17 @@ class _Folder:
 
 
 def _conversation(script: Script, adapter: Adapter, folder: _Folder, attempts: int) -> dict[str, Any]:
-    """Hold one conversation to its end, or take the transcript that a run before has finished."""
+    """Hold one conversation to its end, or take the transcript that a run before has finished.
+
+    One that ended in an error goes on from the turn that was not answered.
+    """
     path = folder.transcript(script.id)
-    if os.path.exists(path):
-        return _about(_lines(path))
     part = f"{path}.part"
+    if os.path.exists(path):
+        finished = _about(_lines(path))
+        if finished["error"] is None:
+            return finished
+        os.replace(path, part)
     before = [line for line in _lines(part) if line.error is None]
     answered = {line.turn: line for line in before if line.role == "assistant"}
     lines: list[Line] = []

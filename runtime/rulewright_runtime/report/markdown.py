@@ -71,12 +71,17 @@ def _scores(summary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _models(summary: Mapping[str, Any]) -> Iterator[str]:
-    if len(summary["models"]) > 1:
+    models = summary["models"]
+    if len(models) > 1 or any(model["harness"] for model in models.values()):
         rows = [
-            (name, model["transcripts"], model["hard_fails"], number(model["overall"]["mean"]))
-            for name, model in summary["models"].items()
+            (name, model["transcripts"], model["hard_fails"], number(model["overall"]["mean"]), _harness(model))
+            for name, model in models.items()
         ]
-        yield from _section("Models", table(("model", "transcripts", "hard fails", "overall"), rows))
+        yield from _section("Models", table(("model", "transcripts", "hard fails", "overall", "harness"), rows))
+
+
+def _harness(model: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in model["harness"].items()) or "not recorded"
 
 
 def _checks(summary: Mapping[str, Any]) -> Iterator[str]:

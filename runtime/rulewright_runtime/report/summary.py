@@ -57,8 +57,8 @@ class Summary(Struct):
     refused: list[dict[str, Any]] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
 
-    def add(self, row: Mapping[str, Any], verdicts: Iterable[Verdict]) -> None:
-        """Take in one transcript: its row of `scores.jsonl` and its verdict records."""
+    def add(self, row: Mapping[str, Any], verdicts: Iterable[Verdict], harness: str = "") -> None:
+        """Take in one transcript: its row of `scores.jsonl`, its verdict records, and its harness where it is known."""
         self.rows += 1
         status = str(row.get("status"))
         self.statuses[status] = self.statuses.get(status, 0) + 1
@@ -73,7 +73,7 @@ class Summary(Struct):
         for mode_id in row.get("left_out", ()):
             self.left_out[mode_id] = self.left_out.get(mode_id, 0) + 1
         self.profiles.append(row.get("blindspot_profile") or {})
-        self._add_model(row)
+        self._add_model(row, harness)
         for verdict in verdicts:
             self._add_verdict(str(row.get("transcript_id")), verdict)
         for item in row.get("undecided", ()):
@@ -85,10 +85,12 @@ class Summary(Struct):
         passed = gate.get("passed")
         counts["passed" if passed else "failed" if passed is False else _open_gate(gate)] += 1
 
-    def _add_model(self, row: Mapping[str, Any]) -> None:
+    def _add_model(self, row: Mapping[str, Any], harness: str) -> None:
         name = str(row.get("model"))
-        model = self.models.setdefault(name, {"transcripts": 0, "hard_fails": 0, "overall": Means()})
+        model = self.models.setdefault(name, {"transcripts": 0, "hard_fails": 0, "overall": Means(), "harness": {}})
         model["transcripts"] += 1
+        if harness:
+            model["harness"][harness] = model["harness"].get(harness, 0) + 1
         model["hard_fails"] += bool(row.get("hard_fail"))
         model["overall"].add(row.get("overall_score"))
 
@@ -128,7 +130,8 @@ class Summary(Struct):
             "checks": dict(sorted(self.checks.items())),
             "blindspots": {"rates": _rates(self.profiles), "n_runs": self.rows},
             "models": {
-                name: {**model, "overall": model["overall"].result()} for name, model in sorted(self.models.items())
+                name: {**model, "overall": model["overall"].result(), "harness": dict(sorted(model["harness"].items()))}
+                for name, model in sorted(self.models.items())
             },
             "adjudication": {"count": len(self.adjudication), "items": self.adjudication},
         }

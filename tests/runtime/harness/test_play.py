@@ -74,6 +74,7 @@ def test_a_transcript_says_which_model_spoke_through_which_harness_and_can_be_sc
     assert lines[0] == {"turn": 1, "role": "user", "content": "night first 1"}
     assert (lines[1]["harness"], lines[1]["model"], lines[1]["content"]) == ("llm/raw", "m/one", "answer 1")
     assert [turn.content for turn in read(tmp_path)["night"].turns][-1] == "answer 2"
+    assert read(tmp_path)["night"].harness == "llm/raw"
 
 
 def test_turn_numbers_and_the_history_run_on_across_sessions(tmp_path: Path) -> None:
@@ -128,6 +129,23 @@ def test_a_killed_run_is_resumed_without_asking_again(tmp_path: Path) -> None:
     run(plan("a", "b"), second, tmp_path / "killed", resume=True)
     assert len(first.asked) + len(second.asked) == len(whole.asked)
     assert files(tmp_path / "whole") == files(tmp_path / "killed")
+
+
+def test_a_conversation_that_ended_in_an_error_is_taken_up_again_where_it_broke_off(tmp_path: Path) -> None:
+    run(plan("a", "b"), Listening(), tmp_path / "whole")
+    run(plan("a", "b"), Listening(fails=(2,)), tmp_path / "broken", attempts=1)
+    model = Listening()
+    summary = run(plan("a", "b"), model, tmp_path / "broken", resume=True)
+    assert [request.turn for request in model.asked] == [2, 2]
+    assert summary["errors"] == 0
+    assert files(tmp_path / "whole") == files(tmp_path / "broken")
+
+
+def test_an_error_that_comes_again_is_recorded_again(tmp_path: Path) -> None:
+    first = run(plan("a"), Listening(fails=(2,)), tmp_path, attempts=1)
+    before = files(tmp_path)
+    assert run(plan("a"), Listening(fails=(2,)), tmp_path, attempts=1, resume=True) == first
+    assert files(tmp_path) == before
 
 
 def test_a_line_that_was_cut_off_is_asked_again(tmp_path: Path) -> None:
