@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Edit, Fix
 from rulewright.documents.base import descend
@@ -10,6 +11,12 @@ from rulewright.load import Mapping
 
 if TYPE_CHECKING:
     from rulewright.documents.workflow import TaskDocument
+    from rulewright.load import Scalar
+
+_DASH: Final = re.compile(r"[ \t]*-[ \t]+")
+_REST: Final = re.compile(r"[ \t]*(#.*)?")
+_COMMA_AFTER: Final = re.compile(r"\s*,[ \t]*")
+_COMMA_BEFORE: Final = re.compile(r"\s*,\s*$")
 
 
 def add_key(node: Mapping, key: str, value: str) -> Fix | None:
@@ -35,3 +42,20 @@ def add_overlay(task: TaskDocument, name: str, settings: str) -> Fix | None:
     if not isinstance(overlays, Mapping) or name in overlays or (overlays.entries and overlays.entries[0].key.style):
         return None
     return add_key(overlays, name, f"{{enabled: true, {settings}}}")
+
+
+def drop_item(item: Scalar, message: str) -> Fix | None:
+    """The safe fix that takes an item out of its list: its whole line in a block, else the item and one comma; None
+    where it does not stand like that. The list must hold another item."""
+    text = item.source.text
+    line, end = text.rfind("\n", 0, item.start) + 1, text.find("\n", item.end)
+    end = len(text) if end < 0 else end
+    if _DASH.fullmatch(text, line, item.start) and _REST.fullmatch(text, item.end, end):
+        span = item.source.span(line, min(end + 1, len(text)))
+    elif after := _COMMA_AFTER.match(text, item.end):
+        span = item.source.span(item.start, after.end())
+    elif before := _COMMA_BEFORE.search(text[: item.start]):
+        span = item.source.span(before.start(), item.end)
+    else:
+        return None
+    return Fix(message, (Edit(span, ""),), safe=True)

@@ -28,6 +28,7 @@ _HINTS: Final = {
     "evidence": "`evidence` exists only in the conditions of `policy_gate`",
     "coverage": "`coverage` exists only in the conditions of `policy_gate`",
 }
+OFF: Final = frozenset(_HINTS[name] for name in ("confidence_score", "metrics", "pair", "review", "policy_gate", "hil"))
 
 
 class Facts(NamedTuple):

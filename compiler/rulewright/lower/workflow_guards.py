@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -14,11 +15,13 @@ from rulewright.expression.types import BOOL
 from rulewright.load import Scalar, place
 from rulewright.lower.workflow_environments import (
     ADVISORY,
+    OFF,
     Facts,
     gate_environment,
     loop_environment,
     raw_environment,
 )
+from rulewright.workflow_fixes import drop_item
 from rulewright_runtime.ir import Program
 
 if TYPE_CHECKING:
@@ -38,6 +41,8 @@ PAGES: Final[dict[str, str]] = {
     Instead: follow the message; overlays that are off bring no names, and functions outside the language do not exist.
     """,
 }
+# With one of these a condition may be met although a part of it never is.
+_OTHERWISE: Final = re.compile(r"\|\||\?|!(?!=)|\b(?:or|not)\b|\(")
 # Conditions of overlays whose author wrote none.
 USUAL: Final = {
     "paired_workflow": "pair.challenger_approved == true",
@@ -63,11 +68,18 @@ class Guards:
         """The author's exit conditions, or the usual one of the overlay; mistakes are added to `found`."""
         if not loop.conditions and loop.name in USUAL:
             return [self.ours(USUAL[loop.name], known)]
-        each = [
-            self.authored(task, f"{loop.field}.exit_conditions[{number}]", scalar, known)
-            for number, scalar in enumerate(loop.conditions)
-        ]
-        return [built for built in each if built is not None]
+        kept: list[Built] = []
+        mistaken: list[tuple[Scalar, Diagnostic]] = []
+        for number, scalar in enumerate(loop.conditions):
+            before = len(self.found)
+            built = self.authored(task, f"{loop.field}.exit_conditions[{number}]", scalar, known)
+            if built is not None:
+                kept.append(built)
+            elif len(self.found) > before:
+                mistaken.append((scalar, self.found[before]))
+        if kept and loop.mode == "any":
+            self.found[:] = _droppable(task, self.found, mistaken)
+        return kept
 
     def threshold(self, task: TaskDocument, known: Facts) -> Built | None:
         """The threshold as an expression, or None where there is none."""
@@ -114,6 +126,19 @@ class Guards:
             self.found.append(task.error(scalar, where, message, code="gate-reads-confidence"))
             return None
         return built
+
+
+def _droppable(
+    task: TaskDocument, found: list[Diagnostic], mistaken: list[tuple[Scalar, Diagnostic]]
+) -> list[Diagnostic]:
+    """The findings, with a fix for each condition that can be dropped: where any of several conditions ends the loop,
+    one that asks for what an overlay brings that is off is never met. Lists that tasks share are left alone."""
+    fixes: dict[Diagnostic, Diagnostic] = {}
+    for scalar, mistake in mistaken:
+        own = scalar.source is task.node.source and task.node.start <= scalar.start < task.node.end
+        if own and mistake.help in OFF and not _OTHERWISE.search(str(scalar.value)):
+            fixes[mistake] = replace(mistake, fix=drop_item(scalar, "remove the condition, which is never met"))
+    return [fixes.get(each, each) for each in found]
 
 
 def _mistakes(task: TaskDocument, where: str, scalar: Scalar, failure: ExpressionError) -> list[Diagnostic]:

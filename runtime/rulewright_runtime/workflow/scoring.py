@@ -34,7 +34,7 @@ class EvalMetric:
         """Refuse what is no metric."""
         if not _is_number(self.value) or not 0 <= self.value <= 1:
             raise MetricError(f"metric `{self.type}`: a value must lie between 0 and 1, found `{self.value}`")
-        if not _is_number(self.weight) or self.weight < 0 or math.isinf(self.weight):
+        if not _is_number(self.weight) or not 0 <= self.weight < math.inf:
             raise MetricError(f"metric `{self.type}`: a weight must be a number of at least 0, found `{self.weight}`")
 
 
@@ -79,4 +79,6 @@ def measured(kind: str, weight: float, measure: Callable[[], float]) -> tuple[Ev
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
+    if isinstance(value, float):
+        return not math.isnan(value)
+    return isinstance(value, int) and not isinstance(value, bool)
