@@ -14,7 +14,7 @@ from rulewright_runtime.cases.intervals import BOOTSTRAP_UP_TO, mean_interval, w
 from rulewright_runtime.cases.judging import CaseJudge
 from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.cases.reading import Batch, Case, CaseReader
-from rulewright_runtime.cases.scoring import Scored, Scorer
+from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.cases.semantic import Embedding, SemanticWitness
 from rulewright_runtime.cases.settings import Settings
 from rulewright_runtime.cases.tally import UNKNOWN, Group, Tally, exit_status
@@ -100,7 +100,11 @@ class BatchRun:
         problem = case.problem
         if problem is None:
             try:
-                scored, opinions = self._scored(settings.scorer(case.archetype, case.metric_id), case)
+                scorer = settings.scorer(case.archetype, case.metric_id)
+                scored = scorer.score(case.inputs)
+                opinions = self._opinions(case, scored)
+                if opinions:
+                    scored = scorer.revised(scored, case.inputs, **opinions)
             except EvaluationError as error:
                 problem = str(error)
         if problem is not None:
@@ -113,24 +117,21 @@ class BatchRun:
         if not any(map(case.inputs.get, self._lists)):
             self._warn(case, "there is nothing to look for, so every metric is at its best")
         result = self._result(case, scored)
-        result.update(opinions)
+        if opinions:
+            result.update(opinions)
         self.tally.add(group, case.archetype, scored, result)
         self.spool.add(result)
         if self.on_case is not None:
             self.on_case(result)
 
-    def _scored(self, scorer: Scorer, case: Case) -> tuple[Scored, dict[str, Any]]:
-        """The scored case, and what was asked of an embedding and a judge about it."""
-        scored = scorer.score(case.inputs)
-        if self.semantic is None and self.judge is None:
-            return scored, {}
+    def _opinions(self, case: Case, scored: Scored) -> dict[str, Any]:
+        """What an embedding and a judge say of the case, where there is one, as parts of its result."""
         opinions: dict[str, Any] = {}
         if self.semantic is not None:
             opinions["semantic_matches"] = self.semantic.matches(case.inputs, scored)
         if self.judge is not None:
             opinions["judged"] = self.judge.judged(case.test_id, case.inputs)
-        matches, judged = opinions.get("semantic_matches", {}), opinions.get("judged", {})
-        return scorer.revised(scored, case.inputs, matches, judged), opinions
+        return opinions
 
     def note_error(self, entry: dict[str, Any]) -> None:
         """Take in an error; of very many only the first are kept, and the others counted."""

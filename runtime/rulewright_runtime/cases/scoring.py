@@ -82,9 +82,12 @@ class Scorer:
             counts.append((len(found), total))
         return Scored(self._outcome(tuple(counts), ()), tuple(found_by), tuple(missing_by))
 
-    def revised(self, scored: Scored, inputs: Values, matches: Mapping[str, Any], judged: Mapping[str, Any]) -> Scored:
-        """The case with what the scorecard counts beside the search: of `matches` (lists by metric) and `judged`
-        (verdicts by metric) the entries that are `counted`."""
+    def revised(
+        self, scored: Scored, inputs: Values, semantic_matches: Values | None = None, judged: Values | None = None
+    ) -> Scored:
+        """The case with what the scorecard counts beside the search: of matches (lists by metric) and what was judged
+        (by metric) the entries that are `counted`."""
+        matches, judged = semantic_matches or {}, judged or {}
         found_by, missing_by, counts, verdicts = [], [], [], []
         for metric, found, missing in zip(self._metrics, scored.found, scored.missing, strict=True):
             also = {match["phrase"] for match in matches.get(metric.name, ()) if "counted" in match}
