@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 
@@ -111,8 +112,15 @@ def _report(error: Exception) -> None:
         print(f"error: {error}", file=sys.stderr)
 
 
+def _write_the_same_everywhere() -> None:
+    """A file or a pipe gets UTF-8 whatever the locale; a terminal shows a mark for a character it lacks."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding=None if sys.stdout.isatty() else "utf-8", errors="replace")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the value is the exit code. Each command's `--help` lists its codes."""
+    _write_the_same_everywhere()
     words = list(sys.argv[1:] if argv is None else argv)
     if not words or words[0] in {"-h", "--help", "help"}:
         print(_overview(), end="")

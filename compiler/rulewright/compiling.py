@@ -37,8 +37,12 @@ def compile_project(path: Path | str | Project, *, profile: str | None = None, s
     `DocumentError` with every finding that forbids to compile, `UsageError` for an unknown profile or scorecard.
     """
     project = path if isinstance(path, Project) else load_project(path)
-    chosen = choose_profile(project, profile)
-    card = choose_scorecard(project, scorecard)
+    try:
+        chosen = choose_profile(project, profile)
+        card = choose_scorecard(project, scorecard)
+    except UsageError:
+        refuse(project, project.diagnostics)  # where a folder is not found, its profiles are not either
+        raise
     refuse(project, [*project.diagnostics, *disagreements(project), *scenario_findings(project.scenarios.values())])
     refuse(project, unknown_jurisdictions(project))
     plan, found = lower_project(project, chosen, card, scoring_of(project))

@@ -101,6 +101,7 @@ class Scenario(PlanPart, frozen=True):
     sessions: tuple[Session, ...] = ()
     jurisdiction: str = ""
     probes: tuple[Probe, ...] = ()
+    refused: str = ""  # why no transcript of it is judged
     fields: dict[str, Any] = field(default_factory=dict)
 
 

@@ -47,7 +47,14 @@ def run(args: argparse.Namespace) -> int:
     project, plan = compile_chosen(args)
     read = list(Reader(plan.scenarios).read(args.transcripts))
     refused = [item for item in read if isinstance(item, InputError)]
-    transcripts = [item for item in read if not isinstance(item, InputError)]
+    transcripts = []
+    for item in read:
+        if isinstance(item, InputError):
+            continue
+        if reason := plan.scenarios[item.scenario_id].refused:
+            refused.append(InputError(reason, item.path, item.line))
+        else:
+            transcripts.append(item)
     planned = scan_plan(project, plan, transcripts, judge_model=args.judge_model)
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)

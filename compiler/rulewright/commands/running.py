@@ -49,6 +49,9 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None) -> int:
     finally:
         if terminal:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    for refused in summary["refused"]["inputs"]:
+        place = f"{refused['path']}:{refused['line']}" if refused["line"] else refused["path"]
+        print(f"error: {place}: {refused['reason']}", file=sys.stderr)
     if args.format == "json":
         print(json.dumps(summary, ensure_ascii=False))
     else:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec.structs import replace
 
+from rulewright.diagnostics import error
 from rulewright.documents.elapsed import hours_between
 from rulewright.load import plain
 from rulewright.lower.eligibility import eligible, suppressed
@@ -16,6 +18,7 @@ from rulewright.lower.scorers import probes_of
 from rulewright.lower.selection import repetitions, select
 from rulewright.lower.semantics import policies
 from rulewright.lower.verifiers import SCORER_TYPES, Lowering
+from rulewright.project import accepted
 from rulewright_runtime.aggregate import Scorecard
 from rulewright_runtime.plan import Check as CheckNode
 from rulewright_runtime.plan import CueAnchor, LeftOut, Plan, seal
@@ -69,7 +72,10 @@ def lower_project(
         semantics=project.semantics,
         profile=profile.name,
         lexicons=lowering.lexicons,
-        scenarios={key: facts(scenario, lowering.scenario_reads) for key, scenario in project.scenarios.items()},
+        scenarios={
+            key: facts(scenario, lowering.scenario_reads, refused=_refused(scenario, project))
+            for key, scenario in project.scenarios.items()
+        },
         checks=(*checks, *criteria),
         scorecard=card,
         left_out=left_out,
@@ -143,7 +149,20 @@ def _read_of(written: dict[str, Any], root: str, reads: Iterable[tuple[str, ...]
     return {key: written[key] for key in sorted({path[1] for path in paths}) if key in written}
 
 
-def facts(scenario: Scenario, reads: Iterable[tuple[str, ...]]) -> ScenarioFacts:
+def _refused(scenario: Scenario, project: Project) -> str:
+    """Why no transcript of the scenario is judged: it lists a check that does not exist, and nobody accepted that."""
+    ids = {check.id for check in project.checks}
+    for index, name in enumerate(scenario.eligible_modes):
+        if name in ids:
+            continue
+        found = error(scenario.place("eligible_modes", index), f"there is no check `{name}`", code="unknown-check")
+        if not accepted(project, found):
+            place = f"{PurePath(found.span.path).name}:{found.span.line}"
+            return f"its scenario lists `{name}` in `eligible_modes`, and there is no such check ({place})"
+    return ""
+
+
+def facts(scenario: Scenario, reads: Iterable[tuple[str, ...]], *, refused: str = "") -> ScenarioFacts:
     """What a run has to know of a scenario; beyond that only the keys that some program reads."""
     written = _read_of(plain(scenario.node), "scenario", reads)
     return ScenarioFacts(
@@ -152,6 +171,7 @@ def facts(scenario: Scenario, reads: Iterable[tuple[str, ...]]) -> ScenarioFacts
         category=scenario.category,
         title=scenario.title,
         probes=tuple(probes_of(scenario)),
+        refused=refused,
         cue_anchors=tuple(
             CueAnchor(anchor.from_turn, anchor.to_turn, anchor.modes, anchor.cue_turn, anchor.label)
             for anchor in scenario.cue_anchors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -171,6 +172,74 @@ def test_a_refused_row_is_counted_and_the_rest_is_judged(started: Path, capsys: 
     assert [(each["path"], each["line"]) for each in summary["refused"]["inputs"]] == [
         ("transcripts/model-c__late_evening.jsonl", 2)
     ]
+
+
+def test_each_refused_input_is_a_whole_line_of_its_own(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = f"{'long' * 30}__late_evening.jsonl"
+    (started / "transcripts" / name).write_text('{"turn": 1, "role": "system", "content": "Hello"}\n')
+    code, _, err = run(capsys, "scan", "transcripts", "--out", "run")
+    assert code == 3
+    assert err == f"error: transcripts/{name}:1: the role is `system`; expected `user` or `assistant`\n"
+
+
+def with_an_unknown_check(started: Path) -> None:
+    """Let the scenario of both transcripts list a check that does not exist, and add a sound one with a transcript."""
+    path = started / "scenarios" / "late_evening.json"
+    scenario = json.loads(path.read_text())
+    sound = started / "transcripts" / "model-a__noon.jsonl"
+    sound.write_bytes((started / "transcripts" / "model-a__late_evening.jsonl").read_bytes())
+    (started / "scenarios" / "noon.json").write_text(json.dumps({**scenario, "scenario_id": "noon"}, indent=1))
+    path.write_text(json.dumps({**scenario, "eligible_modes": ["promises-avilability"]}, indent=1))
+
+
+@pytest.mark.parametrize("semantics", ["seed", "reference"])
+def test_transcripts_whose_scenario_lists_an_unknown_check_are_refused_and_the_rest_is_judged(
+    started: Path, capsys: pytest.CaptureFixture[str], semantics: str
+) -> None:
+    with_an_unknown_check(started)
+    project = started / "rulewright.yaml"
+    project.write_text(project.read_text().replace("semantics: seed", f"semantics: {semantics}"))
+    code, _, err = run(capsys, "scan", "transcripts", "--out", "run")
+    assert code == 3
+    assert [line.partition(" its ")[0] for line in err.splitlines()] == [
+        "error: transcripts/model-a__late_evening.jsonl:1:",
+        "error: transcripts/model-b__late_evening.jsonl:1:",
+    ]
+    assert "lists `promises-avilability` in `eligible_modes`" in err
+    summary = json.loads((started / "run" / "summary.json").read_text())
+    assert (summary["transcripts"], summary["refused"]["count"]) == (1, 2)
+    code, _, err = run(capsys, "plan", "transcripts", "--out", "planned")
+    assert (code, err.count("lists `promises-avilability`")) == (3, 2)
+    assert json.loads((started / "planned" / "scan_plan.json").read_text())["transcript_count"] == 1
+
+
+def test_an_unknown_check_that_the_project_accepts_refuses_nothing(
+    started: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_an_unknown_check(started)
+    project = started / "rulewright.yaml"
+    entry = "accept:\n- {rule: unknown-check, path: scenarios/**, reason: it comes next week}\n"
+    project.write_text(project.read_text() + entry)
+    assert run(capsys, "scan", "transcripts", "--out", "run")[0] == 0
+
+
+def test_a_root_that_is_not_there_is_named_before_the_profile_that_it_would_hold(
+    started: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = started / "rulewright.yaml"
+    project.write_text(project.read_text() + "root: elsewhere\nprofiles: profiles.yaml\nprofile: publish\n")
+    code, _, err = run(capsys, "scan", "transcripts", "--out", "run")
+    assert code == 3
+    assert "error[missing-path]" in err
+    assert "there is no profile" not in err
+
+
+def test_a_report_does_not_fail_where_the_locale_lacks_its_characters(started: Path) -> None:
+    words = [sys.executable, "-m", "rulewright", "scan", "transcripts", "--out", "run"]
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(words, cwd=started, env={**os.environ, **plain}, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "█" in done.stdout.decode("utf-8")
 
 
 def test_a_compiled_plan_runs_to_the_same_bytes_as_a_scan(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
