@@ -66,10 +66,10 @@ def expected(run: str) -> dict[str, Any]:
 
 
 def differences(found: Any, wanted: Any, place: str) -> Iterator[str]:
-    """Where two JSON values differ, numbers by more than 1e-12."""
+    """Where two JSON values differ, numbers by more than 1e-12; a key that only one of them has is a difference."""
     if isinstance(wanted, dict) and isinstance(found, dict):
-        for key in wanted:
-            yield from differences(found.get(key, "<absent>"), wanted[key], f"{place}.{key}")
+        for key in wanted | found:
+            yield from differences(found.get(key, "<absent>"), wanted.get(key, "<absent>"), f"{place}.{key}")
     elif isinstance(wanted, float) and isinstance(found, int | float) and not isinstance(found, bool):
         if not math.isclose(found, wanted, rel_tol=0, abs_tol=1e-12):
             yield f"{place}: {found} is not {wanted}"
@@ -95,10 +95,10 @@ def test_every_verdict_equals_the_published_one(run: str, profile: str, kind: st
             wanted = dict(mode)
             if wanted["rationale_code"] in FREE_CODES:
                 del wanted["rationale_code"]
-            wrong.extend(differences(verdict, wanted, f"{result.transcript_id} {mode['mode_id']}"))
+            published = {key: value for key, value in verdict.items() if key in wanted}
+            wrong.extend(differences(published, wanted, f"{result.transcript_id} {mode['mode_id']}"))
             compared += 1
         wrong.extend(differences(result.judge_calls, row["judge_calls"], f"{result.transcript_id} calls"))
-        assert result.judge_calls.keys() == row["judge_calls"].keys()
     assert compared == records
     assert wrong[:5] == []
 
@@ -108,7 +108,8 @@ def test_every_score_equals_the_published_one(run: str, profile: str, kind: str,
     wrong: list[str] = []
     for result in judged(profile, kind, "reference-compatible"):
         wanted = {key: expected(run)[result.transcript_id][key] for key in SCORES}
-        wrong.extend(differences(plain(result.scores), wanted, result.transcript_id))
+        found = {key: value for key, value in plain(result.scores).items() if key in wanted}
+        wrong.extend(differences(found, wanted, result.transcript_id))
     assert wrong[:5] == []
 
 
