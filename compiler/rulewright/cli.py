@@ -45,6 +45,7 @@ COMMANDS = (
 ALIASES = {"safe:score": "score"}
 BAD_USAGE = 2
 INTERNAL = 3
+READER_GONE = 141  # as a shell reports a process that died of a closed pipe: what was not read is no success
 
 
 class _Parser(argparse.ArgumentParser):
@@ -139,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command.run(parser.parse_args(words[1:]))
     except BrokenPipeError:  # the reader of our output has gone, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return READER_GONE
     except _expected() as error:
         if _is_misuse(error):
             parser.error(str(error))
