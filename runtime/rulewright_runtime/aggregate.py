@@ -30,7 +30,8 @@ VERDICT_FIELDS: Final = (
 )  # fmt: skip
 NO_RECORD: Final = "NO_RECORD"  # stands for the verdict of a check that owes one
 _ALWAYS_READ: Final = frozenset({"mode_id", "eligible", "verdict", "severity", "primary_bucket"})
-_UNHASHABLE: Final = frozenset({"evidence", "secondary_tags", "extra"})
+_EMPTY: Final[Mapping[str, Any]] = {"evidence": (), "secondary_tags": (), "extra": {}}
+_UNHASHABLE: Final = frozenset(_EMPTY)
 _MEMO_LIMIT: Final = 65536
 
 
@@ -113,7 +114,8 @@ class Scorecard:
         read |= mentioned(rate.of for rate in self._rates)
         read |= mentioned(count.of for count in plan.counts) | mentioned(listed.of for listed in plan.lists)
         self._read = _ALWAYS_READ | read.intersection(VERDICT_FIELDS)
-        self._key = None if self._read & _UNHASHABLE else attrgetter(*sorted(self._read))
+        self._bulky = sorted(self._read & _UNHASHABLE)
+        self._key = attrgetter(*sorted(self._read - _UNHASHABLE))
 
     def _prepare_rows(self) -> None:
         self._variables = [(part, prepare(part.value)) for part in self.plan.variables]
@@ -202,7 +204,7 @@ class Scorecard:
         return record
 
     def _effect(self, verdict: Verdict) -> _Effect:
-        if self._key is None:
+        if any(getattr(verdict, name, None) != _EMPTY[name] for name in self._bulky):
             return self._work_out(verdict)
         key = self._key(verdict)
         effect = self._memo.get(key)
