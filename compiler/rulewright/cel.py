@@ -23,15 +23,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from rulewright.errors import RulewrightError, UsageError
+from rulewright.errors import ExpressionError, RulewrightError, UsageError
+from rulewright.expression.checker import TOO_DEEP
 from rulewright.expression.checker import check as check_types
 from rulewright.expression.declarations import Functions, Overload, overload
 from rulewright.expression.environment import Environment
 from rulewright.expression.lexer import Dialect
 from rulewright.expression.lower import lower, lower_unchecked
+from rulewright.expression.mistakes import mistake
 from rulewright.expression.parser import parse
 from rulewright.expression.types import DYN, Type, parse_type
-from rulewright_runtime.errors import EvaluationError, RuntimeFailure
+from rulewright_runtime.errors import EvaluationError, PlanError, RuntimeFailure
 from rulewright_runtime.evaluate import prepare
 from rulewright_runtime.values import Optional, TypeValue, UInt, from_host, to_host
 
@@ -74,7 +76,11 @@ def evaluate(
         program = lower(check_types(parsed, expr, environment), expr, environment)
     else:
         program = lower_unchecked(parsed, expr, environment)
-    return _native(prepare(program)({name: from_host(value) for name, value in given.items()}))
+    try:
+        run = prepare(program)
+    except PlanError:
+        raise ExpressionError(expr, [mistake(expr, parsed, TOO_DEEP, whole=True)]) from None
+    return _native(run({name: from_host(value) for name, value in given.items()}))
 
 
 def check(

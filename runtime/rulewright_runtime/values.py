@@ -281,6 +281,7 @@ def _equal_deep(left: Any, right: Any, depth: int, steps: list[int]) -> bool:
             return False
         return not left.present or _equal_deep(left.value, right.value, depth + 1, steps)
     if is_number(left) and is_number(right):
+        left, right = _alike(left, right)
         return bool(left == right)
     return a is b and bool(left == right)
 
@@ -320,6 +321,8 @@ def less(left: Any, right: Any) -> bool:
     """CEL's `<`; EvaluationError `no_such_overload` between types that have no order."""
     if not comparable(left, right):
         raise no_overload("_<_", left, right)
+    if left.__class__ is not right.__class__:
+        left, right = _alike(left, right)
     return bool(left < right)
 
 
@@ -327,7 +330,21 @@ def less_equal(left: Any, right: Any) -> bool:
     """CEL's `<=`."""
     if not comparable(left, right):
         raise no_overload("_<=_", left, right)
+    if left.__class__ is not right.__class__:
+        left, right = _alike(left, right)
     return bool(left <= right)
+
+
+def _alike(left: Any, right: Any) -> tuple[Any, Any]:
+    """Two numbers to compare: an integer beside a double counts as the nearest double, as in both engines of Google."""
+    try:
+        if left.__class__ is float and isinstance(right, int):
+            return left, float(right)
+        if right.__class__ is float and isinstance(left, int):
+            return float(left), right
+    except OverflowError:  # an integer from outside that no double can hold
+        pass
+    return left, right
 
 
 def no_overload(function: str, *args: object) -> EvaluationError:

@@ -179,3 +179,51 @@ rule:
 def test_a_policy_that_does_not_compile_is_a_document_error(policy: str) -> None:
     with pytest.raises(DocumentError):
         cel.evaluate_policy(policy)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"cel.bind(x{i}, 1, " for i in range(240)) + "1" + ")" * 240,
+        "".join(f"[1].exists(x{i}, " for i in range(240)) + "true" + ")" * 240,
+        "[" * 240 + "1" + "]" * 240,
+    ],
+    ids=["bind", "exists", "lists"],
+)
+def test_what_is_nested_too_deeply_to_run_is_said_in_plain_words(text: str) -> None:
+    with pytest.raises(ExpressionError, match="the expression nests too deeply"):
+        cel.evaluate(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("dyn(9223372036854775807) < 9223372036854775808.0", False),
+        ("dyn(9223372036854775807) < 9223372036854777857.0", True),
+        ("dyn(9223372036854775807) >= 9223372036854775808.0", True),
+        ("dyn(9007199254740993) == dyn(9007199254740992.0)", True),
+        ("dyn(18446744073709551615u) == 18446744073709551616.0", True),
+        ("math.greatest(9007199254740993, 9007199254740992.0)", 9007199254740993),
+    ],
+)
+def test_an_integer_beside_a_double_counts_as_the_nearest_double(text: str, value: object) -> None:
+    assert cel.evaluate(text) == value
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_a_sum_of_spans_fits_in_64_bits_of_nanoseconds(sign: str) -> None:
+    with pytest.raises(EvaluationError, match="overflow"):
+        cel.evaluate(f"duration('{sign}9223372036s') + duration('{sign}1s')")
+
+
+def test_line_ends_in_base64_do_not_count() -> None:
+    assert cel.evaluate(r"base64.decode('aGVs\r\nbG8=')") == b"hello"
+
+
+@pytest.mark.parametrize("operator", ["<", "<=", ">", ">=", "==", "!="])
+@pytest.mark.parametrize("limit", ["9007199254740992.0", "9223372036854775808.0", "-9223372036854775808.0"])
+@pytest.mark.parametrize("number", [2**53 + 1, 2**63 - 1, -(2**63), 2**53 - 1, 7])
+def test_a_bound_number_compares_as_a_written_one(operator: str, limit: str, number: int) -> None:
+    written = cel.evaluate(f"dyn({number}) {operator} {limit}")
+    assert cel.evaluate(f"x {operator} {limit}", {"x": number}) is written
+    assert cel.evaluate(f"xs.exists(i, i.x {operator} {limit})", {"xs": [{"x": number}]}) is written

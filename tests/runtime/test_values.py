@@ -36,8 +36,9 @@ EQUAL: list[tuple[Any, Any, bool]] = [
     (1, True, False),
     (1.0, True, False),
     (0, False, False),
-    (2**53 + 1, float(2**53), False),
-    (2**63 - 1, float(2**63), False),
+    (2**53 + 1, float(2**53), True),  # an integer counts as the nearest double
+    (2**63 - 1, float(2**63), True),
+    (2**53 + 2, float(2**53), False),
     (UInt(2**64 - 1), -1, False),
     (NAN, NAN, False),
     ([NAN], [NAN], False),

@@ -220,7 +220,7 @@ class _Building:
             if joined is None or self.known.fits(t, joined):
                 joined = t if joined is None else most_general(joined, t)
             else:
-                message = f"this row gives `{t}`, the rows before it `{joined}`"
+                message = f"incompatible output types: this row gives `{t}`, the rows before it `{joined}`"
                 self.found.append(error(row.syntax.output or row.syntax.span, message, code="bad-table-output"))
         return ListType(joined or DYN) if aggregate else joined or DYN
 

@@ -9,7 +9,7 @@ from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.operators import as_int
 from rulewright_runtime.functions.table import Table
 from rulewright_runtime.score import Score
-from rulewright_runtime.values import UINT_MAX, UInt, is_number, no_overload
+from rulewright_runtime.values import UINT_MAX, UInt, is_number, less, no_overload
 
 
 def _numbers(function: str, values: tuple[Any, ...]) -> Any:
@@ -26,7 +26,7 @@ def greatest(*values: Any) -> Any:
     numbers = _numbers("math.greatest", values)
     best = numbers[0]
     for number in numbers[1:]:
-        if number > best:
+        if less(best, number):
             best = number
     return best
 
@@ -36,7 +36,7 @@ def least(*values: Any) -> Any:
     numbers = _numbers("math.least", values)
     best = numbers[0]
     for number in numbers[1:]:
-        if number < best:
+        if less(number, best):
             best = number
     return best
 

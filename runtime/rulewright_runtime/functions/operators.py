@@ -39,7 +39,10 @@ def as_uint(number: int) -> UInt:
 
 
 def add(left: Any, right: Any) -> Any:
-    """`left + right`: numbers of one type, texts, bytes, lists, moments and spans."""
+    """`left + right`: numbers of one type, texts, bytes, lists, moments and spans.
+
+    A sum of spans must fit in 64 bits of nanoseconds.
+    """
     a, b = left.__class__, right.__class__
     if a is b:
         if a is float:
@@ -52,7 +55,7 @@ def add(left: Any, right: Any) -> Any:
         if a is UInt:
             return as_uint(int(left) + int(right))
         if a is Duration:
-            return Duration(left.nanos + right.nanos)
+            return Duration(as_int(left.nanos + right.nanos))
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
         check_list(len(left) + len(right))
         return [*left, *right]
@@ -62,7 +65,7 @@ def add(left: Any, right: Any) -> Any:
 
 
 def subtract(left: Any, right: Any) -> Any:
-    """`left - right`; the difference of two moments is a span that must fit in 64 bits of nanoseconds."""
+    """`left - right`; a span that it gives must fit in 64 bits of nanoseconds."""
     a, b = left.__class__, right.__class__
     if a is b:
         if a is float:
@@ -72,7 +75,7 @@ def subtract(left: Any, right: Any) -> Any:
         if a is UInt:
             return as_uint(int(left) - int(right))
         if a is Duration:
-            return Duration(left.nanos - right.nanos)
+            return Duration(as_int(left.nanos - right.nanos))
         if a is Timestamp:
             return Duration(as_int(left.nanos - right.nanos))
     if a is Timestamp and b is Duration:

@@ -208,8 +208,9 @@ def encode_base64(data: Any) -> str:
 
 
 def decode_base64(text: Any) -> bytes:
-    """The bytes of a base64 text, with or without its padding."""
+    """The bytes of a base64 text, with or without its padding; line ends in it don't count."""
     _texts("base64.decode", text)
+    text = text.replace("\r", "").replace("\n", "")
     try:
         return base64.b64decode(text if text.endswith("=") else text + "=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError):

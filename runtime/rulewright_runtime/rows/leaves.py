@@ -17,7 +17,7 @@ from rulewright_runtime.rows.building import FIRST_SLOT, FRAME, Building
 from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import INT_MAX, INT_MIN
 
-# The modes of a closure, by what its argument is: the bindings, a frame, or else the slot whose value it is.
+_INEXACT: Final = 2**53  # from here on a double may stand for several integers
 _MIRRORED: Final = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_", "_==_": "_==_", "_!=_": "_!=_"}
 
 
@@ -126,6 +126,8 @@ def _comparison(building: Building, operand: int, operator: str, constant: Node,
 
 
 def _number(keys: tuple[Any, ...], operator: str, kind: type, bound: Any, least: Any, most: Any) -> Leaf | None:
+    if abs(bound) >= _INEXACT:
+        return None  # there an integer beside a double counts as the nearest double, which Python's order does not know
     if kind is int:
         above, below = bound + 1, bound - 1
     else:
