@@ -98,6 +98,18 @@ def test_a_step_is_one_activity(example: Path, capsys: pytest.CaptureFixture[str
     assert (example / "work" / "src" / "prices.py").is_file()
 
 
+def test_one_task_alone_decides_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    adapters = "{dev: {type: mock, script: script.json}}"
+    (tmp_path / "rulewright.yaml").write_text(
+        f"project: p\nworkflow:\n  engine: {{max_retries: 0}}\n  adapters: {adapters}\n"
+    )
+    (tmp_path / "script.json").write_text('{"dev": ["done"], "bad/dev": [{"raise": "no"}]}')
+    (tmp_path / "workflow.yaml").write_text("tasks:\n  good: {agent: dev}\n  bad: {agent: dev}\n  rest: {agent: dev}\n")
+    monkeypatch.chdir(tmp_path)
+    assert rulewright("workflow", "run", "--task", "good") == 0
+    assert rulewright("workflow", "run", "--resume", "--task", "bad") == 1
+
+
 def test_drawings(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rulewright("workflow", "graph") == 0
     assert "flowchart TD" in said(capsys)

@@ -408,6 +408,10 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     "duplicate_metric": (
         Edit("good.yaml", r"( *)- \{type: lint_score.*\n", written("$0$1- {type: lint_score, source: $W.json}\n")),
     ),
+    "contract_mismatch": (
+        Edit("good.yaml", r"(inputs.*design)@2", written("$1@1")),
+        Edit("good.yaml", r"(outputs.*design)@2", written("$1@1")),
+    ),
     "evaluator_without_judge": (
         Edit("good.yaml", r"( *)- type: lint_score.*\n", written("$0$1  evaluator_agent: $W\n")),
     ),

@@ -8,7 +8,8 @@
 FILE defaults to the project's `workflow.file`, RUN to the latest run. Agents, folders and the database of runs come
 from the project file `rulewright.yaml`.
 
-exit codes of run: 0 completed, 1 failed, 2 waiting for a person or paused, 3 refused or bad usage
+exit codes of run: 0 completed, 1 failed, 2 waiting for a person or paused, 3 refused or bad usage; with --task they
+speak of that task
 """
 
 from __future__ import annotations
@@ -130,6 +131,15 @@ def _run(args: argparse.Namespace) -> int:
         print(msgspec.json.encode(result).decode())
     else:
         _tell_result(result)
+    return _exit_code(result, args.task)
+
+
+def _exit_code(result: Result, task: str | None) -> int:
+    """How the run ended, or the one task that was asked for: it has failed where what it depends on has."""
+    if task is not None and result.tasks.get(task) == "COMPLETED":
+        return 0
+    if task is not None and result.status == "PAUSED" and "FAILED" in result.tasks.values():
+        return 1
     return EXIT[result.status]
 
 

@@ -98,6 +98,7 @@ RULES: tuple[str, ...] = (
     "sign_off_without_hil: TaskDocument",
     "output_written_twice: Workflow",
     "input_not_awaited: Workflow",
+    "contract_mismatch: Workflow",
     "dead_key: Project",
     "bucket_without_checks: Project",
     "lexicon_misses_own_example: Project",

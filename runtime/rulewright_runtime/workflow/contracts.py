@@ -14,7 +14,18 @@ from rulewright_runtime.workflow.plan import Artifact
 
 _HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*")
 _UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
-_FORMATS: Final = {"json": (".json",), "markdown": (".md", ".markdown"), "yaml": (".yaml", ".yml"), "text": (".txt",)}
+# What files of a format end with, where that is not the format's own name.
+_FORMATS: Final = {
+    "markdown": (".md", ".markdown"),
+    "md": (".md", ".markdown"),
+    "yaml": (".yaml", ".yml"),
+    "yml": (".yaml", ".yml"),
+    "text": (".txt",),
+    "python": (".py", ".pyi"),
+    "javascript": (".js", ".mjs", ".cjs", ".jsx"),
+    "typescript": (".ts", ".mts", ".cts", ".tsx"),
+    "html": (".html", ".htm"),
+}
 
 
 def breaches(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:

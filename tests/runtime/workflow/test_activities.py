@@ -94,6 +94,7 @@ def test_missing_metrics_are_no_confidence(tmp_path: Path, caplog: pytest.LogCap
         (Contract(file_format="json"), "a.json", "{", ["`a.json` is no JSON object"]),
         (Contract(file_format="json"), "a.md", "{}", ["`a.md` is not a `json` file"]),
         (Contract(file_format="markdown"), "a.md", "text", []),
+        (Contract(file_format="python"), "a.py", "x = 1", []),
         (Contract(required_sections=("Goal",)), "a.md", "", ["`a.md` is empty"]),
         (Contract(required_sections=("Goal",)), "a.md", "```\n# Goal\n```\n", ["`a.md` lacks the section `Goal`"]),
         (Contract(required_sections=("Goal",)), "a.md", "Goal\n====\n", []),

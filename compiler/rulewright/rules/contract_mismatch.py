@@ -1,0 +1,46 @@
+"""Rule: an input that asks for another contract than its output promises."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.load import Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.workflow import ArtifactDocument, TaskDocument
+    from rulewright.workflows import Workflow
+
+
+def contract_mismatch(workflow: Workflow) -> Iterator[Diagnostic]:
+    """A task reads a file under another contract type than the task that writes it promises.
+
+    Why it matters: the reader would be given what it can't use, and would fail only after the writer's work was paid.
+    Instead: name the same type and version in both tasks.
+    """
+    promised: dict[str, list[tuple[TaskDocument, ArtifactDocument, str]]] = {}
+    for task in workflow.document.tasks:
+        for artifact in task.outputs:
+            if name := _type(artifact):
+                promised.setdefault(artifact.path, []).append((task, artifact, name))
+    for task in workflow.document.tasks if promised else ():
+        for artifact in task.inputs:
+            wanted, writers = _type(artifact), promised.get(artifact.path, [])
+            if not wanted or not writers or any(name == wanted for _, _, name in writers):
+                continue
+            writer, output, name = writers[0]
+            what = "contract version mismatch" if _kind(name) == _kind(wanted) else "contract mismatch"
+            message = f"{what}: `{wanted}` is expected, but `{writer.id}` writes `{artifact.path}` as `{name}`"
+            notes = [(output.contract or output.node, "what is promised")]
+            yield task.error(artifact.contract or artifact.node, f"{artifact.field}.contract", message, notes=notes)
+
+
+def _type(artifact: ArtifactDocument) -> str:
+    contract = artifact.contract
+    return contract.value if isinstance(contract, Scalar) and isinstance(contract.value, str) else ""
+
+
+def _kind(name: str) -> str:
+    return name.partition("@")[0]
