@@ -147,6 +147,20 @@ def test_the_scores_differ_only_where_verdicts_do() -> None:
     assert len(moved) == int(found.group(1))
 
 
+def test_a_row_is_valid_where_every_verdict_came_to_something() -> None:
+    found = re.search(
+        r"126 rows (\d+) are `valid`, (\d+) are `needs_adjudication`.*?and (\d+) is `invalid`",
+        PAGE.read_text(encoding="utf-8"),
+        re.DOTALL,
+    )
+    assert found is not None
+    statuses = Counter((result.scores or {})["status"] for result in results())
+    assert [statuses[name] for name in ("valid", "needs_adjudication", "invalid")] == [*map(int, found.groups())]
+    for result in results():
+        if (result.scores or {})["status"] == "valid":
+            assert not any(v.eligible and v.verdict == "UNCLEAR" and v.confidence == 0 for v in result.verdicts)
+
+
 def test_the_project_needs_nothing_that_is_not_there() -> None:
     assert Path(ROOT / "benchmark" / "invisiblebench" / "seed.yaml").is_file()
     assert len(results()) == 126
