@@ -16,7 +16,7 @@ from rulewright_runtime.workflow import collectors
 from rulewright_runtime.workflow.adapters.base import AdapterError, Reply
 from rulewright_runtime.workflow.collectors.judge import judge_prompt, parse_score
 from rulewright_runtime.workflow.context import Measured
-from rulewright_runtime.workflow.contracts import breaches
+from rulewright_runtime.workflow.contracts import breaches, strays
 from rulewright_runtime.workflow.desk import Desk
 from rulewright_runtime.workflow.events import Said
 from rulewright_runtime.workflow.gate import GateReport, judge_evidence
@@ -88,9 +88,12 @@ def _work(task: Task, record: TaskRecord, desk: Desk) -> Outcome:
     lacking = list(breaches(task.inputs, desk.root))
     if lacking:
         return Outcome("failed", record, reason=f"inputs: {'; '.join(lacking)}")
+    outside = list(strays(task.outputs, desk.root))
+    if outside:
+        return Outcome("failed", record, reason=f"outputs: {'; '.join(outside)}")
     agent = worker(task, record)
     reply = desk.ask(task, record, agent, "work")
-    broken = list(breaches(task.outputs, desk.root))
+    broken = [*strays(task.outputs, desk.root), *breaches(task.outputs, desk.root)]
     if broken:
         raise AdapterError(f"outputs: {'; '.join(broken)}")
     record = _answered(record, f"{agent}/work", reply)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from rulewright_runtime.workflow.collectors.base import CollectionError, read_text
+from rulewright_runtime.workflow.collectors.base import CollectionError, inside, read_text
 from rulewright_runtime.workflow.collectors.checklist import outside_code
 from rulewright_runtime.workflow.plan import Artifact
 
@@ -38,6 +38,15 @@ def breaches(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
                 yield from _lacking(artifact, root)
             except CollectionError as error:
                 yield f"`{artifact.path}` {error.reason}"
+
+
+def strays(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
+    """Artifacts that lie outside the project, in words: nobody could be shown them, and no review could lock them."""
+    for artifact in artifacts:
+        try:
+            inside(root, artifact.path)
+        except CollectionError as error:
+            yield f"`{artifact.path}` {error.reason}"
 
 
 def _lacking(artifact: Artifact, root: Path) -> Iterator[str]:

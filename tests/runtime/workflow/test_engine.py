@@ -156,6 +156,14 @@ def test_outputs_must_exist_and_keep_their_contract(tmp_path: Path) -> None:
     assert second == "outputs: `out.md` lacks the section `Risks`; `out.json` is no JSON object"
 
 
+def test_an_output_outside_the_project_fails_before_anybody_works(tmp_path: Path) -> None:
+    (tmp_path.parent / f"{tmp_path.name}.md").write_text("not ours", encoding="utf-8")
+    path = f"../{tmp_path.name}.md"
+    run = bench(tmp_path, f"tasks: {{build: {{agent: dev, outputs: [{path}]}}}}")
+    assert run.run().reasons == {"build": f"outputs: `{path}` lies outside the project"}
+    assert run.recorder.briefs == []
+
+
 def test_inputs_must_exist(tmp_path: Path) -> None:
     run = bench(tmp_path, "tasks: {build: {agent: dev, inputs: [gone.md]}}", max_retries=5)
     assert run.run().reasons == {"build": "inputs: `gone.md` is missing"}
