@@ -163,15 +163,18 @@ def _by_check(failed: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def exit_status(summary: Mapping[str, Any]) -> int:
     """What a scan answers to its caller: 3 when an input was refused or there was none, 1 with a hard fail or a failed
-    gate, 2 with an undecided gate, a coverage below the minimum or another open decision, else 0.
+    gate, 2 with an undecided gate, a coverage below the minimum or a scorecard that could not decide, else 0.
 
     A gate to whose transcript no check applies is reported as `not_run` and does not count as undecided; one whose
-    check applies but was left out by the profile does.
+    check applies but was left out by the profile does. A quality verdict that awaits a person is listed in the summary
+    and makes its row `needs_adjudication`, but all gates have passed.
     """
     if summary["refused"]["count"] or not summary["transcripts"]:
         return 3
     gates = summary["gates"].values()
     if summary["hard_fails"]["count"] or any(gate["failed"] for gate in gates):
         return 1
-    others = summary["transcripts"] - summary["status"].get("valid", 0)
-    return 2 if others or any(gate["undecided"] for gate in gates) else 0
+    judged = summary["status"].get("valid", 0) + summary["status"].get("needs_adjudication", 0)
+    unscored = any(item["verdict"] is None for item in summary["adjudication"]["items"])
+    open_gates = any(gate["undecided"] for gate in gates)
+    return 2 if open_gates or unscored or judged < summary["transcripts"] else 0

@@ -78,6 +78,19 @@ def test_the_exit_status_follows_the_gravest_finding(rows: list[dict[str, Any]],
     assert exit_status(summary(*rows, refused=refused)) == status
 
 
+def test_a_quality_verdict_that_awaits_a_person_leaves_all_gates_passed() -> None:
+    assert exit_status(summary(row(status="needs_adjudication"))) == 0
+
+
+def test_a_scorecard_that_could_not_decide_never_exits_as_passed() -> None:
+    undecided = [{"mode_id": "", "place": "status", "reason": "no_such_key"}]
+    assert exit_status(summary(row(status="needs_adjudication", undecided=undecided))) == 2
+
+
+def test_a_status_nobody_knows_never_exits_as_passed() -> None:
+    assert exit_status(summary(row(status="fine"))) == 2
+
+
 def test_absent_scores_are_left_out_of_the_mean_and_counted() -> None:
     result = summary(row(overall_score=0.5), row(overall_score=None), row(overall_score=1.0))
     assert result["overall_score"] == {"mean": 0.75, "counted": 2, "absent": 1}
