@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.documents.base import Document, descend, flag, number, optional_text, scalar, text, texts, value
 from rulewright.load import Mapping, plain
+from rulewright_grammar import schema
 
 if TYPE_CHECKING:
     from rulewright.load import Node, Scalar
@@ -15,6 +17,12 @@ JUDGE_ROUTES: Final = frozenset({"hybrid_llm", "llm_primary", "longitudinal_trac
 LEXICON_ROUTES: Final = frozenset({"lexicon_only", "regex_with_llm_edge"})
 GATE_BUCKETS: Final = frozenset({"A", "B"})
 GATE_SEVERITIES: Final = frozenset({"S5", "S4_GATE"})
+
+
+@cache
+def known_routes() -> frozenset[str]:
+    """The routes there are. A finding about what a route does is no help where the route itself is misspelt."""
+    return frozenset(schema("check")["properties"]["routing"]["properties"]["route"]["enum"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import error
+from rulewright.documents.check import known_routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +84,7 @@ def disagreements_of(check: Check) -> Iterator[Diagnostic]:
 
 def _type(check: Check) -> Iterator[Diagnostic]:
     kind, route = check.scorer.type, check.routing.route
-    if kind is None or not route or ROUTE_OF.get(kind, kind) == route:
+    if kind is None or route not in known_routes() or ROUTE_OF.get(kind, kind) == route:
         return
     yield error(
         check.place("scorer", "type"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
-from rulewright.documents.check import GATE_BUCKETS, Check
+from rulewright.documents.check import GATE_BUCKETS, Check, known_routes
 from rulewright.keys import keys_of
 from rulewright.load import Scalar
 
@@ -24,7 +24,7 @@ def directive_ignored_by_route(check: Check) -> Iterator[Diagnostic]:
     route = check.routing.route
     for path, key in keys_of("check").items():
         routes = key.routes
-        value = check.get(*path) if routes and route else None
+        value = check.get(*path) if routes and route in known_routes() else None
         if value is None or (isinstance(value, Scalar) and value.value in (None, False)):
             continue
         if route not in routes:
