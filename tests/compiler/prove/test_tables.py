@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from textwrap import dedent
-from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -176,12 +175,7 @@ def test_a_row_that_is_proved_dead_does_not_compile(conditions_: tuple[str, ...]
     assert [(d.code, d.span.line) for d in failure.value.diagnostics] == [("unreachable-row", line)]
 
 
-def test_the_shipped_label_table_is_proved_within_milliseconds() -> None:
+def test_the_shipped_label_table_is_proved_total() -> None:
     plan, scorer = safe().plan, of_safe().scorer(None, None)
-    times = []
-    for _ in range(5):
-        start = process_time()
-        proof = label_table(plan, scorer.parameters)
-        assert is_total(proof.conditions, proof.domains) == Proved()
-        times.append(process_time() - start)
-    assert min(times) < 0.02
+    proof = label_table(plan, scorer.parameters)
+    assert is_total(proof.conditions, proof.domains) == Proved()
