@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rulewright.score_batches import CaseScorecard, load_scorecard
+from rulewright.scoring.batches import CaseScorecard, load_scorecard
 from rulewright_runtime.cases.settings import Settings
 
 DEFAULTS: dict[str, dict[str, float]] = {

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from rulewright.compiling import compile_project
-from rulewright.linting import lint
+from rulewright.linting.run import lint
+from rulewright.planning.harness import compile_run_plan
 from rulewright.project import load_project
-from rulewright.run_plans import compile_run_plan
 from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.harness.adapters import ScriptedAdapter
 from rulewright_runtime.harness.branches import choose

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from rulewright.linting import lint_text
+from rulewright.linting.run import lint_text
 from rulewright.load import load_text
 from rulewright.render import render
 

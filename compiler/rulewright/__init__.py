@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from rulewright.compiling import compile_project
     from rulewright.diagnostics import Diagnostic
     from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
-    from rulewright.linting import lint
+    from rulewright.linting.run import lint
     from rulewright.project import Project, load_project
     from rulewright.prove.workflow import prove_workflow
-    from rulewright.workflows import Workflow, compile_workflow, load_workflow
+    from rulewright.workflows.load import Workflow, compile_workflow, load_workflow
 
 __all__ = [
     "Diagnostic",
@@ -35,10 +35,10 @@ _HOMES = {
     "compiling": ("compile_project",),
     "diagnostics": ("Diagnostic",),
     "errors": ("DocumentError", "ExpressionError", "RulewrightError", "UsageError"),
-    "linting": ("lint",),
+    "linting.run": ("lint",),
     "project": ("Project", "load_project"),
     "prove.workflow": ("prove_workflow",),
-    "workflows": ("Workflow", "compile_workflow", "load_workflow"),
+    "workflows.load": ("Workflow", "compile_workflow", "load_workflow"),
 }
 
 

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from rulewright.compiling import compile_project
+from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project
-from rulewright.scan_plan import scan_plan
 from rulewright_runtime.execution import execute
 from rulewright_runtime.plan import LeftOut, Plan, decode, encode, seal
 from rulewright_runtime.report.summary import Summary, exit_status

@@ -12,7 +12,7 @@ from tests.compiler.small_project import check, write
 from rulewright.compiling import compile_project
 from rulewright.documents.elapsed import hours_between
 from rulewright.errors import DocumentError
-from rulewright.linting import lint
+from rulewright.linting.run import lint
 from rulewright_runtime.plan import LongitudinalVerifier, Plan, TraceVerifier
 
 MACHINE = """\

@@ -11,8 +11,8 @@ from tests.compiler.small_project import write
 
 from rulewright.compiling import compile_project
 from rulewright.errors import DocumentError
+from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project
-from rulewright.scan_plan import scan_plan
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judge import JudgeRequest
 from rulewright_runtime.plan import PhasedVerifier

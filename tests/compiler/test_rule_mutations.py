@@ -18,7 +18,7 @@ from typing import Final
 
 import pytest
 
-from rulewright.linting import Selection, lint, lint_text
+from rulewright.linting.run import Selection, lint, lint_text
 
 FOLDER = Path(__file__).parent / "rules"
 CHECKS = Path(__file__).parents[2] / "checks"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rulewright.linting import Report, Selection, lint, lint_text
+from rulewright.linting.run import Report, Selection, lint, lint_text
 from rulewright.manual import explain, pages
 from rulewright.render import human
 from rulewright.rules import every_rule

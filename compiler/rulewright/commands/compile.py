@@ -44,7 +44,7 @@ def _is_over_cases(path: str) -> bool:
     """Whether the path is the file, or the name, of a scorecard over cases."""
     from rulewright.documents.kinds import CASE_SCORECARD, kind_of
     from rulewright.load import load_file
-    from rulewright.score_batches import find_scorecard
+    from rulewright.scoring.batches import find_scorecard
 
     if not os.path.exists(path):
         return find_scorecard(path) is not None
@@ -54,7 +54,7 @@ def _is_over_cases(path: str) -> bool:
 def _compile_case_scorecard(args: argparse.Namespace) -> int:
     from rulewright.diagnostics import Severity
     from rulewright.errors import DocumentError
-    from rulewright.score_batches import check_labels, load_scorecard
+    from rulewright.scoring.batches import check_labels, load_scorecard
     from rulewright_runtime.cases.plan import encode, sealed
     from rulewright_runtime.cases.settings import Settings
 

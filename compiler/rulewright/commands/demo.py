@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Lint, compile, scan, show."""
     from rulewright.compiling import compile_project
-    from rulewright.linting import lint_project
+    from rulewright.linting.run import lint_project
     from rulewright.project import load_project
     from rulewright.render import render
     from rulewright.shipped import PROJECT_FILE, shipped_root

@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, estimate, play, report."""
+    from rulewright.planning.harness import compile_run_plan, run_cost
     from rulewright.project import load_project
-    from rulewright.run_plans import compile_run_plan, run_cost
     from rulewright_runtime.harness.adapters import open_adapter
     from rulewright_runtime.harness.run import run as play
 

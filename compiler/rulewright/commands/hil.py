@@ -59,8 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do what the action says."""
-    from rulewright.workflow_settings import settings_of, state_of
-    from rulewright.workflows import load_workflow
+    from rulewright.workflows.load import load_workflow
+    from rulewright.workflows.settings import settings_of, state_of
     from rulewright_runtime.workflow.store import Store
 
     workflow = load_workflow(args.file)

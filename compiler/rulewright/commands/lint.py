@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from rulewright.lint_cache import Answer, Entry
-    from rulewright.linting import Report, Selection
+    from rulewright.linting.cache import Answer, Entry
+    from rulewright.linting.run import Report, Selection
 
 FORMATS = ("human", "json", "sarif", "github", "junit", "checkstyle")  # `render.FORMATS`, without importing it
 LEVELS = ("error", "warning", "advice")
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     if args.fix or args.diff or args.no_cache or "-" in args.paths:
         report = _mended(args) if args.fix else _report(args)
         return _diff(report, args.unsafe_fixes) if args.diff else _print(_answer(report, args))
-    from rulewright.lint_cache import Entry
+    from rulewright.linting.cache import Entry
 
     entry = Entry(_question(args))
     known = entry.known()
@@ -62,7 +62,7 @@ def _question(args: argparse.Namespace) -> list[object]:
 
 
 def _lint_and_keep(args: argparse.Namespace, entry: Entry) -> int:
-    from rulewright.lint_cache import Hearing
+    from rulewright.linting.cache import Hearing
 
     with Hearing() as hearing:
         report = _report(args)
@@ -104,34 +104,34 @@ def _paths(args: argparse.Namespace) -> list[Path]:
 
 
 def _selection(args: argparse.Namespace) -> Selection:
-    from rulewright.linting import Selection
+    from rulewright.linting.run import Selection
 
     return Selection(_codes(args.select), _codes(args.ignore))
 
 
 def _report(args: argparse.Namespace) -> Report:
-    from rulewright import linting
     from rulewright.errors import UsageError
+    from rulewright.linting import run
 
     if "-" in args.paths:
         if len(args.paths) > 1:
             raise UsageError("`-` reads one document and stands alone")
-        return linting.lint_text(sys.stdin.buffer.read(), args.stdin_name, _selection(args))
-    return linting.lint(_paths(args), _selection(args))
+        return run.lint_text(sys.stdin.buffer.read(), args.stdin_name, _selection(args))
+    return run.lint(_paths(args), _selection(args))
 
 
 def _mended(args: argparse.Namespace) -> Report:
-    from rulewright import linting
     from rulewright.errors import UsageError
+    from rulewright.linting import run
 
     if "-" in args.paths:
         raise UsageError("`--fix` changes files and can't change standard input; `--diff` shows the change")
-    return linting.fix_files(_paths(args), _selection(args), unsafe=args.unsafe_fixes)
+    return run.fix_files(_paths(args), _selection(args), unsafe=args.unsafe_fixes)
 
 
 def _answer(report: Report, args: argparse.Namespace) -> Answer:
     from rulewright.diagnostics import Severity
-    from rulewright.lint_cache import Answer
+    from rulewright.linting.cache import Answer
 
     return Answer(1 if report.fails(Severity(args.fail_level)) else 0, _shown(report, args))
 
@@ -158,9 +158,9 @@ def _page_of(code: str) -> str | None:
 
 
 def _diff(report: Report, unsafe: bool) -> int:
-    from rulewright import fixes, linting
+    from rulewright.linting import fixes, run
 
-    changed = linting.fix(report, unsafe=unsafe)
+    changed = run.fix(report, unsafe=unsafe)
     for path, text in sorted(changed.items()):
         sys.stdout.write(fixes.diff(path, report.sources[path].text, text))
     return 1 if changed else 0
@@ -168,7 +168,7 @@ def _diff(report: Report, unsafe: bool) -> int:
 
 def _watch(args: argparse.Namespace) -> int:
     from rulewright.errors import UsageError
-    from rulewright.watching import watch
+    from rulewright.linting.watching import watch
 
     if args.fix or args.diff or "-" in args.paths:
         raise UsageError("`--watch` shows findings again and again; `--fix`, `--diff` and `-` end after one round")

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, write both files, show the figures."""
-    from rulewright.scan_plan import cost_report, scan_plan
+    from rulewright.planning.scan import cost_report, scan_plan
     from rulewright_runtime.errors import InputError
     from rulewright_runtime.transcripts import Reader
 
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _compare(args: argparse.Namespace) -> int:
     """Compare two profiles over the same transcripts."""
-    from rulewright.profile_comparison import compare_profiles, shown
+    from rulewright.planning.profiles import compare_profiles, shown
     from rulewright_runtime.errors import InputError
     from rulewright_runtime.transcripts import Reader
 

@@ -25,8 +25,8 @@ from typing import IO, TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rulewright.score_batches import CaseScorecard
-    from rulewright.score_settings import ScoreSettings
+    from rulewright.scoring.batches import CaseScorecard
+    from rulewright.scoring.settings import ScoreSettings
     from rulewright_runtime.cases.hooks import Sink
     from rulewright_runtime.cases.plan import CaseScorecardPlan
     from rulewright_runtime.cases.run import BatchRun
@@ -66,8 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score, write the reports, answer with the exit code."""
-    from rulewright.score_batches import load_scorecard
-    from rulewright.score_settings import describe, environment_of_process, gather
+    from rulewright.scoring.batches import load_scorecard
+    from rulewright.scoring.settings import describe, environment_of_process, gather
 
     card = load_scorecard(args.scorecard)
     plan = card.plan
@@ -88,7 +88,7 @@ def _prove(card: CaseScorecard, prepared: Settings) -> None:
     from rulewright.diagnostics import Severity
     from rulewright.errors import DocumentError
     from rulewright.render.human import render
-    from rulewright.score_batches import check_labels
+    from rulewright.scoring.batches import check_labels
 
     found = check_labels(card, prepared)
     if any(each.severity is Severity.ERROR for each in found):
@@ -99,7 +99,7 @@ def _prove(card: CaseScorecard, prepared: Settings) -> None:
 
 def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSettings, prepared: Settings) -> int:
     from rulewright.errors import UsageError
-    from rulewright.score_batches import find_batches
+    from rulewright.scoring.batches import find_batches
     from rulewright_runtime.cases.baseline import compare, read_baseline
     from rulewright_runtime.cases.reading import CaseReader, Outputs
     from rulewright_runtime.cases.run import refusal, report_head, score_batches
@@ -235,7 +235,7 @@ def _write_reports(
     args: argparse.Namespace, settings: ScoreSettings, prepared: Settings, run: BatchRun, head: dict[str, Any]
 ) -> None:
     from rulewright.errors import UsageError
-    from rulewright.score_batches import report_path, wanted_formats
+    from rulewright.scoring.batches import report_path, wanted_formats
     from rulewright_runtime.cases.writing import write
 
     forms = wanted_formats(args.format, args.output, settings.formats)

@@ -25,7 +25,7 @@ from rulewright.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rulewright.workflows import Workflow
+    from rulewright.workflows.load import Workflow
     from rulewright_runtime.workflow.engine import Result
     from rulewright_runtime.workflow.events import Event
     from rulewright_runtime.workflow.plan import WorkflowPlan
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     from rulewright.diagnostics import Severity
     from rulewright.render.human import render, width_for
-    from rulewright.workflows import check, load_workflow
+    from rulewright.workflows.load import check, load_workflow
 
     workflow = load_workflow(args.file)
     found = check(workflow)
@@ -97,8 +97,8 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _graph(args: argparse.Namespace) -> int:
-    from rulewright.workflow_graph import draw
-    from rulewright.workflows import compile_workflow, load_workflow
+    from rulewright.workflows.graph import draw
+    from rulewright.workflows.load import compile_workflow, load_workflow
 
     plan = compile_workflow(load_workflow(args.file))
     print(draw(plan, form=args.format, task=_known(plan, args.task)), end="")
@@ -112,8 +112,8 @@ def _known(plan: WorkflowPlan, task: str | None) -> str | None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from rulewright.workflow_settings import settings_of
-    from rulewright.workflows import compile_workflow, load_workflow
+    from rulewright.workflows.load import compile_workflow, load_workflow
+    from rulewright.workflows.settings import settings_of
 
     if args.run and not args.resume:
         raise UsageError("`--run` names the run that `--resume` goes on with")
@@ -144,7 +144,7 @@ def _exit_code(result: Result, task: str | None) -> int:
 
 
 def _execute(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, settings: Settings) -> Result:
-    from rulewright.workflow_settings import state_of
+    from rulewright.workflows.settings import state_of
     from rulewright_runtime.workflow import engine
     from rulewright_runtime.workflow.store import Store
 
@@ -229,8 +229,8 @@ def _asked(task: Any, settings: Settings) -> list[str]:
 
 
 def _trace(args: argparse.Namespace) -> int:
-    from rulewright.workflow_settings import state_of
-    from rulewright.workflows import load_workflow
+    from rulewright.workflows.load import load_workflow
+    from rulewright.workflows.settings import state_of
     from rulewright_runtime.workflow.store import Store
     from rulewright_runtime.workflow.story import story
 

@@ -21,7 +21,7 @@ from rulewright.lower.workflow_environments import (
     loop_environment,
     raw_environment,
 )
-from rulewright.workflow_fixes import drop_item
+from rulewright.workflows.fixes import drop_item
 from rulewright_runtime.ir import Program
 
 if TYPE_CHECKING:

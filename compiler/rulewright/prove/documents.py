@@ -36,8 +36,8 @@ from rulewright.prove.results import Property, Proved, Refuted, Result, Unknown
 from rulewright.prove.search import Search, refuting
 from rulewright.prove.tables import disjoint, equal, survey
 from rulewright.prove.witness import in_words
-from rulewright.score_batches import CaseScorecard, load_scorecard
-from rulewright.score_settings import environment_of_process, gather
+from rulewright.scoring.batches import CaseScorecard, load_scorecard
+from rulewright.scoring.settings import environment_of_process, gather
 from rulewright.tables.build import Row
 from rulewright.tables.policy import compile_policy, declared
 from rulewright_runtime.cases.plan import CaseScorecardPlan

@@ -12,7 +12,7 @@ from rulewright.lower.workflow_machine import Shape
 from rulewright.prove.results import Property, Proved, Refuted, Result, Unknown
 from rulewright.prove.workflow_machine import Edge, Explorer, Graph, Node
 from rulewright.prove.workflow_values import Truths, paths_of, shape_of, spoken
-from rulewright.workflows import Workflow, compile_workflow, load_workflow, lowered
+from rulewright.workflows.load import Workflow, compile_workflow, load_workflow, lowered
 from rulewright_runtime.workflow.machine import TERMINAL, Machine, Status, events_of
 from rulewright_runtime.workflow.plan import Gate
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rulewright.workflow_fixes import add_overlay
+from rulewright.workflows.fixes import add_overlay
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from rulewright.diagnostics import Diagnostic
     from rulewright.documents.workflow import ArtifactDocument, TaskDocument
-    from rulewright.workflows import Workflow
+    from rulewright.workflows.load import Workflow
 
 
 def contract_mismatch(workflow: Workflow) -> Iterator[Diagnostic]:

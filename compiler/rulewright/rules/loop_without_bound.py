@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rulewright.workflow_fixes import add_key
+from rulewright.workflows.fixes import add_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
-    from rulewright.workflows import Workflow
+    from rulewright.workflows.load import Workflow
 
 
 def loop_without_bound(workflow: Workflow) -> Iterator[Diagnostic]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
-    from rulewright.workflows import Workflow
+    from rulewright.workflows.load import Workflow
 
 
 def no_tasks(workflow: Workflow) -> Iterator[Diagnostic]:

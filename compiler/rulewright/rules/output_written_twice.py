@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from rulewright.diagnostics import Diagnostic
     from rulewright.documents.workflow import TaskDocument
-    from rulewright.workflows import Workflow
+    from rulewright.workflows.load import Workflow
 
 
 def output_written_twice(workflow: Workflow) -> Iterator[Diagnostic]:

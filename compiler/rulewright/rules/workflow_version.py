@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
-    from rulewright.workflows import Workflow
+    from rulewright.workflows.load import Workflow
 
 
 def workflow_version(workflow: Workflow) -> Iterator[Diagnostic]:

@@ -9,7 +9,7 @@ from benchmark.speed.hostile import HOSTILE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulewright.linting import lint_text
+from rulewright.linting.run import lint_text
 from rulewright.load import load_text, plain
 from rulewright.render import render
 

@@ -10,9 +10,9 @@ from tests.shared_data import ROOT
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.structure import check_structure
 from rulewright.errors import DocumentError, UsageError
-from rulewright.linting import lint_text
+from rulewright.linting.run import lint_text
 from rulewright.load import load_text
-from rulewright.score_batches import case_findings, load_scorecard
+from rulewright.scoring.batches import case_findings, load_scorecard
 from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.parameters import Parameter, parameter_value

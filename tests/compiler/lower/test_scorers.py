@@ -11,8 +11,8 @@ from tests.compiler import small_project
 
 from rulewright.compiling import compile_project
 from rulewright.errors import DocumentError
+from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project
-from rulewright.scan_plan import scan_plan
 from rulewright_runtime.plan import CueResponse, Plan, Probe, ProbeVerifier, RubricVerifier, decode, encode
 from rulewright_runtime.transcripts import from_record
 

@@ -10,7 +10,7 @@ from tests.safe_cases import DEFAULTS, METRICS, safe, settings
 from tests.shared_data import ROOT
 
 from rulewright.prove.label_table import TableStudy, study
-from rulewright.score_batches import load_scorecard, table_findings
+from rulewright.scoring.batches import load_scorecard, table_findings
 from rulewright_runtime.cases.settings import Settings
 from rulewright_runtime.parameters import parameter_values
 

@@ -10,10 +10,10 @@ from tests.compiler.workflow.workflows_in_place import errors, files, plan_of, t
 
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError
-from rulewright.fixes import fixed_texts
-from rulewright.linting import lint
+from rulewright.linting.fixes import fixed_texts
+from rulewright.linting.run import lint
 from rulewright.lower.workflow_order import ancestors, cycles, order, waves
-from rulewright.workflows import check, compile_workflow, load_workflow, workflow_of_text
+from rulewright.workflows.load import check, compile_workflow, load_workflow, workflow_of_text
 
 
 def test_everything_but_a_person_is_off_unless_somebody_enables_it() -> None:

@@ -13,7 +13,7 @@ from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError
 from rulewright.prove.results import Proved
 from rulewright.prove.workflow import prove_workflow
-from rulewright.workflows import check, compile_workflow, workflow_of_text
+from rulewright.workflows.load import check, compile_workflow, workflow_of_text
 from rulewright_runtime.workflow.plan import decode, encode
 
 GOOD: dict[str, Any] = {

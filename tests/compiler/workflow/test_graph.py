@@ -10,7 +10,7 @@ import pytest
 from tests.compiler.workflow.workflows_in_place import composed, plan_of
 
 from rulewright.errors import UsageError
-from rulewright.workflow_graph import draw
+from rulewright.workflows.graph import draw
 
 TWO = """
     name: 'two "tasks"'

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rulewright.linting import lint, lint_text
+from rulewright.linting.run import lint, lint_text
 
 GHOST = "tasks: {a: {agent: ghost}}\n"
 

@@ -13,7 +13,7 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, SCORE
 from rulewright.prove.results import Proved, Refuted, Unknown
 from rulewright.prove.workflow import CLAIMS, Fault, Prover, prove_workflow
-from rulewright.workflows import lowered
+from rulewright.workflows.load import lowered
 from rulewright_runtime.workflow.machine import Guard, Loop, Machine, Place, Transition
 
 BOUNDED, PASSED, GATED, SIGNED, SETTLED = CLAIMS

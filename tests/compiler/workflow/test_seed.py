@@ -9,11 +9,11 @@ import pytest
 from tests.compiler.workflow.workflows_in_place import Walk, errors, refused, task_of, warnings
 from tests.shared_data import folder
 
-from rulewright.fixes import fixed_texts
-from rulewright.linting import lint
+from rulewright.linting.fixes import fixed_texts
+from rulewright.linting.run import lint
 from rulewright.prove.results import Proved
 from rulewright.prove.workflow import CLAIMS, prove_workflow
-from rulewright.workflows import check, compile_workflow, load_workflow, workflow_of_text
+from rulewright.workflows.load import check, compile_workflow, load_workflow, workflow_of_text
 
 HERE = Path(__file__).parent / "seed"
 CONFIG = (HERE / "config.yaml").read_text(encoding="utf-8")

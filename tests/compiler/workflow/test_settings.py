@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rulewright.errors import UsageError
-from rulewright.workflow_settings import settings_of, state_of
-from rulewright.workflows import Workflow, load_workflow
+from rulewright.workflows.load import Workflow, load_workflow
+from rulewright.workflows.settings import settings_of, state_of
 from rulewright_runtime.workflow.settings import AdapterSettings, Notice, Settings
 
 FLOW = "version: '1'\nname: flow\ntasks: {build: {agent: dev}}\n"

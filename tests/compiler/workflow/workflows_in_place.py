@@ -8,7 +8,7 @@ from typing import Any
 
 from rulewright.diagnostics import Diagnostic, Severity
 from rulewright.errors import DocumentError
-from rulewright.workflows import Workflow, check, compile_workflow, load_workflow, workflow_of_text
+from rulewright.workflows.load import Workflow, check, compile_workflow, load_workflow, workflow_of_text
 from rulewright_runtime.workflow.machine import Machine, TaskState, activity, start, status, step
 from rulewright_runtime.workflow.plan import Task, WorkflowPlan
 

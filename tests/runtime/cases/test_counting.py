@@ -11,7 +11,7 @@ import pytest
 from tests.safe_cases import case, write
 from tests.shared_data import ROOT
 
-from rulewright.score_batches import load_scorecard
+from rulewright.scoring.batches import load_scorecard
 from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.cases.reading import Batch, CaseReader
 from rulewright_runtime.cases.run import BatchRun, score_batches

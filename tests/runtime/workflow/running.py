@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rulewright.workflows import compile_workflow, workflow_of_text
+from rulewright.workflows.load import compile_workflow, workflow_of_text
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import Adapter, Brief, Reply
 from rulewright_runtime.workflow.adapters.mock import MockAdapter

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from rulewright.diagnostics import Diagnostic, Span
-from rulewright.linting import Report, fix, lint, lint_text
+from rulewright.linting.run import Report, fix, lint, lint_text
 
-FOLDER = Path(__file__).parent / "rules"
+FOLDER = Path(__file__).parents[1] / "rules"
 LONE = sorted(path for path in FOLDER.glob("*/*") if path.suffix in (".yaml", ".json"))
 PROJECTS = sorted(FOLDER.glob("*/*.txtar"))
 ROUNDS = 60 if os.environ.get("RULEWRIGHT_TORTURE") else 4

@@ -7,7 +7,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Final
 
 from rulewright.errors import RulewrightError
-from rulewright.lint_cache import Hearing
+from rulewright.linting.cache import Hearing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -15,7 +15,7 @@ from rulewright_runtime.execution import needs_judge
 from rulewright_runtime.plan import Judging
 from rulewright_runtime.plan_guard import judgings
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 BENCHMARK = ROOT / "benchmark"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rulewright.compiling import compile_project
-from rulewright.scan_plan import scan_plan
+from rulewright.planning.scan import scan_plan
 from rulewright_runtime.aggregate import Scorecard
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ from tests.shared_data import folder
 from rulewright.cli import main
 from rulewright.documents.scoring import Price
 from rulewright.errors import DocumentError
+from rulewright.planning.harness import compile_run_plan, run_cost
 from rulewright.project import load_project
-from rulewright.run_plans import compile_run_plan, run_cost
 from rulewright_runtime.__main__ import main as runtime
 from rulewright_runtime.harness.adapters import Reply, Request, ScriptedAdapter
 from rulewright_runtime.harness.run import run
 from rulewright_runtime.transcripts import Reader, Transcript
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SECRET = "XMARKERX"
 
 

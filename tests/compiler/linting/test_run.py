@@ -12,7 +12,7 @@ from tests import shared_data
 from rulewright.compiling import compile_project
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError, UsageError
-from rulewright.linting import Report, Selection, fix, fix_files, lint, lint_text
+from rulewright.linting.run import Report, Selection, fix, fix_files, lint, lint_text
 from rulewright.manual import explain, pages
 from rulewright.project import load_project, stopping
 from rulewright.rules import code_of, every_rule, rules_for
@@ -28,7 +28,7 @@ routing:
   route: lexicon_only
   deterministic_precheck: x_lexicon
 """
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def project(folder: Path, **files: str) -> Path:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from rulewright import watching
 from rulewright.cli import main
 from rulewright.errors import UsageError
-from rulewright.watching import CLEAR, watch
+from rulewright.linting import watching
+from rulewright.linting.watching import CLEAR, watch
 
 
 class Terminal(io.StringIO):

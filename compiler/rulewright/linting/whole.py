@@ -9,8 +9,8 @@ from rulewright.documents.case_scorecard import read_case_scorecard
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import has_workflow
 from rulewright.documents.profile import every_check
+from rulewright.linting.lone import case_findings, harness_findings
 from rulewright.load import Mapping
-from rulewright.lone_findings import case_findings, harness_findings
 from rulewright.lower.agreement import disagreements
 from rulewright.lower.corpora import lower_corpus
 from rulewright.lower.machines import lower_machine
@@ -70,7 +70,7 @@ def _workflow_findings(project: Project) -> tuple[list[Diagnostic], tuple[Loaded
     """What is wrong with the project's workflow, and the files read for it."""
     if not (project.file is not None and project.file.workflow) and not has_workflow(project.root):
         return [], ()
-    from rulewright.workflows import findings_of
+    from rulewright.workflows.load import findings_of
 
     return findings_of(project)
 

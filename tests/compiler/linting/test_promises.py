@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from tests.compiler import small_project
-from tests.compiler.test_lint_torture import broken
+from tests.compiler.linting.test_torture import broken
 from tests.compiler.test_rules import BAD, name_of, unpacked
 
 from rulewright.compiling import compile_project
 from rulewright.diagnostics import Severity
-from rulewright.linting import fix_files, lint
+from rulewright.linting.run import fix_files, lint
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judge import JudgeRequest
 
@@ -216,7 +216,7 @@ def test_fixing_what_is_broken_further_is_done_once_too(
 
 
 def test_the_shipped_benchmark_is_clean_and_runs(tmp_path: Path) -> None:
-    shipped = Path(__file__).resolve().parents[2]
+    shipped = Path(__file__).resolve().parents[3]
     for name in ("benchmark", "checks"):
         shutil.copytree(shipped / name, tmp_path / name)
     project = tmp_path / "benchmark" / "rulewright.yaml"

@@ -17,7 +17,7 @@ from rulewright_runtime.workflow.settings import Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rulewright.workflows import Workflow
+    from rulewright.workflows.load import Workflow
 
 STATE: Final = ".rulewright/workflow.db"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from tests.compiler.test_rules import BAD, name_of, unpacked
 
-from rulewright import lint_cache, linting
 from rulewright.cli import main
-from rulewright.lint_cache import Answer, Entry, Hearing
+from rulewright.linting import cache, run
+from rulewright.linting.cache import Answer, Entry, Hearing
 
 CHECK = """\
 id: X1
@@ -33,13 +33,13 @@ FILES = {
     "rulewright.yaml": "project: p\nchecks: ${CHECKS:-checks}\n",
     "scenarios/deep/s.yaml": "scenario_id: s\nturns:\n- turn_number: 1\n  user_message: hello\n",
 }
-HEAVY = ("dataclasses", "pathlib", "rulewright.linting", "rulewright.rules", "typing", "yaml")
+HEAVY = ("dataclasses", "pathlib", "rulewright.linting.run", "rulewright.rules", "typing", "yaml")
 
 
 @pytest.fixture(autouse=True)
 def same_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """What lints stays as it is during a test, even while somebody works on it."""
-    monkeypatch.setattr(lint_cache, "programs", lambda: "these programs")
+    monkeypatch.setattr(cache, "programs", lambda: "these programs")
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def lint(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
 def is_cached(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str] | None:
     """What the cache says, None if it says nothing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linting, "lint", None)
+        patch.setattr(run, "lint", None)
         try:
             return lint(capsys, *words)
         except TypeError:  # there was something to lint after all
@@ -160,7 +160,7 @@ def test_options_programs_and_folders_have_entries_of_their_own(
     lint(capsys, ".")
     assert is_cached(capsys, ".", "--fail-level", "error") is None
     assert is_cached(capsys, "./checks") is None
-    monkeypatch.setattr(lint_cache, "programs", lambda: "another version")
+    monkeypatch.setattr(cache, "programs", lambda: "another version")
     assert is_cached(capsys, ".") is None
 
 
@@ -178,10 +178,10 @@ def test_a_project_file_found_above_is_noticed(
 def test_every_file_that_lints_has_a_part_in_the_key(tmp_path: Path) -> None:
     (tmp_path / "a" / "__pycache__").mkdir(parents=True)
     (tmp_path / "a" / "b.py").write_text("1", encoding="utf-8")
-    before = lint_cache._files(str(tmp_path))
+    before = cache._files(str(tmp_path))
     assert [Path(path).name for path, _, _ in before] == ["b.py"]
     (tmp_path / "a" / "b.py").write_text("12", encoding="utf-8")
-    assert lint_cache._files(str(tmp_path)) != before
+    assert cache._files(str(tmp_path)) != before
 
 
 def test_what_changes_while_it_is_read_is_not_kept(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -204,7 +204,7 @@ def corrupted(data: bytes) -> list[bytes]:
         body.replace(b'"environment": {', b'"environment": [{'),
         body.replace(b'"seen": {', b'"seen": {"a": ["opened"], '),
     ]
-    return hostile + [lint_cache._digest(text).encode() + b"\n" + text for text in texts]
+    return hostile + [cache._digest(text).encode() + b"\n" + text for text in texts]
 
 
 def test_an_entry_that_is_no_entry_is_not_believed(project: Path, own_cache_folder: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_cache_that_cannot_be_written_is_no_cache(
 
 
 def test_the_oldest_entries_make_room(project: Path, own_cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lint_cache, "MOST_ENTRIES", 4)
+    monkeypatch.setattr(cache, "MOST_ENTRIES", 4)
     for number in range(5):
         Entry([number], str(own_cache_folder)).keep(Answer(0, ""), {}, [])
     assert len(list(own_cache_folder.iterdir())) == 2

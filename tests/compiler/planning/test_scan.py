@@ -11,11 +11,11 @@ from tests.compiler.small_project import check, write
 from tests.shared_data import folder
 
 from rulewright.compiling import compile_project
+from rulewright.planning.scan import cost_report, scan_plan
 from rulewright.project import load_project
-from rulewright.scan_plan import cost_report, scan_plan
 from rulewright_runtime.transcripts import Reader, Transcript, Turn
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 RUNS = [("real_publish", 126), ("template_publish", 151), ("template_smoke", 151), ("template_dev", 151)]
 
 

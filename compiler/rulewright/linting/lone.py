@@ -66,7 +66,7 @@ def harness_findings(scenarios: Iterable[Scenario]) -> list[Diagnostic]:
 
 def case_findings(root: Mapping) -> list[Diagnostic]:
     """What a scorecard over cases holds beyond its structure."""
-    from rulewright.score_batches import case_findings as findings_of
+    from rulewright.scoring.batches import case_findings as findings_of
 
     return findings_of(root)
 

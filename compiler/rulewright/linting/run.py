@@ -12,14 +12,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rulewright import fixes
 from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.layout import PROJECT_FILE_NAMES, documents_in, looks_like_a_project, project_file_in
 from rulewright.documents.structure import suggest
 from rulewright.errors import DocumentError, UsageError
+from rulewright.linting import fixes
+from rulewright.linting.lone import lone_findings
 from rulewright.load import Loaded, Mapping, load_file, load_text
-from rulewright.lone_findings import lone_findings
 from rulewright.manual import pages
 from rulewright.suppressions import suppress, unknown_rule, unused
 
@@ -112,8 +112,8 @@ def lint(paths: Sequence[Path | str], selection: Selection = EVERYTHING) -> Repo
 def lint_project(project: Project, selection: Selection = EVERYTHING) -> Report:
     """The findings of a project that is already loaded."""
     from rulewright.documents.lint_settings import read_lint_settings
+    from rulewright.linting.whole import project_findings, without_accepted
     from rulewright.project import path_fits
-    from rulewright.project_findings import project_findings, without_accepted
 
     found, read = project_findings(project)
     settings = [] if project.file is None else read_lint_settings(project.file.node)
@@ -188,7 +188,7 @@ def _file(path: Path, selection: Selection) -> Report:
     loaded = load_file(path)
     if kind_of(loaded.root) != "workflow":
         return _lone(loaded, selection)
-    from rulewright.workflows import check, load_workflow
+    from rulewright.workflows.load import check, load_workflow
 
     workflow = load_workflow(path)
     return _report(check(workflow), [], workflow.loaded, selection.wants_at)
@@ -199,7 +199,7 @@ def _lone(loaded: Loaded, selection: Selection) -> Report:
     found = list(loaded.diagnostics)
     kind = kind_of(loaded.root)
     if kind == "workflow":
-        from rulewright.workflows import check, workflow_of
+        from rulewright.workflows.load import check, workflow_of
 
         return _report(check(workflow_of(loaded)), [], (loaded,), selection.wants_at)
     if isinstance(loaded.root, Mapping) and kind is not None:

@@ -1,0 +1,1 @@
+"""What `rulewright score` needs around the scoring."""
