@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from rulewright import compile_project
-from rulewright_runtime.plan import LexiconVerifier, ScenarioRule, encode, seal
+from rulewright_runtime.plan import LexiconVerifier, ScenarioRule
+from rulewright_runtime.plan_file import encode, seal
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan import Check, Plan

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rulewright.documents.lexicon import pattern_findings
 from rulewright.documents.profile import Profile, every_check
-from rulewright.documents.structure import suggest
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import load_file, plain
 from rulewright.lower.agreement import disagreements
@@ -16,6 +15,7 @@ from rulewright.lower.jurisdictions import unknown_jurisdictions
 from rulewright.lower.plan import lower_project
 from rulewright.project import Project, load_project, load_scorecards, stopping
 from rulewright.shipped import shipped_root
+from rulewright.spelling import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rulewright.diagnostics import error
-from rulewright.documents.structure import suggest
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.types import BOOL, DYN, ListType, Type
 from rulewright.load import place
+from rulewright.spelling import did_you_mean
 from rulewright_runtime.plan import ForSegment, IfSegment, Segment, TextSegment, ValueSegment
 
 if TYPE_CHECKING:
@@ -148,8 +148,7 @@ class _Lowering:
 
     def filter(self, node: nodes.Filter) -> str:
         if node.name not in FILTERS:
-            near = suggest(node.name, FILTERS)
-            hint = f"did you mean `{near}`?" if near else f"there are {', '.join(f'`{name}`' for name in FILTERS)}"
+            hint = did_you_mean(node.name, FILTERS) or f"there are {', '.join(f'`{name}`' for name in FILTERS)}"
             raise _Unsupported(f"unknown filter `{node.name}`; {hint}", node.name)
         if node.args or node.kwargs or node.dyn_args or node.dyn_kwargs:
             raise _Unsupported(f"the filter `{node.name}` takes no arguments in prompts", node.name)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, Span, error, replace, warning
-from rulewright.documents.structure import suggest
 from rulewright.load import Mapping, Node, Scalar, Source, walk
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -131,8 +131,7 @@ def unused(suppression: Suppression, source: Source) -> Diagnostic:
 
 def unknown_rule(span: Span, code: str, codes: Collection[str]) -> Diagnostic:
     """The finding that a code is none."""
-    near = suggest(code, codes)
-    return error(span, f"there is no rule `{code}`", code="unknown-rule", help=near and f"did you mean `{near}`?")
+    return error(span, f"there is no rule `{code}`", code="unknown-rule", help=did_you_mean(code, codes))
 
 
 def _malformed(span: Span) -> Diagnostic:

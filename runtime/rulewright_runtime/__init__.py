@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from rulewright_runtime.errors import EvaluationError, InputError, JudgeError, PlanError, RuntimeFailure
     from rulewright_runtime.execution import TranscriptResult, execute
     from rulewright_runtime.plan import Plan
-    from rulewright_runtime.plan import decode as decode_plan
-    from rulewright_runtime.plan import encode as encode_plan
+    from rulewright_runtime.plan_file import decode as decode_plan
+    from rulewright_runtime.plan_file import encode as encode_plan
     from rulewright_runtime.transcripts import Reader, Transcript, Turn
     from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
     from rulewright_runtime.workflow.scoring import EvalMetric, compute_confidence, compute_raw
@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name in ("decode_plan", "encode_plan"):
-        return getattr(import_module("rulewright_runtime.plan"), name.removesuffix("_plan"))
+        return getattr(import_module("rulewright_runtime.plan_file"), name.removesuffix("_plan"))
     for module, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f"rulewright_runtime.{module}"), name)

@@ -116,7 +116,7 @@ def _parse(words: list[str]) -> dict[str, Any]:
 
 
 def _run(given: dict[str, Any]) -> int:
-    from rulewright_runtime.plan import decode
+    from rulewright_runtime.plan_file import decode
     from rulewright_runtime.report.summary import exit_status
     from rulewright_runtime.store import run
 

@@ -1,8 +1,8 @@
 """The plan: everything a run needs, decided while compiling, as one versioned and content-hashed JSON document.
 
-A plan is untrusted until `decode` returned it. Whatever differs between two ways of reading the same rule files is a
-policy field in here (a window, a vote, what an unusable judge means); the runtime never asks under which semantics a
-plan was compiled. A plan names no judge, command, callable or file.
+A plan is untrusted until `plan_file.decode` returned it. Whatever differs between two ways of reading the same rule
+files is a policy field in here (a window, a vote, what an unusable judge means); the runtime never asks under which
+semantics a plan was compiled. A plan names no judge, command, callable or file.
 
     Plan
     |-- lexicons    name -> Lexicon            what the text matcher looks for (marker lists are lexicons too)
@@ -16,15 +16,11 @@ plan was compiled. A plan names no judge, command, callable or file.
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated, Any, Final, Literal
 
-import msgspec
 from msgspec import Meta, field
-from msgspec.structs import replace
 
 from rulewright_runtime.corpus import Corpus, Outcome
-from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan_part import PlanPart
 from rulewright_runtime.scorecard import ScorecardPlan
@@ -482,87 +478,3 @@ class Plan(PlanPart, frozen=True):
     format: str = FORMAT
     version: int = VERSION
     hash: str = ""
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """How large a plan may be before it is refused."""
-
-    size: int = 64 * 2**20  # bytes of JSON
-    checks: int = 10_000
-    scenarios: int = 100_000
-    patterns: int = 200_000
-    pattern_length: int = 10_000
-    program_nodes: int = 100_000
-    regex_memory: int = 8 * 2**20  # bytes of RE2 program, each pattern
-
-
-def seal(plan: Plan) -> Plan:
-    """The same plan with what can be decided now decided, and with the hash of every check and its own filled in."""
-    from rulewright_runtime.decisions import decided
-
-    checks = tuple(replace(check, decided=word) for check, word in zip(plan.checks, decided(plan), strict=True))
-    words = decided(plan, plan.left_out)
-    left_out = tuple(replace(part, decided=word) for part, word in zip(plan.left_out, words, strict=True))
-    checks = tuple(replace(check, hash=check_hash(check, plan)) for check in checks)
-    plan = replace(plan, checks=checks, left_out=left_out)
-    return replace(plan, hash=plan_hash(plan))
-
-
-def check_hash(check: Check, plan: Plan) -> str:
-    """The sha256 (hex) of the check's canonical JSON and of the lexicons, state machine and corpus of `plan` that it
-    uses, without its own hash and without `decided`: a new scenario leaves the checks as they were, a new word of a
-    lexicon changes those that look for it."""
-    from rulewright_runtime.plan_guard import materials
-
-    return _digest([replace(check, hash="", decided=""), materials(check, plan)])
-
-
-def plan_hash(plan: Plan) -> str:
-    """The sha256 (hex) of the plan's canonical JSON without its own hash."""
-    return _digest(replace(plan, hash=""))
-
-
-def encode(plan: Plan) -> bytes:
-    """The plan as canonical JSON: fields in declared order, maps in key order, one line, UTF-8."""
-    return msgspec.json.encode(plan, order="deterministic")
-
-
-def _digest(part: Any) -> str:
-    return hashlib.sha256(msgspec.json.encode(part, order="deterministic")).hexdigest()
-
-
-LIMITS: Final = Limits()
-
-
-def decode(data: bytes, limits: Limits = LIMITS) -> Plan:
-    """The plan in `data`. Raises PlanError for whatever an honest compiler never writes."""
-    from rulewright_runtime.plan_guard import guard
-
-    if len(data) > limits.size:
-        raise PlanError(f"the plan has {len(data)} bytes; at most {limits.size} are accepted")
-    try:
-        plan = msgspec.json.decode(data, type=Plan)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise PlanError(_why_undecodable(data, error)) from None
-    if plan.format != FORMAT or plan.version != VERSION:
-        raise PlanError(f"the plan is `{plan.format}` version {plan.version}; this runtime reads `{FORMAT}` {VERSION}")
-    if plan.hash != plan_hash(plan):
-        raise PlanError("the plan's hash does not match its content: it was changed or cut after it was compiled")
-    guard(plan, limits)
-    return plan
-
-
-class _Header(msgspec.Struct):
-    format: str = FORMAT
-    version: int = VERSION
-
-
-def _why_undecodable(data: bytes, error: Exception) -> str:
-    """A plan of another version fails on its first new field; say that instead."""
-    try:
-        header = msgspec.json.decode(data, type=_Header)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        header = _Header()
-    if (header.format, header.version) != (FORMAT, VERSION):
-        return f"the plan is `{header.format}` version {header.version}; this runtime reads `{FORMAT}` {VERSION}"
-    return f"the plan can't be decoded: {error}"

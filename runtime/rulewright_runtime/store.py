@@ -19,7 +19,7 @@ import msgspec
 
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.execution import TranscriptResult, execute
-from rulewright_runtime.plan import encode
+from rulewright_runtime.plan_file import encode
 from rulewright_runtime.transcripts import Reader
 from rulewright_runtime.verdicts import VerdictResult
 

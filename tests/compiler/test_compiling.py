@@ -19,7 +19,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.lower.plan_schema import rendered
 from rulewright.project import load_project
 from rulewright_grammar import schema
-from rulewright_runtime.plan import decode, encode
+from rulewright_runtime.plan_file import decode, encode
 
 ROOT = Path(__file__).resolve().parents[2]
 PRINT_PLAN = (

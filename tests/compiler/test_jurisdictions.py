@@ -14,7 +14,7 @@ from rulewright.compiling import compile_project
 from rulewright.documents.rule_set import load_rule_sets
 from rulewright.errors import DocumentError
 from rulewright_runtime.execution import execute
-from rulewright_runtime.plan import decode, encode
+from rulewright_runtime.plan_file import decode, encode
 from rulewright_runtime.transcripts import Transcript
 from rulewright_runtime.verdicts import VerdictResult
 

@@ -12,7 +12,8 @@ from rulewright.compiling import compile_project
 from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project
 from rulewright_runtime.execution import execute
-from rulewright_runtime.plan import LeftOut, Plan, decode, encode, seal
+from rulewright_runtime.plan import LeftOut, Plan
+from rulewright_runtime.plan_file import decode, encode, seal
 from rulewright_runtime.report.summary import Summary, exit_status
 
 BENCHMARK = Path(__file__).resolve().parents[2] / "benchmark"
@@ -99,7 +100,7 @@ def test_what_cannot_be_decided_about_a_left_out_check_leaves_the_gate_open() ->
 @pytest.mark.parametrize("letters", ["e", "e" * 99])
 def test_a_plan_that_decides_for_other_scenarios_is_refused(letters: str) -> None:
     from rulewright_runtime.errors import PlanError
-    from rulewright_runtime.plan import plan_hash
+    from rulewright_runtime.plan_file import plan_hash
 
     broken = replace(smoke(), left_out=(LeftOut("RW-A1", decided=letters),), hash="")
     with pytest.raises(PlanError, match="another number of scenarios"):

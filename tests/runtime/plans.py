@@ -19,8 +19,8 @@ from rulewright_runtime.plan import (
     TextSegment,
     Verifier,
     WholeWindow,
-    seal,
 )
+from rulewright_runtime.plan_file import seal
 from rulewright_runtime.transcripts import Transcript, Turn
 
 

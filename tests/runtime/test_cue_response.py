@@ -7,7 +7,8 @@ from tests.runtime.plans import check, lexicon, plan, talk
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import execute
-from rulewright_runtime.plan import CueResponse, decode, encode
+from rulewright_runtime.plan import CueResponse
+from rulewright_runtime.plan_file import decode, encode
 from rulewright_runtime.verdicts import VerdictResult
 
 LEXICONS = {

@@ -16,7 +16,8 @@ from tests.runtime.programs import call, name, op, program
 import rulewright_runtime
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.execution import execute
-from rulewright_runtime.plan import AnchoredWindow, Check, CueAnchor, LexiconVerifier, Scenario, ScenarioRule, encode
+from rulewright_runtime.plan import AnchoredWindow, Check, CueAnchor, LexiconVerifier, Scenario, ScenarioRule
+from rulewright_runtime.plan_file import encode
 from rulewright_runtime.verdicts import VerdictResult
 from rulewright_runtime.verify import lexicon as lexicon_verifier
 

@@ -16,7 +16,7 @@ from tests.shared_data import ROOT, folder
 from rulewright.compiling import compile_project
 from rulewright_runtime.aggregate import blindspot_rates
 from rulewright_runtime.execution import TranscriptResult, execute
-from rulewright_runtime.plan import decode, encode
+from rulewright_runtime.plan_file import decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

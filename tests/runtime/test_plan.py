@@ -13,19 +13,9 @@ from tests.runtime.programs import call, name, program
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Node, Program
-from rulewright_runtime.plan import (
-    AnchoredWindow,
-    LexiconVerifier,
-    Limits,
-    Plan,
-    Scenario,
-    ScenarioRule,
-    check_hash,
-    decode,
-    encode,
-    plan_hash,
-    seal,
-)
+from rulewright_runtime.plan import AnchoredWindow, LexiconVerifier, Plan, Scenario, ScenarioRule
+from rulewright_runtime.plan_file import check_hash, decode, encode, plan_hash, seal
+from rulewright_runtime.plan_guard import Limits
 
 CANARY = plan(check(), asked(name="X2"))
 

@@ -11,7 +11,8 @@ from tests.runtime.programs import call, name, program
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import execute
-from rulewright_runtime.plan import LongitudinalVerifier, Scenario, Session, TraceVerifier, decode, encode
+from rulewright_runtime.plan import LongitudinalVerifier, Scenario, Session, TraceVerifier
+from rulewright_runtime.plan_file import decode, encode
 from rulewright_runtime.state_machine import Ending, Forbidden, StateMachine, Transition
 from rulewright_runtime.verdicts import VerdictResult
 

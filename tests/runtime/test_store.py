@@ -11,7 +11,8 @@ from tests.runtime.plans import Scripted, asked, check, plan, reply, write_turns
 
 from rulewright_runtime import store
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.plan import Plan, decode
+from rulewright_runtime.plan import Plan
+from rulewright_runtime.plan_file import decode
 
 PLAN = plan(check(), asked(name="X2"))
 FILES = ["plan.json", "scores.jsonl", "summary.json", "summary.md", "verdicts.jsonl"]

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     args.project = args.project or args.path
     if args.project is not None and _is_over_cases(args.project):
         return _compile_case_scorecard(args)
-    from rulewright_runtime.plan import encode
+    from rulewright_runtime.plan_file import encode
 
     _, plan = compile_chosen(args)
     facts = {"hash": plan.hash, "profile": plan.profile, "checks": len(plan.checks)}

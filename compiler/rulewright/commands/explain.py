@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     page = explain(args.code)
     if page is None:
-        from rulewright.documents.structure import suggest
+        from rulewright.spelling import suggest
 
         near = suggest(args.code, pages())
         hint = f"; did you mean `{near}`?" if near else "; `rulewright explain` lists them"

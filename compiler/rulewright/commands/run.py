@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Decode, execute, store, report."""
-    from rulewright_runtime.plan import decode
+    from rulewright_runtime.plan_file import decode
 
     try:
         data = Path(args.plan).read_bytes()

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Find the verdict and tell its story."""
-    from rulewright_runtime.plan import decode
+    from rulewright_runtime.plan_file import decode
 
     folder = Path(args.run)
     if not (folder / "verdicts.jsonl").is_file():
@@ -70,7 +70,7 @@ def _row(path: Path, **wanted: str) -> dict[str, Any] | None:
 
 
 def _near(word: str, known: list[str]) -> str:
-    from rulewright.documents.structure import suggest
+    from rulewright.spelling import suggest
 
     near = suggest(word, known)
     return f"; did you mean `{near}`?" if near else ""

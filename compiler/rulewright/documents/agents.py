@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import Document, text
-from rulewright.documents.structure import suggest
 from rulewright.load import Mapping, plain
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -157,9 +157,8 @@ class _Merge:
             return None
         fields = self.resolve(wanted, heirs)
         if fields is None and wanted not in self.known:
-            near = suggest(wanted, {*self.known, *self.usual})
             message = f"agent `{document.name}`: `extends` names '{wanted}', which is not found"
-            hint = f"did you mean `{near}`?" if near else None
+            hint = did_you_mean(wanted, {*self.known, *self.usual})
             self.found.append(error(place, message, code="agent-extends-nothing", help=hint))
         return fields
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.documents.base import text as text_of
 from rulewright.documents.base import texts
-from rulewright.documents.structure import suggest
 from rulewright.load import Mapping, Scalar
+from rulewright.spelling import did_you_mean
 from rulewright_runtime.workflow.plan import Contract
 
 if TYPE_CHECKING:
@@ -79,8 +79,7 @@ def contract_of(
         return None
     contract = known.types.get(written.value)
     if contract is None:
-        near = suggest(written.value, known.types)
-        hint = f"did you mean `{near}`?" if near else None
+        hint = did_you_mean(written.value, known.types)
         message = f"unknown artifact type: {written.value}"
         found.append(task.error(written, place, message, code="unknown-artifact-type", help=hint))
     return contract

@@ -6,7 +6,6 @@ valid; a schema with another keyword is refused, so that no rule is dropped unse
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Many
@@ -16,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from rulewright.diagnostics import Diagnostic, error, replace
 from rulewright.load import Mapping, Node, Scalar, Sequence, plain
+from rulewright.spelling import suggest
 from rulewright_grammar import schema as schema_of
 
 Check: TypeAlias = Callable[[Node, str, list[Diagnostic]], None]  # the node, its path for people, where findings go
@@ -30,7 +30,6 @@ NAMES: Final = {
     "string": "text",
 }
 ANNOTATIONS: Final = frozenset({"$schema", "$id", "$defs", "title", "description", "x-use", "x-read-by", "x-routes"})
-WORD: Final = re.compile(r"[\s-]")
 
 PAGES: Final[dict[str, str]] = {
     "unknown-key": """A key that nothing reads.
@@ -387,13 +386,6 @@ _PARTS: Final[dict[str, Callable[[_Builder, dict[str, Any]], Check]]] = {
 
 def _nothing(node: Node, path: str, found: list[Diagnostic]) -> None:
     """Stands for a keyword that another one of the same schema already covers."""
-
-
-def suggest(word: str, known: Iterable[str]) -> str | None:
-    """The known word the author most likely meant, or None when none is near."""
-    folded = {WORD.sub("_", key).casefold(): key for key in sorted(known)}
-    near = difflib.get_close_matches(WORD.sub("_", word).casefold(), folded, 1, 0.7)
-    return folded[near[0]] if near else None
 
 
 def _homes(schema: dict[str, Any]) -> dict[str, tuple[str, ...]]:

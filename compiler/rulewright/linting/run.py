@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final
 from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.layout import PROJECT_FILE_NAMES, documents_in, looks_like_a_project, project_file_in
-from rulewright.documents.structure import suggest
 from rulewright.errors import DocumentError, UsageError
 from rulewright.linting import fixes
 from rulewright.linting.lone import lone_findings
 from rulewright.load import Loaded, Mapping, load_file, load_text
 from rulewright.manual import pages
+from rulewright.spelling import suggest
 from rulewright.suppressions import suppress, unknown_rule, unused
 
 if TYPE_CHECKING:

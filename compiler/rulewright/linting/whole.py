@@ -13,13 +13,13 @@ from rulewright.linting.lone import case_findings, harness_findings
 from rulewright.load import Mapping
 from rulewright.lower.agreement import disagreements
 from rulewright.lower.corpora import lower_corpus
+from rulewright.lower.lowering import Lowering
 from rulewright.lower.machines import lower_machine
 from rulewright.lower.plan import DEFAULTS, lower_check
 from rulewright.lower.rubrics import lower_rubrics
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright.lower.selection import select
 from rulewright.lower.semantics import policies
-from rulewright.lower.verifiers import Lowering
 from rulewright.manual import pages
 from rulewright.project import Project, path_fits
 from rulewright.rules import findings

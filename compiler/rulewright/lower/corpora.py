@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import error
-from rulewright.documents.structure import suggest
 from rulewright.lower.lexicons import lower_patterns
+from rulewright.spelling import did_you_mean
 from rulewright_runtime.corpus import Corpus, Fact, Programme
 from rulewright_runtime.errors import PlanError
 
@@ -90,8 +90,7 @@ class _Lowering:
     def source(self, part: ProgrammeDocument | FactDocument, key: str) -> str:
         """The title of a source."""
         if key and key not in self.document.sources:
-            near = suggest(key, self.document.sources)
-            hint = f"did you mean `{near}`?" if near else None
+            hint = did_you_mean(key, self.document.sources)
             place = part.place("source")
             self.found.append(error(place, f"there is no source `{key}`", code="unknown-source", help=hint))
         return self.document.sources.get(key, key)

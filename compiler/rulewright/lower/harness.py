@@ -7,7 +7,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.diagnostics import error
-from rulewright.documents.structure import suggest
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
@@ -20,6 +19,7 @@ from rulewright.prompts import quoted
 from rulewright.rules import code_of
 from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
 from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
+from rulewright.spelling import did_you_mean
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.harness.plan import Branch, RunPlan, Script, Session, Turn, seal
 from rulewright_runtime.regex import compile_regex
@@ -170,8 +170,7 @@ def _context(scenario: Scenario, found: list[Diagnostic]) -> Iterator[tuple[str,
         if key in written and key != "visible":
             yield key, _shown(written[key])
             continue
-        near = suggest(key, written)
-        hint = f"did you mean `{near}`?" if near else None
+        hint = did_you_mean(key, written)
         message = f"the persona has no key `{key}` that could be visible"
         found.append(error(persona.place("visible", place), message, code="visible-key-missing", help=hint))
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from rulewright.diagnostics import error
-from rulewright.documents.structure import suggest
 from rulewright.lower.lexicons import FOLDS
+from rulewright.spelling import did_you_mean
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan import JurisdictionRule, Lexicon, Pattern, RulePart
 
@@ -63,8 +63,7 @@ def unknown_jurisdictions(project: Project) -> Iterator[Diagnostic]:
     for scenario in project.scenarios.values() if project.rule_sets else ():
         name = scenario.jurisdiction
         if name is not None and name not in project.rule_sets:
-            near = suggest(name, project.rule_sets)
-            hint = f"did you mean `{near}`?" if near else None
+            hint = did_you_mean(name, project.rule_sets)
             place = scenario.place("jurisdiction")
             yield error(place, f"there is no rule set `{name}`", code="unknown-jurisdiction", help=hint)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.diagnostics import error
-from rulewright.documents.structure import suggest
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DOUBLE, INT, OptionalType
 from rulewright.lower.expressions import build_in
 from rulewright.lower.lexicons import lower_lexicon, lower_patterns
+from rulewright.spelling import did_you_mean
 from rulewright_runtime.state_machine import Ending, Forbidden, StateMachine, Transition
 
 if TYPE_CHECKING:
@@ -121,6 +121,5 @@ def _cue_mistakes(cue: Cue, known: Mapping[str, LexiconDocument]) -> Iterator[Di
 
 
 def _unknown(kind: str, name: str, place: Span, known: Iterable[str], words: str = "") -> Diagnostic:
-    near = suggest(name, known)
-    hint = f"did you mean `{near}`?" if near else None
+    hint = did_you_mean(name, known)
     return error(place, f"{words or f'there is no {kind}'} `{name}`", code=f"unknown-{kind}", help=hint)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
     from rulewright.load import Scalar
-    from rulewright.lower.verifiers import Lowering
+    from rulewright.lower.lowering import Lowering
 
 KINDS: Final[dict[str, Literal["integer", "boolean"]]] = {"integer": "integer", "boolean": "boolean"}
 TYPES: Final[dict[str, Type]] = {"string": STRING, "integer": INT, "boolean": BOOL}

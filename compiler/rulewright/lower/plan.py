@@ -12,18 +12,20 @@ from rulewright.documents.elapsed import hours_between
 from rulewright.load import plain
 from rulewright.lower.eligibility import eligible, suppressed
 from rulewright.lower.environments import SCENARIO_FACTS
+from rulewright.lower.lowering import Lowering
 from rulewright.lower.rubrics import fields_of_criterion, lower_rubrics
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright.lower.scorers import probes_of
 from rulewright.lower.selection import repetitions, select
 from rulewright.lower.semantics import policies
-from rulewright.lower.verifiers import SCORER_TYPES, Lowering
+from rulewright.lower.verifiers import SCORER_TYPES, lower_verifier
 from rulewright.project import accepted
 from rulewright_runtime.aggregate import Scorecard
 from rulewright_runtime.plan import Check as CheckNode
-from rulewright_runtime.plan import CueAnchor, LeftOut, Plan, seal
+from rulewright_runtime.plan import CueAnchor, LeftOut, Plan
 from rulewright_runtime.plan import Scenario as ScenarioFacts
 from rulewright_runtime.plan import Session as SessionFacts
+from rulewright_runtime.plan_file import seal
 from rulewright_runtime.scorecard import mentioned
 
 if TYPE_CHECKING:
@@ -115,7 +117,7 @@ def lower_check(check: Check, lowering: Lowering) -> CheckNode | None:
     lowering.reads.clear()
     applies = eligible(check, lowering.project.exempt, lowering.found)
     silenced = suppressed(check)
-    verifier = lowering.verifier(check)
+    verifier = lower_verifier(check, lowering)
     for built in (applies, silenced):
         lowering.reads |= frozenset() if built is None else built.reads
     lowering.scenario_reads |= {path for path in lowering.reads if path[0] == "scenario"}

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from rulewright.documents.base import Document
     from rulewright.documents.scenario import Criterion, Scenario, Turn
-    from rulewright.lower.verifiers import Lowering
+    from rulewright.lower.lowering import Lowering
     from rulewright_runtime.ir import Program
     from rulewright_runtime.plan import Severity
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rulewright.documents.check import Check
     from rulewright.documents.scenario import Scenario
-    from rulewright.lower.verifiers import Lowering
+    from rulewright.lower.lowering import Lowering
 
 PROBE_KINDS: Final = ("recall", "abstention", "time", "pronoun_continuity")
 EXPECTATIONS: Final = {"should_recall": "recall", "should_not_mention_unprompted": "abstention"}

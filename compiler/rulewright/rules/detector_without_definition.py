@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import advice
-from rulewright.documents.structure import suggest
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +27,5 @@ def detector_without_definition(project: Project) -> Iterator[Diagnostic]:
         elsewhere = (check.routing.state_machine, check.routing.scenario_marker)
         for i, name in enumerate(check.scorer.detectors or ()):
             if name not in project.lexicons and name not in elsewhere:
-                near = suggest(name, project.lexicons)
-                help = f"did you mean `{near}`?" if near else None
+                help = did_you_mean(name, project.lexicons)
                 yield advice(check.place("scorer", "detectors", i), f"no lexicon is called `{name}`", help=help)

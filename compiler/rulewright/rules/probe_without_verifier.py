@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
 from rulewright.documents.scenario import Scenario
-from rulewright.documents.structure import suggest
+from rulewright.spelling import did_you_mean
 from rulewright_runtime.pronouns import parse
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ def probe_without_verifier(scenario: Scenario) -> Iterator[Diagnostic]:
     """
     for probe in scenario.probes:
         if probe.kind and probe.kind not in KINDS:
-            near = suggest(probe.kind, KINDS)
-            help = f"did you mean `{near}`?" if near else f"the kinds are {', '.join(f'`{kind}`' for kind in KINDS)}"
+            help = did_you_mean(probe.kind, KINDS) or f"the kinds are {', '.join(f'`{kind}`' for kind in KINDS)}"
             yield warning(probe.place("kind"), f"nothing looks for probes of the kind `{probe.kind}`", help=help)
         if probe.kind == "pronoun_continuity":
             for place, item in enumerate(probe.expected):

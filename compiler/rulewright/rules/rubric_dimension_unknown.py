@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rulewright.diagnostics import warning
 from rulewright.documents.base import descend, items, scalar
 from rulewright.documents.scenario import Scenario
-from rulewright.documents.structure import suggest
 from rulewright.load import Mapping
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,13 +31,12 @@ def rubric_dimension_unknown(scenario: Scenario) -> Iterator[Diagnostic]:
     times = Counter(str(each.value) for each in named)
     for name in dict.fromkeys(str(each.value) for each in named):
         first = next(each for each in named if each.value == name)
-        near = suggest(name, declared.keys)
         more = f" ({times[name]} times)" if times[name] > 1 else ""
         yield warning(
             first,
             f"`{name}` is none of the scenario's dimensions{more}",
             notes=[(scenario.key_place("scoring_dimensions"), "they are declared here")],
-            help=f"did you mean `{near}`?" if near else None,
+            help=did_you_mean(name, declared.keys),
         )
 
 

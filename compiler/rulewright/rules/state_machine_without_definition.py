@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
-from rulewright.documents.structure import suggest
 from rulewright.project import Project
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,9 +23,8 @@ def state_machine_without_definition(project: Project) -> Iterator[Diagnostic]:
     for check in project.checks:
         name = check.routing.state_machine
         if name and name not in project.state_machines and not check.is_traced:
-            near = suggest(name, project.state_machines)
             yield warning(
                 check.place("routing", "state_machine"),
                 f"nothing defines the state machine `{name}`; the prompt alone decides",
-                help=f"did you mean `{near}`?" if near else None,
+                help=did_you_mean(name, project.state_machines),
             )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rulewright.diagnostics import advice
 from rulewright.documents.base import text_scalars
 from rulewright.documents.scenario import TAG_KEYS
-from rulewright.documents.structure import suggest
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,8 +33,7 @@ def tag_no_check_looks_for(project: Project) -> Iterator[Diagnostic]:
         for key in TAG_KEYS:
             for tag in text_scalars(scenario.node, key):
                 if tag.value not in wanted:
-                    near = suggest(str(tag.value), wanted)
-                    help = f"did you mean `{near}`?" if near else None
+                    help = did_you_mean(str(tag.value), wanted)
                     yield advice(tag, f"no check looks for the tag `{tag.value}`", help=help)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
-from rulewright.documents.structure import suggest
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +30,5 @@ def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:
         for steps, tags in lists:
             for i, tag in enumerate(tags):
                 if tag not in known and tag != "any":
-                    near = suggest(tag, known)
-                    help = f"did you mean `{near}`?" if near else None
+                    help = did_you_mean(tag, known)
                     yield warning(check.place(*steps, i), f"no scenario bears the tag `{tag}`", help=help)

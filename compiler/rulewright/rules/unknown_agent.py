@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rulewright.documents.structure import suggest
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,7 @@ def unknown_agent(workflow: Workflow) -> Iterator[Diagnostic]:
         for named in task.agents:
             name = str(named.agent.value)
             if name not in workflow.agents:
-                near = suggest(name, workflow.agents.names)
-                hint = f"did you mean `{near}`?" if near else f"there are {_listed(workflow.agents.names)}"
+                hint = did_you_mean(name, workflow.agents.names) or f"there are {_listed(workflow.agents.names)}"
                 yield task.error(named.agent, named.field, f"agent '{name}' not found", help=hint)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import error
-from rulewright.documents.structure import suggest
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,7 @@ def unknown_check(project: Project) -> Iterator[Diagnostic]:
     ids = {check.id for check in project.checks}
     for name, place in _named(project):
         if ids and name not in ids:
-            near = suggest(name, ids)
-            yield error(place, f"there is no check `{name}`", help=f"did you mean `{near}`?" if near else None)
+            yield error(place, f"there is no check `{name}`", help=did_you_mean(name, ids))
 
 
 def _named(project: Project) -> Iterator[tuple[str, Span]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rulewright.documents.structure import suggest
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,5 @@ def unknown_dependency(workflow: Workflow) -> Iterator[Diagnostic]:
     for task in workflow.document.tasks:
         for number, needed in enumerate(task.dependencies):
             if needed.value not in known:
-                near = suggest(str(needed.value), known)
-                hint = f"did you mean `{near}`?" if near else None
+                hint = did_you_mean(str(needed.value), known)
                 yield task.error(needed, f"dependencies[{number}]", f"task '{needed.value}' not found", help=hint)

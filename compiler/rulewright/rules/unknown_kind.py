@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright.diagnostics import warning
 from rulewright.documents.base import items, scalar
 from rulewright.documents.scenario import Scenario
-from rulewright.documents.structure import suggest
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,5 @@ def unknown_kind(scenario: Scenario) -> Iterator[Diagnostic]:
         for item in (item for node in nodes for item in items(node, key)):
             found = scalar(item, name)
             if found is not None and found.value not in words:
-                near = suggest(str(found.value), words)
-                help = f"did you mean `{near}`?" if near else f"the words are {', '.join(words)}"
+                help = did_you_mean(str(found.value), words) or f"the words are {', '.join(words)}"
                 yield warning(found, f"`{found.value}` is no `{name}` of `{key}`", help=help)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import error
 from rulewright.documents.base import scalar
-from rulewright.documents.structure import suggest
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,5 @@ def unknown_scenario(project: Project) -> Iterator[Diagnostic]:
     for scenario in project.scenarios.values():
         named = scalar(scenario.node, "sms_variant_of")
         if named is not None and named.value not in project.scenarios:
-            near = suggest(str(named.value), project.scenarios)
-            help = f"did you mean `{near}`?" if near else None
+            help = did_you_mean(str(named.value), project.scenarios)
             yield error(named, f"there is no scenario `{named.value}`", help=help)

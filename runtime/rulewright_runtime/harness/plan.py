@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
-from rulewright_runtime.plan import LIMITS, Limits
+from rulewright_runtime.plan_guard import LIMITS, Limits
 from rulewright_runtime.plan_part import PlanPart
 
 FORMAT: Final = "rulewright-run-plan"

@@ -11,8 +11,9 @@ import jsonschema
 import pytest
 from tests.shared_data import folder
 
-from rulewright.documents.structure import check_structure, derive, suggest
+from rulewright.documents.structure import check_structure, derive
 from rulewright.load import load_text
+from rulewright.spelling import suggest
 from rulewright_grammar import schema, schema_names
 
 CHECK = """\

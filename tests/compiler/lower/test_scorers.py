@@ -13,7 +13,8 @@ from rulewright.compiling import compile_project
 from rulewright.errors import DocumentError
 from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project
-from rulewright_runtime.plan import CueResponse, Plan, Probe, ProbeVerifier, RubricVerifier, decode, encode
+from rulewright_runtime.plan import CueResponse, Plan, Probe, ProbeVerifier, RubricVerifier
+from rulewright_runtime.plan_file import decode, encode
 from rulewright_runtime.transcripts import from_record
 
 CRITERIA: list[dict[str, Any]] = [

@@ -1,0 +1,108 @@
+"""What lowering a project's checks knows and collects, and what several verifiers share: lexicons and questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import error
+from rulewright.lower.environments import prompt_environment
+from rulewright.lower.lexicons import lower_lexicon
+from rulewright.lower.selection import repetitions
+from rulewright.lower.semantics import Policies, unit_of
+from rulewright.prompts import lower_prompt, plain_prompt
+from rulewright.spelling import did_you_mean
+from rulewright_runtime.plan import Judging, Lexicon, Window
+
+if TYPE_CHECKING:
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import Check
+    from rulewright.documents.profile import Profile
+    from rulewright.load import Scalar
+    from rulewright.project import Project
+    from rulewright_runtime.corpus import Corpus
+    from rulewright_runtime.state_machine import StateMachine
+
+PAGES: Final[dict[str, str]] = {
+    "unknown-lexicon": """A check names a lexicon that the project does not have.
+
+    Why it matters: nothing would ever be found, so the check would pass whatever is said.
+    Instead: add the lexicon's file, or mend the name.
+    """,
+    "missing-prompt": """A check is decided by a judge and has no prompt.
+
+    Why it matters: there is nothing to ask.
+    Instead: write a `prompt`, or choose a route that needs no judge.
+    """,
+}
+
+
+@dataclass(slots=True)
+class Lowering:
+    """What lowering checks needs to know, and what it collects: findings, the lexicons, state machines and corpora
+    used, the paths that programs read of the check at hand (`reads`) and of scenarios."""
+
+    project: Project
+    profile: Profile
+    policies: Policies
+    found: list[Diagnostic]
+    lexicons: dict[str, Lexicon] = field(default_factory=dict)
+    reads: set[tuple[str, ...]] = field(default_factory=set)
+    scenario_reads: set[tuple[str, ...]] = field(default_factory=set)
+    machines: dict[str, StateMachine] = field(default_factory=dict)
+    corpora: dict[str, Corpus] = field(default_factory=dict)
+
+    def judging(self, check: Check) -> Judging | None:
+        if check.prompt is None:
+            message = f"the route `{check.routing.route}` asks a judge, but the check has no `prompt`"
+            self.found.append(error(check.place("routing", "route"), message, code="missing-prompt"))
+            return None
+        return self.judging_with(check, check.prompt)
+
+    def judging_with(self, check: Check, asked: Scalar) -> Judging:
+        """The question that a prompt of the check asks, with the check's window, votes and policies."""
+        if self.policies.templates:
+            prompt = lower_prompt(asked, prompt_environment(), self.found)
+        else:
+            prompt = plain_prompt(str(asked.value))
+        self.reads |= prompt.reads
+        return Judging(
+            prompt=prompt.segments,
+            prompt_hash=prompt.hash,
+            window=self.window(check),
+            repetitions=repetitions(check, self.profile),
+            adaptive_stop=self.profile.adaptive or check.routing.adaptive_repetitions is True,
+            vote=self.policies.vote,
+            unusable=self.policies.unusable(check),
+            evidence=self.policies.evidence(check),
+            precheck=self.precheck(check) if check.routing.route == "hybrid_llm" else None,
+            tags=check.tags or (),
+        )
+
+    def window(self, check: Check) -> Window:
+        units = self.project.scoring.unit_by_bucket if self.project.scoring else {}
+        unit = unit_of(check, units, default_units=self.policies.default_units)
+        return self.policies.window(unit, self.precheck(check) if unit == "event_window" else None)
+
+    def precheck(self, check: Check) -> str | None:
+        name = check.routing.deterministic_precheck
+        if name is None or not self.policies.prechecks or not self.use_lexicon(check, name):
+            return None
+        return name
+
+    def use_lexicon(self, check: Check, name: str, key: str = "deterministic_precheck") -> bool:
+        """Put the lexicon that the routing names under `key` into the plan; whether the project has it."""
+        lexicon = self.project.lexicons.get(name)
+        if lexicon is None:
+            if self.policies.strict:
+                hint = did_you_mean(name, self.project.lexicons)
+                place = check.place("routing", key)
+                self._report_once(error(place, f"there is no lexicon `{name}`", code="unknown-lexicon", help=hint))
+            return False
+        if name not in self.lexicons:
+            self.lexicons[name] = lower_lexicon(lexicon)
+        return True
+
+    def _report_once(self, found: Diagnostic) -> None:
+        if found not in self.found:
+            self.found.append(found)
