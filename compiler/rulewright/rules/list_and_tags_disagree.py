@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from rulewright.applicability import by_tags
 from rulewright.diagnostics import advice
+from rulewright.documents.base import text_scalars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rulewright.diagnostics import Diagnostic
+    from rulewright.diagnostics import Diagnostic, Span
+    from rulewright.documents.check import Check
     from rulewright.project import Project
 
 
@@ -22,24 +24,37 @@ def list_and_tags_disagree(project: Project) -> Iterator[Diagnostic]:
     Instead: list the check, remove it, or give the scenario the tag that the check waits for.
     """
     for scenario in project.scenarios.values():
-        if not scenario.eligible_modes:
+        listed = text_scalars(scenario.node, "eligible_modes")
+        if not listed:
             continue
-        listed = set(scenario.eligible_modes)
+        entries = {str(entry.value): entry for entry in listed}
         missing, extra = [], []
         for check in project.checks:
             selected = by_tags(check, scenario)
             if check.scope == "universal" or selected is None:
                 continue
-            if selected and check.id not in listed:
-                missing.append(check.id)
-            if not selected and check.id in listed:
-                extra.append(check.id)
+            if selected and check.id not in entries:
+                missing.append(check)
+            if not selected and check.id in entries:
+                extra.append(check)
         place = scenario.key_place("eligible_modes")
         if missing:
-            yield advice(place, f"the tags select {_names(missing)}, but the list leaves them out")
+            yield advice(
+                place,
+                f"the tags select {_names(missing)}, but the list leaves them out",
+                notes=[(_tags(check), f"what `{check.id}` looks for") for check in missing],
+            )
         if extra:
-            yield advice(place, f"the list holds {_names(extra)}, which no tag selects")
+            yield advice(
+                place,
+                f"the list holds {_names(extra)}, which no tag selects",
+                notes=[(entries[check.id], "listed here") for check in extra],
+            )
 
 
-def _names(ids: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in ids)
+def _tags(check: Check) -> Span:
+    return check.place("eligibility", "scenario_tags_any")
+
+
+def _names(checks: list[Check]) -> str:
+    return ", ".join(f"`{check.id}`" for check in checks)

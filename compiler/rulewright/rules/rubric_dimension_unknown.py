@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
@@ -27,17 +26,15 @@ def rubric_dimension_unknown(scenario: Scenario) -> Iterator[Diagnostic]:
     declared = descend(scenario.node, "scoring_dimensions")
     if not isinstance(declared, Mapping):
         return
-    named = [each for each in _dimensions(scenario) if str(each.value) not in declared]
-    times = Counter(str(each.value) for each in named)
-    for name in dict.fromkeys(str(each.value) for each in named):
-        first = next(each for each in named if each.value == name)
-        more = f" ({times[name]} times)" if times[name] > 1 else ""
-        yield warning(
-            first,
-            f"`{name}` is none of the scenario's dimensions{more}",
-            notes=[(scenario.key_place("scoring_dimensions"), "they are declared here")],
-            help=did_you_mean(name, declared.keys),
-        )
+    for named in _dimensions(scenario):
+        name = str(named.value)
+        if name not in declared:
+            yield warning(
+                named,
+                f"`{name}` is none of the scenario's dimensions",
+                notes=[(scenario.key_place("scoring_dimensions"), "they are declared here")],
+                help=did_you_mean(name, declared.keys),
+            )
 
 
 def _dimensions(scenario: Scenario) -> Iterator[Scalar]:
