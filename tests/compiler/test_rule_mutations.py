@@ -388,6 +388,11 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.json", r"critical", written("$W")),
     ),
     "unknown_scenario": (Edit("good.txtar", r'"sms_variant_of": "s2"', written('"sms_variant_of": "$W"')),),
+    "update_of_unstated_fact": (
+        Edit("good.json", r'(?<="facts": \[")(mother_condition|house)', typo),
+        Edit("good.json", r'(?<="updates": \[")(mother_condition|house|name)', written("$W")),
+        Edit("good.json", r', "facts": \["mother_condition=home", "name = Sam"\]', written("")),
+    ),
     "unused_lexicon": (Edit("good.txtar", r"precheck: grief_lexicon", written("precheck: $W")),),
     "unused_rule_set": (
         Edit("good.txtar", r'"california"', written('"$W"')),

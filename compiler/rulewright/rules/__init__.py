@@ -105,6 +105,7 @@ RULES: tuple[str, ...] = (
     "lexicon_hits_good_example: Project",
     "cue_text_not_in_turn: Scenario",
     "probe_names_another_turn: Scenario",
+    "update_of_unstated_fact: Scenario",
     "yaml_trap: Check | Lexicon | MarkerSet | Profile | Scenario",
     "transcript_outside_fence: Check",
     "listed_twice: Check | MarkerSet | Profile | Scenario",
