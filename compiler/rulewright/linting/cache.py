@@ -174,7 +174,7 @@ def cache_folder() -> str:
 
 def programs() -> str:
     """A digest of the code that lints: every file of our packages by size and time, every library by its version."""
-    own = os.path.dirname(os.path.abspath(__file__))
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     found: list[object] = list(_files(own))
     for place in dict.fromkeys(sys.path):
         names = _names(place or ".")

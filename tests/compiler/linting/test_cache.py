@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 from tests.compiler.test_rules import BAD, name_of, unpacked
 
+import rulewright
+import rulewright_grammar
+import rulewright_runtime
 from rulewright.cli import main
 from rulewright.linting import cache, run
 from rulewright.linting.cache import Answer, Entry, Hearing
@@ -33,6 +36,7 @@ FILES = {
     "rulewright.yaml": "project: p\nchecks: ${CHECKS:-checks}\n",
     "scenarios/deep/s.yaml": "scenario_id: s\nturns:\n- turn_number: 1\n  user_message: hello\n",
 }
+PROGRAMS = cache.programs
 HEAVY = ("dataclasses", "pathlib", "rulewright.linting.run", "rulewright.rules", "typing", "yaml")
 
 
@@ -162,6 +166,19 @@ def test_options_programs_and_folders_have_entries_of_their_own(
     assert is_cached(capsys, "./checks") is None
     monkeypatch.setattr(cache, "programs", lambda: "another version")
     assert is_cached(capsys, ".") is None
+
+
+def test_all_of_our_packages_are_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: set[Path] = set()
+
+    def files(folder: str) -> list[str]:
+        looked_at.add(Path(folder).resolve())
+        return [folder]
+
+    monkeypatch.setattr(cache, "_files", files)
+    PROGRAMS()
+    packages = (rulewright, rulewright_grammar, rulewright_runtime)
+    assert {Path(str(package.__file__)).resolve().parent for package in packages} <= looked_at
 
 
 def test_a_project_file_found_above_is_noticed(
