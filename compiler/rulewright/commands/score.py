@@ -101,7 +101,8 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     from rulewright.errors import UsageError
     from rulewright.scoring.batches import find_batches
     from rulewright_runtime.cases.baseline import compare, read_baseline
-    from rulewright_runtime.cases.reading import CaseReader, Outputs
+    from rulewright_runtime.cases.outputs import Outputs
+    from rulewright_runtime.cases.reading import CaseReader
     from rulewright_runtime.cases.run import refusal, report_head, score_batches
     from rulewright_runtime.cases.semantic import WordVectors
     from rulewright_runtime.cases.writing import moment

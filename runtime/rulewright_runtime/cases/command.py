@@ -7,8 +7,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from rulewright_runtime.cases.outputs import Outputs
 from rulewright_runtime.cases.plan import CaseScorecardPlan
-from rulewright_runtime.cases.reading import Batch, CaseReader, Outputs, json_files
+from rulewright_runtime.cases.reading import Batch, CaseReader
+from rulewright_runtime.cases.records import json_files
 from rulewright_runtime.cases.run import refusal, report_head, score_batches
 from rulewright_runtime.cases.semantic import WordVectors
 from rulewright_runtime.cases.settings import Settings, settings_hash

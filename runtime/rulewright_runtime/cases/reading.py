@@ -7,24 +7,20 @@ A case is an object with `test_id` and the author's expectations; the output sta
 
 from __future__ import annotations
 
-import os
-import re
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import IO, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from rulewright_runtime.cases.plan import CaseScorecardPlan, Input
-from rulewright_runtime.cases.records import UNREADABLE, Record, malformed, records_of
+from rulewright_runtime.cases.records import UNREADABLE, Record, id_of, placed, records_of, worded
+from rulewright_runtime.cases.seen import Seen
 from rulewright_runtime.errors import InputError
 
-OUTPUT_KEYS: Final = ("engine_output", "output")
-_FEW: Final = 150_000
-_NAMES: Final = {"str": "a text", "array": "a list", "object": "an object", "int": "a number", "float": "a number"}
-_COMPLAINT: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `([^`]*)`)?")
+if TYPE_CHECKING:
+    from rulewright_runtime.cases.outputs import Outputs
 
 
 class Case(msgspec.Struct, frozen=True, eq=False):
@@ -56,18 +52,6 @@ class Batch:
     file: str
 
 
-class _Reference(msgspec.Struct, gc=False):
-    """Where an output stands: in a file from `start` on, or as bytes."""
-
-    file: str
-    start: int
-    length: int
-    data: bytes | None
-    path: str
-    line: int
-    tag: str
-
-
 class CaseReader:
     """Reads batches for one scorecard; keep it for all batches of a run, so that a repeated test id is noticed."""
 
@@ -76,7 +60,7 @@ class CaseReader:
         self._concern = concern
         self._outputs = outputs
         self._model = _Models(plan)
-        self._seen = _Seen()
+        self._seen = Seen()
         self.others = 0  # cases of another concern, left out
 
     def cases(self, batch: Batch) -> Iterator[Case | InputError]:
@@ -105,18 +89,18 @@ class CaseReader:
             try:
                 written = model.envelope.decode(inner)
             except UNREADABLE as error:
-                return self._errored(batch, record, _worded(error, ("test_case",)), _id(envelope.id))
-        test_id = _id(written.test_id) or _id(envelope.test_id) or _id(envelope.id) or _id(written.id)
+                return self._errored(batch, record, worded(error, ("test_case",)), id_of(envelope.id))
+        test_id = id_of(written.test_id) or id_of(envelope.test_id) or id_of(envelope.id) or id_of(written.id)
         concern = written.concern_id or envelope.concern_id or concern_id
         if self._concern is not None and concern is not None and concern != self._concern:
             self.others += 1
             return None
         if test_id is None:
-            return InputError(_at(record.path, "the case has no `test_id`"), batch.file, record.line)
-        own_id = _id(envelope.id)
+            return InputError(placed(record.path, "the case has no `test_id`"), batch.file, record.line)
+        own_id = id_of(envelope.id)
         if self._seen.differs(hash((batch.name, own_id, test_id)), hash(record.data.strip())):
             message = f"the test id `{test_id}` exists already, with another content"
-            return InputError(_at(record.path, message), batch.file, record.line)
+            return InputError(placed(record.path, message), batch.file, record.line)
         output, problem = self._output(batch, envelope, written, record.data, test_id)
         inputs = {} if problem is not None else model.inputs(written, output)
         group, metric_id = written.archetype, written.metric_id
@@ -137,11 +121,11 @@ class CaseReader:
                 if output is not None:
                     return self._checked(output)
         if self._outputs is not None:
-            return self._joined(batch.name, test_id, _id(envelope.id))
+            return self._joined(batch.name, test_id, id_of(envelope.id))
         try:
             flat = self._model.output.decode(data)
         except UNREADABLE as error:
-            return None, _worded(error)
+            return None, worded(error)
         if self._model.has_output(flat):
             return self._checked(flat)
         return None, "there is no output of the engine for the case"
@@ -169,7 +153,7 @@ class CaseReader:
             inner = envelope.engine_output or envelope.output
             return self._checked(model.output.decode(data) if inner is None else inner)
         except UNREADABLE as error:
-            return None, f"{place}: {_worded(error)}"
+            return None, f"{place}: {worded(error)}"
 
     def _unreadable(self, batch: Batch, record: Record, error: Exception) -> Case | InputError:
         """A record that is no case at all, or one whose test id can still be told."""
@@ -178,169 +162,28 @@ class CaseReader:
                 known = self._model.names.decode(record.data)
             except UNREADABLE:
                 known = None
-            test_id = None if known is None else _id(known.test_id) or _id(known.id)
+            test_id = None if known is None else id_of(known.test_id) or id_of(known.id)
             if known is not None and test_id is not None:
-                return self._errored(batch, record, _worded(error), test_id, known.archetype)
+                return self._errored(batch, record, worded(error), test_id, known.archetype)
             if known is None and not record.data.lstrip().startswith(b"{"):
-                return InputError(_at(record.path, "a case must be an object with `test_id`"), batch.file, record.line)
-        return InputError(_at(record.path, _worded(error)), batch.file, record.line)
+                return InputError(
+                    placed(record.path, "a case must be an object with `test_id`"), batch.file, record.line
+                )
+        return InputError(placed(record.path, worded(error)), batch.file, record.line)
 
     def _errored(
         self, batch: Batch, record: Record, problem: str, test_id: str | None, archetype: Any = None
     ) -> Case | InputError:
         if test_id is None:
-            return InputError(_at(record.path, problem), batch.file, record.line)
+            return InputError(placed(record.path, problem), batch.file, record.line)
         group = archetype if isinstance(archetype, str) else None
         return Case(batch.name, test_id, group, None, {}, problem, batch.file, record.line, record.path)
-
-
-class _Seen:
-    """Which test ids stood before and with what payload: two hashes each. A dict is fast while they are few; many are
-    kept in arrays, 16 bytes each however long the ids are."""
-
-    def __init__(self, *, few: int = _FEW) -> None:
-        self._few = few
-        self._recent: dict[int, int] | None = {}
-
-    def _move(self, recent: dict[int, int]) -> None:
-        self._recent = None
-        size = 1 << 12
-        while 3 * len(recent) > size:
-            size *= 2
-        self._resize(size)
-        for key, payload in recent.items():
-            self.differs(key, payload)
-
-    def _resize(self, size: int) -> None:
-        self._mask = size - 1
-        self._count = 0
-        self._keys = array("q", bytes(8 * size))
-        self._payloads = array("q", bytes(8 * size))
-
-    def differs(self, key: int, payload: int) -> bool:
-        """Whether `key` is known with another payload; it is known afterwards."""
-        recent = self._recent
-        if recent is not None:
-            if len(recent) < self._few:
-                return recent.setdefault(key, payload) != payload
-            self._move(recent)
-        key = key or 1  # 0 marks a free place
-        at = key & self._mask
-        while (known := self._keys[at]) != 0:
-            if known == key:
-                return self._payloads[at] != payload
-            at = (at + 1) & self._mask
-        self._keys[at] = key
-        self._payloads[at] = payload
-        self._count += 1
-        if self._count * 3 > self._mask * 2:
-            self._grow()
-        return False
-
-    def _grow(self) -> None:
-        keys, payloads = self._keys, self._payloads
-        self._resize(2 * len(keys))
-        for key, payload in zip(keys, payloads, strict=True):
-            if key:
-                self.differs(key, payload)
-
-
-class Outputs:
-    """The engine's outputs of a file, or of every JSON file below a folder, found by test id."""
-
-    def __init__(self, place: str) -> None:
-        """Index the outputs of `place`; what could not be read is in `errors`. InputError when nothing is there."""
-        self.errors: list[InputError] = []
-        self._found: dict[str, list[_Reference]] = {}
-        self._names = msgspec.json.Decoder(_Names)
-        self._open: tuple[str, IO[bytes]] | None = None  # outputs of a batch stand in one file, mostly
-        files = [place] if os.path.isfile(place) else sorted(json_files(place))
-        if not files:
-            raise InputError("there is no file of outputs", place)
-        for file in files:
-            self._index(file, place)
-
-    def _index(self, file: str, place: str) -> None:
-        stem = os.path.splitext(os.path.basename(file))[0]
-        above = os.path.basename(os.path.dirname(file)) if file != place else stem
-        _, records = records_of(file)
-        for record in records:
-            if isinstance(record, InputError):
-                self.errors.append(record)
-                continue
-            try:
-                names = self._names.decode(record.data)
-            except UNREADABLE as error:
-                self.errors.append(InputError(_at(record.path, _worded(error)), file, record.line))
-                continue
-            test_id = _id(names.test_id) or _id(names.id)
-            if test_id is None and record.path == "$" and record.line == 0:
-                if self._index_by_key(file, record.data, stem):
-                    continue
-                test_id = stem
-            if test_id is None:
-                self.errors.append(InputError(_at(record.path, "the output has no `test_id`"), file, record.line))
-                continue
-            kept = record.data if record.start < 0 else None
-            where = _Reference(file, record.start, len(record.data), kept, record.path, record.line, stem)
-            self._found.setdefault(test_id, []).append(where)
-            if stem == test_id:
-                where.tag = above
-
-    def _index_by_key(self, file: str, data: bytes, tag: str) -> bool:
-        """An object whose keys are test ids and whose values are outputs."""
-        try:
-            parts = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-        except UNREADABLE:
-            return False
-        if not parts or any(bytes(part).lstrip()[:1] != b"{" for part in parts.values()) or set(parts) & _KNOWN:
-            return False
-        for key, part in parts.items():
-            where = _Reference(file, -1, 0, bytes(part), f"$.{key}", 0, tag)
-            self._found.setdefault(key, []).append(where)
-        return True
-
-    def find(self, batch: str, test_id: str) -> tuple[bytes, str] | str | None:
-        """The output's bytes and place, why it is ambiguous, or None; those named like the batch come first."""
-        references = self._found.get(test_id)
-        if references is None:
-            return None
-        own = [each for each in references if each.tag == batch] or references
-        payloads = {self._bytes(each) for each in own}
-        if len(payloads) > 1:
-            files = ", ".join(sorted({each.file for each in own}))
-            return f"there are {len(payloads)} different outputs for the test id, in {files}"
-        place = own[0].file if own[0].path == "$" else f"{own[0].file}: {own[0].path}"
-        return payloads.pop(), place
-
-    def _bytes(self, reference: _Reference) -> bytes:
-        if reference.data is not None:
-            return reference.data.strip()
-        if self._open is None or self._open[0] != reference.file:
-            self.close()
-            self._open = (reference.file, open(reference.file, "rb"))  # noqa: SIM115 - closed by `close`
-        self._open[1].seek(reference.start)
-        return self._open[1].read(reference.length).strip()
-
-    def close(self) -> None:
-        """Give the file at hand back."""
-        if self._open is not None:
-            self._open[1].close()
-            self._open = None
-
-    def __del__(self) -> None:
-        """Give the file at hand back."""
-        if hasattr(self, "_open"):
-            self.close()
 
 
 class _Names(msgspec.Struct):
     id: Any = None
     test_id: Any = None
     archetype: Any = None
-
-
-_KNOWN: Final = frozenset({"test_id", "id", "expectations", "test_case", *OUTPUT_KEYS})
 
 
 @dataclass(slots=True)
@@ -374,7 +217,7 @@ class _Models:
         known: list[tuple[str, Any]] = [("id", Any), ("test_id", Any), ("concern_id", str | None)]
         known += [("archetype", str | None)]
         known += [("metric_id", str | None), ("error", Any), ("engine_error", Any), ("test_case", msgspec.Raw)]
-        known += [(key, output_struct | None) for key in OUTPUT_KEYS]
+        known += [(key, output_struct | None) for key in ("engine_output", "output")]
         self.envelope = msgspec.json.Decoder(case.struct("Envelope", known))
         self.output = msgspec.json.Decoder(output_struct)
         self.names = msgspec.json.Decoder(_Names)
@@ -428,20 +271,6 @@ def _read(get: Callable[[Any], Any], record: Any, empty: Any) -> Any:
     return (empty if empty == "" else []) if value is None else value
 
 
-def json_files(folder: str) -> Iterator[str]:
-    """The files of JSON and JSON lines below a folder."""
-    for above, _, names in os.walk(folder):
-        for name in names:
-            if os.path.splitext(name)[1].lower() in (".json", ".jsonl", ".ndjson"):
-                yield os.path.join(above, name)
-
-
-def _id(value: Any) -> str | None:
-    if isinstance(value, str) and value:
-        return value
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def _failure(error: Any) -> str | None:
     """What an engine said went wrong; null, false and empty values mean that nothing did."""
     if error is None or error is False or error in ("", [], {}):
@@ -449,18 +278,3 @@ def _failure(error: Any) -> str | None:
     if isinstance(error, Mapping):
         error = error.get("message") or error.get("type") or "error"
     return " ".join(str(error).split())[:200]
-
-
-def _at(path: str, message: str) -> str:
-    return message if path == "$" else f"{path}: {message}"
-
-
-def _worded(error: Exception, above: tuple[str, ...] = ()) -> str:
-    """A decoder's complaint in our words, with the path from the record down."""
-    found = _COMPLAINT.search(str(error))
-    if not isinstance(error, msgspec.ValidationError) or found is None:
-        return malformed(error)
-    wanted = [_NAMES.get(word.strip(), word.strip()) for word in found[1].split("|") if word.strip() != "null"]
-    path = ".".join((*above, (found[3] or "$").removeprefix("$").removeprefix(".")))
-    where = f"`{path.removesuffix('.')}` " if path.strip(".") else ""
-    return f"{where}must be {' or '.join(wanted)}, not {_NAMES.get(found[2], found[2])}"

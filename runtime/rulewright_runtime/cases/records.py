@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -22,6 +22,9 @@ _GAP: Final = re.compile(rb"[\s,]*")
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
 _OPENING, _CLOSING, _COMMA = frozenset(b"[{"), frozenset(b"]}"), ord(",")
 _LINES: Final = frozenset({".jsonl", ".ndjson"})
+SUFFIXES: Final = frozenset({".json", *_LINES})
+_KINDS: Final = {"str": "a text", "array": "a list", "object": "an object", "int": "a number", "float": "a number"}
+_COMPLAINT: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `([^`]*)`)?")
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
@@ -214,3 +217,45 @@ def malformed(error: Exception) -> str:
     if "truncated" in text:
         return "the JSON ends too early"
     return f"malformed JSON{where}"
+
+
+def worded(error: Exception, above: tuple[str, ...] = ()) -> str:
+    """A decoder's complaint about a record in our words, with the path from the record down; `above` leads to it."""
+    found = _COMPLAINT.search(str(error))
+    if not isinstance(error, msgspec.ValidationError) or found is None:
+        return malformed(error)
+    wanted = [_KINDS.get(word.strip(), word.strip()) for word in found[1].split("|") if word.strip() != "null"]
+    path = ".".join((*above, (found[3] or "$").removeprefix("$").removeprefix(".")))
+    where = f"`{path.removesuffix('.')}` " if path.strip(".") else ""
+    return f"{where}must be {' or '.join(wanted)}, not {_KINDS.get(found[2], found[2])}"
+
+
+def placed(path: str, message: str) -> str:
+    """A message about the record at `path`; the only record of a file or line needs no path."""
+    return message if path == "$" else f"{path}: {message}"
+
+
+def id_of(value: Any) -> str | None:
+    """A name as text: a text that is not empty, or a whole number."""
+    if isinstance(value, str) and value:
+        return value
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def json_files(folder: str) -> Iterator[str]:
+    """The files of JSON and JSON lines below a folder, in no order, so that of very many none has to be kept.
+
+    InputError for a folder that can't be read: what it holds would be left out unseen.
+    """
+    folders = [folder]
+    while folders:
+        below = folders.pop()
+        try:
+            with os.scandir(below) as entries:
+                for entry in entries:
+                    if entry.is_dir():
+                        folders += [entry.path] * (not entry.is_symlink())
+                    elif os.path.splitext(entry.name)[1].lower() in SUFFIXES:
+                        yield entry.path
+        except OSError as error:
+            raise InputError(error.strerror or "can't be read", below) from None

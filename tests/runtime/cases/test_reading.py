@@ -12,7 +12,9 @@ from tests.safe_cases import case, safe, write
 
 from rulewright_runtime.cases import records
 from rulewright_runtime.cases.frequent import Frequent
-from rulewright_runtime.cases.reading import Batch, Case, CaseReader, Outputs, _Seen
+from rulewright_runtime.cases.outputs import Outputs
+from rulewright_runtime.cases.reading import Batch, Case, CaseReader
+from rulewright_runtime.cases.seen import Seen
 from rulewright_runtime.errors import InputError
 
 
@@ -120,7 +122,7 @@ def test_a_test_id_with_two_contents_is_refused_and_an_exact_repetition_is_not(t
 
 
 def test_many_test_ids_are_remembered_in_little_memory(tmp_path: Path) -> None:
-    seen = _Seen(few=100)
+    seen = Seen(few=100)
     assert not any(seen.differs(hash(f"T{n}"), n) for n in range(20_000))
     assert not any(seen.differs(hash(f"T{n}"), n) for n in range(20_000))
     assert all(seen.differs(hash(f"T{n}"), n + 1) for n in range(20_000))

@@ -1,0 +1,132 @@
+"""The engine's outputs beside the cases: where each one stands, by test id, in a temporary database."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from typing import IO, Any, Final
+
+import msgspec
+
+from rulewright_runtime.cases.records import UNREADABLE, Record, id_of, json_files, placed, records_of, worded
+from rulewright_runtime.errors import InputError
+
+KEYS: Final = ("engine_output", "output")  # where an output stands inside a record
+_NOT_IDS: Final = frozenset({"test_id", "id", "expectations", "test_case", *KEYS})
+_CACHE: Final = -2048  # kilobytes, as SQLite writes it
+_TABLE: Final = "CREATE TABLE outputs (test_id, tag, file, start, length, data, path)"
+_ADD: Final = "INSERT INTO outputs VALUES (?, ?, ?, ?, ?, ?, ?)"
+_FIND: Final = "SELECT tag, file, start, length, data, path FROM outputs WHERE test_id = ?"
+_Row = tuple[str, str, str, int, int, bytes | None, str]
+_Reference = tuple[str, str, int, int, bytes | None, str]
+
+
+class _Names(msgspec.Struct):
+    id: Any = None
+    test_id: Any = None
+
+
+class Outputs:
+    """The engine's outputs of a file, or of every JSON file below a folder, found by test id.
+
+    Where they stand is kept in a temporary database, so that the memory does not grow with their number.
+    """
+
+    def __init__(self, place: str) -> None:
+        """Index the outputs of `place`; what could not be read is in `errors`. InputError when nothing is there."""
+        self.errors: list[InputError] = []
+        self._place = place
+        self._names = msgspec.json.Decoder(_Names)
+        self._open: tuple[str, IO[bytes]] | None = None  # outputs of a batch stand in one file, mostly
+        self._database = sqlite3.connect("", isolation_level=None)  # without a name: a file that is gone when closed
+        for statement in (f"PRAGMA cache_size = {_CACHE}", "PRAGMA journal_mode = OFF", _TABLE, "BEGIN"):
+            self._database.execute(statement)
+        found = False
+        for file in [place] if os.path.isfile(place) else json_files(place):
+            found = True
+            self._database.executemany(_ADD, self._rows(file))
+        if not found:
+            raise InputError("there is no file of outputs", place)
+        self._database.execute("CREATE INDEX by_test_id ON outputs (test_id)")
+        self.errors.sort(key=lambda error: (error.path, error.line, error.reason))
+
+    def _rows(self, file: str) -> Iterator[_Row]:
+        """Where every output of a file stands. The tag is what tells it from others of the same test id: the file's
+        name, or where that is the test id itself, its folder's."""
+        stem = os.path.splitext(os.path.basename(file))[0]
+        above = os.path.basename(os.path.dirname(file)) if file != self._place else stem
+        for record in records_of(file)[1]:
+            if isinstance(record, InputError):
+                self.errors.append(record)
+                continue
+            try:
+                names = self._names.decode(record.data)
+            except UNREADABLE as error:
+                self.errors.append(InputError(placed(record.path, worded(error)), file, record.line))
+                continue
+            test_id = id_of(names.test_id) or id_of(names.id)
+            if test_id is None and record.path == "$" and record.line == 0:
+                parts = _by_key(record)
+                if parts is not None:
+                    yield from ((key, stem, file, -1, 0, data, f"$.{key}") for key, data in parts.items())
+                    continue
+                test_id = stem
+            if test_id is None:
+                self.errors.append(InputError(placed(record.path, "the output has no `test_id`"), file, record.line))
+                continue
+            data = record.data if record.start < 0 else None
+            tag = above if stem == test_id else stem
+            yield test_id, tag, file, record.start, len(record.data), data, record.path
+
+    def find(self, batch: str, test_id: str) -> tuple[bytes, str] | str | None:
+        """The output's bytes and place, why it is ambiguous, or None; those named like the batch come first."""
+        found: list[_Reference] = self._database.execute(_FIND, (test_id,)).fetchall()
+        if not found:
+            return None
+        own = [each for each in found if each[0] == batch] or found
+        own.sort(key=lambda each: (each[1], each[2]))
+        _, file, _, _, _, path = own[0]
+        payload = self._bytes(own[0])
+        others = {self._bytes(each) for each in own[1:]} - {payload}
+        if others:
+            files = ", ".join(sorted({each[1] for each in own}))
+            return f"there are {len(others) + 1} different outputs for the test id, in {files}"
+        return payload, file if path == "$" else f"{file}: {path}"
+
+    def _bytes(self, reference: _Reference) -> bytes:
+        _, file, start, length, data, _ = reference
+        if data is not None:
+            return data.strip()
+        if self._open is None or self._open[0] != file:
+            self._close_file()
+            self._open = (file, open(file, "rb"))  # noqa: SIM115 - closed by `_close_file`
+        self._open[1].seek(start)
+        return self._open[1].read(length).strip()
+
+    def _close_file(self) -> None:
+        if self._open is not None:
+            self._open[1].close()
+            self._open = None
+
+    def close(self) -> None:
+        """Give the database and the file at hand back."""
+        self._close_file()
+        self._database.close()
+
+    def __del__(self) -> None:
+        """Give the database and the file at hand back."""
+        if hasattr(self, "_database"):
+            self.close()
+
+
+def _by_key(record: Record) -> dict[str, bytes] | None:
+    """The outputs in an object whose keys are test ids; None for any other."""
+    try:
+        parts = msgspec.json.decode(record.data, type=dict[str, msgspec.Raw])
+    except UNREADABLE:
+        return None
+    if not parts or parts.keys() & _NOT_IDS:
+        return None
+    outputs = {key: bytes(part) for key, part in parts.items()}
+    return None if any(part.lstrip()[:1] != b"{" for part in outputs.values()) else outputs
