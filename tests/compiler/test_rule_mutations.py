@@ -159,6 +159,11 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.txtar", r"primary_bucket: C", one_of("primary_bucket: D", "primary_bucket: E")),
     ),
     "check_no_scenario_reaches": (Edit("good.txtar", r'"X-C1"', written('"X-C2"')),),
+    "comment_contradicts_files": (
+        Edit("good.txtar", r"\((1|2)/2\)", written("($N/2)")),
+        Edit("good.txtar", r"(\d)/2\)", written("$1/$N)")),
+        Edit("good.txtar", r'"description": "A first.",', written("")),
+    ),
     "count_contradicts_files": (
         Edit("good.txtar", r"total_modes: 2", written("total_modes: $N")),
         Edit("good.txtar", r"(active|beta|proposed|gate|quality)_modes: \d", written("$1_modes: $N")),
@@ -388,6 +393,10 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.json", r"critical", written("$W")),
     ),
     "unknown_scenario": (Edit("good.txtar", r'"sms_variant_of": "s2"', written('"sms_variant_of": "$W"')),),
+    "unread_definitions": (
+        Edit("good.txtar", r"lexicons: lexicons\n", written("")),
+        Edit("good.txtar", r"-- scan_profiles\.json --\n", written("-- configs/profiles/$W.yaml --\n{}\n$0")),
+    ),
     "update_of_unstated_fact": (
         Edit("good.json", r'(?<="facts": \[")(mother_condition|house)', typo),
         Edit("good.json", r'(?<="updates": \[")(mother_condition|house|name)', written("$W")),

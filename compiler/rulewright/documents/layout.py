@@ -76,6 +76,22 @@ def places(root: Path, file: ProjectFile | None, project_path: Path | None) -> d
     return found
 
 
+def unread_places(root: Path, file: ProjectFile | None) -> Iterator[tuple[str, str, Path]]:
+    """Files that lie where one looks for a kind of document, but not first: the kind, what is read, and the file.
+
+    Where the project file says where a kind lies, its author has decided, and nothing is yielded.
+    """
+    for kind, usual in USUAL_PLACES.items():
+        decided = file is not None and (file.markers if kind == "markers" else file.places.get(kind)) is not None
+        there = [] if decided else [place for place in usual if (root / place).exists()]
+        yield from ((kind, there[0], root / other) for other in there[1:] if (root / other).is_file())
+
+
+def descriptions_in(place: Path) -> list[Path]:
+    """The descriptions for people in a folder: the files whose names end in `_SCHEMA`."""
+    return sorted(path for path in place.glob("*_SCHEMA.*") if path.suffix in SUFFIXES and path.is_file())
+
+
 def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
     """The document files of a folder in the order of their names, or the file itself.
 

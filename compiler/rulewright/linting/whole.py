@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from rulewright.diagnostics import warning
+from rulewright.documents.beside import Beside, read_beside
 from rulewright.documents.case_scorecard import read_case_scorecard
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import has_workflow
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
 
 def project_findings(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]:
     """All that is wrong with a project, and the files that were read for it beyond the project's own."""
-    found = [*project.diagnostics, *lowering_findings(project), *findings(_subjects(project))]
+    beside = read_beside(project)
+    found = [*project.diagnostics, *lowering_findings(project), *findings(_subjects(project, beside))]
     found += harness_findings(project.scenarios.values())
     of_workflow, read = _workflow_findings(project)
-    return [*found, *of_workflow], read
+    return [*found, *of_workflow], (*beside.loaded, *read)
 
 
 def lowering_findings(project: Project) -> list[Diagnostic]:
@@ -75,9 +77,10 @@ def _workflow_findings(project: Project) -> tuple[list[Diagnostic], tuple[Loaded
     return findings_of(project)
 
 
-def _subjects(project: Project) -> dict[str, Sequence[Any]]:
+def _subjects(project: Project, beside: Beside) -> dict[str, Sequence[Any]]:
     """What rules look at, by the name of its model."""
     return {
+        "Beside": (beside,),
         "CaseScorecardDocument": tuple(
             read_case_scorecard(loaded.root) for loaded in project.loaded if _is_case_scorecard(loaded.root)
         ),

@@ -129,6 +129,8 @@ RULES: tuple[str, ...] = (
     "duplicate_criterion_id: Scenario",
     "question_of_common_words: MarkerSet",
     "detector_without_definition: Project",
+    "unread_definitions: Beside",
+    "comment_contradicts_files: Beside",
 )
 
 
