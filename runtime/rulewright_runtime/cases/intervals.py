@@ -1,10 +1,11 @@
-"""Confidence intervals: Wilson's for a rate, a seeded bootstrap for a mean."""
+"""Confidence intervals: Wilson's for a rate; for a mean a seeded bootstrap, or of many values what it tends to."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any, Final
 
@@ -27,26 +28,86 @@ def wilson(count: int, total: int, level: float = 0.95) -> dict[str, Any]:
     return {"low": low, "high": high, "method": "wilson"}
 
 
-def mean_interval(
-    counts: Sequence[tuple[float, int]], level: float = 0.95, up_to: int = BOOTSTRAP_UP_TO
-) -> dict[str, Any]:
-    """The interval of a mean of values given with how often each occurs.
+@dataclass(slots=True)
+class Sample:
+    """Values of which only what a mean and its interval need is kept: each one while they are few enough to be drawn
+    again, and of any number their range and the sums of their powers."""
 
-    For `up_to` values a percentile bootstrap with a fixed seed; for more, where the two agree, the normal interval.
-    """
-    total = sum(count for _, count in counts)
-    if not total:
-        return {"low": None, "high": None, "method": "bootstrap"}
-    values = sorted(counts)
-    mean = math.fsum(value * count for value, count in values) / total
-    if len({value for value, _ in values}) == 1:
-        return {"low": mean, "high": mean, "method": "bootstrap"}
-    if total > up_to:
-        spread = math.fsum(count * (value - mean) ** 2 for value, count in values) / (total - 1)
-        half = NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(spread / total)
-        return {"low": max(0.0, mean - half), "high": min(1.0, mean + half), "method": "normal"}
+    count: int = 0
+    each: dict[float, int] | None = field(default_factory=dict)  # how often each occurs; None beyond the bootstrap
+    powers: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    low: float = math.inf
+    high: float = -math.inf
+
+    def add(self, values: Iterable[tuple[float, int]]) -> None:
+        """Take in values, each with how often it occurs."""
+        values = list(values)
+        if not values:
+            return
+        self.count += sum(count for _, count in values)
+        first, second, third = (math.fsum(count * value**power for value, count in values) for power in (1, 2, 3))
+        self.powers = (self.powers[0] + first, self.powers[1] + second, self.powers[2] + third)
+        self.low = min(self.low, min(values)[0])
+        self.high = max(self.high, max(values)[0])
+        self._keep(values if self.count <= BOOTSTRAP_UP_TO else None)
+
+    def merge(self, other: Sample) -> None:
+        """Take in the values of another sample."""
+        self.count += other.count
+        self.powers = (
+            self.powers[0] + other.powers[0],
+            self.powers[1] + other.powers[1],
+            self.powers[2] + other.powers[2],
+        )
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self._keep(None if other.each is None or self.count > BOOTSTRAP_UP_TO else other.each.items())
+
+    def _keep(self, values: Iterable[tuple[float, int]] | None) -> None:
+        if self.each is None or values is None:
+            self.each = None
+            return
+        for value, count in values:
+            self.each[value] = self.each.get(value, 0) + count
+
+    @property
+    def mean(self) -> float:
+        """The mean; 0 for no value."""
+        return self.powers[0] / self.count if self.count else 0.0
+
+    def interval(self, level: float = 0.95, up_to: int = BOOTSTRAP_UP_TO) -> dict[str, Any]:
+        """The interval of the mean; null ends without any value.
+
+        Up to `up_to` values (never more than `BOOTSTRAP_UP_TO`) it is a percentile bootstrap with a fixed seed, for
+        more the normal interval, corrected for skewness, that such a bootstrap tends to.
+        """
+        if not self.count:
+            return {"low": None, "high": None, "method": "bootstrap"}
+        if self.low == self.high:
+            return {"low": self.mean, "high": self.mean, "method": "bootstrap"}
+        if self.each is not None and self.count <= up_to:
+            low, high = _bootstrap([value for value in sorted(self.each) for _ in range(self.each[value])], level)
+            return {"low": low, "high": high, "method": "bootstrap"}
+        low, high = self._normal(level)
+        return {"low": max(self.low, low), "high": min(self.high, high), "method": "normal"}
+
+    def _normal(self, level: float) -> tuple[float, float]:
+        """The bootstrap's percentiles by their Cornish-Fisher expansion."""
+        number, mean = self.count, self.mean
+        _, second, third = self.powers
+        variance = max(second / number - mean * mean, 0.0)
+        if not variance:
+            return mean, mean
+        skewness = (third / number - 3 * mean * second / number + 2 * mean**3) / variance**1.5
+        z = NormalDist().inv_cdf(0.5 + level / 2)
+        middle = mean + math.sqrt(variance / number) * skewness * (z * z - 1) / (6 * math.sqrt(number))
+        half = z * math.sqrt(variance / (number - 1))
+        return middle - half, middle + half
+
+
+def _bootstrap(values: list[float], level: float) -> tuple[float, float]:
+    """The percentiles of the means of samples drawn from `values`, which are in order."""
     chance = random.Random(SEED)
-    each = [value for value, count in values for _ in range(count)]
-    means = sorted(math.fsum(chance.choices(each, k=total)) / total for _ in range(RESAMPLES))
+    number = len(values)
+    means = sorted(math.fsum(chance.choices(values, k=number)) / number for _ in range(RESAMPLES))
     cut = round((1 - level) / 2 * RESAMPLES)
-    return {"low": means[cut], "high": means[RESAMPLES - 1 - cut], "method": "bootstrap"}
+    return means[cut], means[RESAMPLES - 1 - cut]

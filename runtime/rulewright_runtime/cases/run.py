@@ -10,7 +10,7 @@ from typing import IO, Any, Final
 import msgspec
 
 from rulewright_runtime.cases.evidence import Witness
-from rulewright_runtime.cases.intervals import BOOTSTRAP_UP_TO, mean_interval, wilson
+from rulewright_runtime.cases.intervals import BOOTSTRAP_UP_TO
 from rulewright_runtime.cases.judging import CaseJudge
 from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.cases.reading import Batch, Case, CaseReader
@@ -192,9 +192,9 @@ class BatchRun:
         """Confidence intervals of every mean and rate at `level`: of all cases, by archetype and by batch."""
         return {
             "level": level,
-            **_intervals(self.whole, level, BOOTSTRAP_UP_TO),
-            "by_archetype": {n: _intervals(g, level, _SMALL) for n, g in self.tally.archetypes.items()},
-            "batches": {n: _intervals(g, level, _SMALL) for n, g in self.tally.batches.items()},
+            **self.whole.intervals(level, BOOTSTRAP_UP_TO),
+            "by_archetype": {name: group.intervals(level, _SMALL) for name, group in self.tally.archetypes.items()},
+            "batches": {name: group.intervals(level, _SMALL) for name, group in self.tally.batches.items()},
         }
 
 
@@ -259,13 +259,6 @@ def refusal(error: InputError, batch: str | None = None) -> dict[str, Any]:
         "line": error.line,
         "path": "$",
         "message": error.reason,
-    }
-
-
-def _intervals(group: Group, level: float, up_to: int) -> dict[str, Any]:
-    return {
-        "mean_scores": {name: mean_interval(group.values(name), level, up_to) for name in group.names},
-        "pass_rates": {name: wilson(count, group.total, level) for name, count in group.passed.items()},
     }
 
 

@@ -22,7 +22,7 @@ from rulewright_runtime.score import Score, parse_score, score_of
 from rulewright_runtime.scorecard import mentioned
 from rulewright_runtime.values import Optional
 
-_MEMO_LIMIT: Final = 65536
+_MEMO_LIMIT: Final = 16_384
 PASS: Final = "PASS"
 FAIL: Final = "FAIL"
 Values = Mapping[str, Any]

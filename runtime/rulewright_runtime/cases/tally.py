@@ -3,41 +3,70 @@
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rulewright_runtime.cases.frequent import Frequent
+from rulewright_runtime.cases.intervals import Sample, wilson
 from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.cases.scoring import Outcome, Scored
 
 UNKNOWN: Final = "Unknown"
 WORST: Final = 5
 COMMON: Final = 5
+_SETTLE_EVERY: Final = 16_384  # cases: so many different outcomes are kept at most
 
 
 @dataclass(slots=True)
 class Group:
-    """Some cases, by what they came to. Means are over the scored ones, rates over all, errored ones included."""
+    """Some cases, by what they came to. Means are over the scored ones, rates over all, errored ones included.
+
+    Cases wait in `_waiting` by their outcome, which most of them share, until `settle` adds them up.
+    """
 
     plan: CaseScorecardPlan
     errors: int = 0
-    outcomes: dict[Outcome, int] = field(default_factory=dict)
+    samples: dict[str, Sample] = field(init=False)  # by metric, then `composite`
+    _labels: dict[str, int] = field(init=False)
+    _passed: dict[str, int] = field(init=False)
+    _waiting: dict[Outcome, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Start from nothing."""
+        metrics = [metric.name for metric in self.plan.metrics]
+        self.samples = {name: Sample() for name in (*metrics, "composite")}
+        self._labels = dict.fromkeys((label for label, _ in reversed(self.plan.exits)), 0)
+        self._passed = dict.fromkeys(metrics, 0)
 
     def add(self, outcome: Outcome) -> None:
         """Take in a scored case."""
-        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+        self._waiting[outcome] = self._waiting.get(outcome, 0) + 1
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The metrics in order, then `composite`."""
-        return (*(metric.name for metric in self.plan.metrics), "composite")
+    def settle(self) -> None:
+        """Add up the cases that wait."""
+        waiting, self._waiting = self._waiting, {}
+        for name, sample in self.samples.items():
+            sample.add([(outcome.scores[name], count) for outcome, count in waiting.items()])
+        for outcome, count in waiting.items():
+            self._labels[outcome.label] += count
+            for name, passes in zip(self._passed, outcome.passes, strict=True):
+                self._passed[name] += passes * count
+
+    def merge(self, other: Group) -> None:
+        """Take in the cases of another group."""
+        other.settle()
+        self.errors += other.errors
+        for name, sample in self.samples.items():
+            sample.merge(other.samples[name])
+        for mine, theirs in ((self._labels, other._labels), (self._passed, other._passed)):
+            for name, count in theirs.items():
+                mine[name] += count
 
     @property
     def scored(self) -> int:
         """How many cases have scores."""
-        return sum(self.outcomes.values())
+        return sum(self.labels.values())
 
     @property
     def total(self) -> int:
@@ -47,36 +76,33 @@ class Group:
     @property
     def labels(self) -> dict[str, int]:
         """How many cases bear each label, the best label first."""
-        counts = dict.fromkeys((label for label, _ in reversed(self.plan.exits)), 0)
-        for outcome, count in self.outcomes.items():
-            counts[outcome.label] += count
-        return counts
+        self.settle()
+        return dict(self._labels)
 
     @property
     def passed(self) -> dict[str, int]:
         """How many cases pass each metric, and (`overall`) bear the accepted label."""
-        counts = {
-            metric.name: sum(count for outcome, count in self.outcomes.items() if outcome.passes[at])
-            for at, metric in enumerate(self.plan.metrics)
-        }
-        return {**counts, "overall": self.labels[self.plan.accepted]}
-
-    def values(self, name: str) -> list[tuple[float, int]]:
-        """The scores of a metric, or the composites, each with how many cases have it."""
-        return [(outcome.scores[name], count) for outcome, count in self.outcomes.items()]
+        self.settle()
+        return {**self._passed, "overall": self._labels[self.plan.accepted]}
 
     def means(self) -> dict[str, float]:
         """The mean of every metric and of the composite over the scored cases; 0 for no case."""
-        scored = self.scored
-        return {
-            name: math.fsum(value * count for value, count in self.values(name)) / scored if scored else 0.0
-            for name in self.names
-        }
+        self.settle()
+        return {name: sample.mean for name, sample in self.samples.items()}
 
     def pass_rates(self) -> dict[str, float]:
         """The share of all cases that pass each metric, and `overall` of those with the accepted label; 0 for none."""
         total = self.total
         return {name: count / total if total else 0.0 for name, count in self.passed.items()}
+
+    def intervals(self, level: float, up_to: int) -> dict[str, Any]:
+        """The confidence intervals of the means (`up_to`: see `Sample.interval`) and of the pass rates."""
+        self.settle()
+        total = self.total
+        return {
+            "mean_scores": {name: sample.interval(level, up_to) for name, sample in self.samples.items()},
+            "pass_rates": {name: wilson(count, total, level) for name, count in self.passed.items()},
+        }
 
 
 @dataclass(slots=True)
@@ -103,10 +129,9 @@ class Tally:
 
     def whole(self) -> Group:
         """All cases together."""
-        whole = Group(self.plan, sum(group.errors for group in self.batches.values()))
+        whole = Group(self.plan)
         for group in self.batches.values():
-            for outcome, count in group.outcomes.items():
-                whole.outcomes[outcome] = whole.outcomes.get(outcome, 0) + count
+            whole.merge(group)
         return whole
 
     def add(self, batch: Group, archetype: str | None, scored: Scored, result: dict[str, Any]) -> None:
@@ -123,6 +148,9 @@ class Tally:
         composite = outcome.scores["composite"]
         if composite < self._limit:
             self._add_worst(composite, result)
+        if self._seen % _SETTLE_EVERY == 0:
+            for group in (*self.batches.values(), *self.archetypes.values()):
+                group.settle()
 
     def _archetype(self, archetype: str | None) -> Group:
         name = archetype or UNKNOWN

@@ -25,7 +25,6 @@ from rulewright_grammar import schema
 from rulewright_runtime.cases import writing
 from rulewright_runtime.cases.baseline import compare, read_baseline
 from rulewright_runtime.cases.hooks import CallSink, HttpSink
-from rulewright_runtime.cases.intervals import mean_interval, wilson
 from rulewright_runtime.report.text import width
 
 GOLDEN = Path(__file__).parent / "score"
@@ -440,20 +439,6 @@ def test_a_sink_never_waits_and_never_raises() -> None:
     for _ in range(12_000):
         posts.send({"a": 1})
     assert posts.lost >= 1_000
-
-
-def test_intervals_hold_what_they_estimate() -> None:
-    assert wilson(8, 10) == {"low": pytest.approx(0.4902, abs=1e-4), "high": pytest.approx(0.9433, abs=1e-4),
-                             "method": "wilson"}  # fmt: skip
-    assert (wilson(0, 5)["low"], wilson(5, 5)["high"], wilson(0, 0)["low"]) == (0.0, 1.0, None)
-    few = mean_interval([(0.2, 10), (0.8, 10)])
-    assert few["method"] == "bootstrap"
-    assert 0.3 < few["low"] < 0.5 < few["high"] < 0.7
-    assert few == mean_interval([(0.8, 10), (0.2, 10)])
-    many = mean_interval([(0.2, 1000), (0.8, 1000)])
-    assert (many["method"], round(many["low"], 4), round(many["high"], 4)) == ("normal", 0.4868, 0.5132)
-    assert mean_interval([])["low"] is None
-    assert mean_interval([(1.0, 3)]) == {"low": 1.0, "high": 1.0, "method": "bootstrap"}
 
 
 def test_progress_is_shown_on_a_terminal_only(
