@@ -262,6 +262,9 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.txtar", r"- you must", written("- you must $W")),
         Edit("good.txtar", r"never mind a", written("mind a")),
         Edit("good.txtar", r"\[apostrophes\]", written("[white_space]")),
+        Edit("good_prompt.txtar", r"with me(?=\")|will remember (?=this)", written("$W")),
+        Edit("good_prompt.txtar", r"It is told|PASS if:", written("FAIL if:")),
+        Edit("good_prompt.txtar", r"- stays with me\n", written("")),
     ),
     "list_and_tags_disagree": (
         Edit("good.txtar", r'"X-C1"\s*\]', written('"$W"]')),
