@@ -282,6 +282,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good_scenario.json", r'"Rest"', written('"$W", "rest"')),
     ),
     "pattern_shared_by_gates": (
+        Edit("good_part.txtar", r"as a licensed", one_of("as a", "as a clinician, really", "so I am")),
+        Edit("good_part.txtar", r"regex: (?=nurse)|regex: (?=i am your)", one_of("", "pattern: ")),
         Edit("good.txtar", r"severity: S2", one_of("severity: S5", "severity: S4_GATE")),
         Edit("good_markers.txtar", r"severity: S3", one_of("severity: S5", "severity: S4_GATE")),
     ),

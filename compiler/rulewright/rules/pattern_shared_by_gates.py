@@ -5,43 +5,59 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
-from rulewright.documents.base import text_scalars
 from rulewright.documents.check import GATE_SEVERITIES, LEXICON_ROUTES
+from rulewright.documents.lexicon import read_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
-    from rulewright.load import Scalar
+    from rulewright.documents.lexicon import PatternEntry
     from rulewright.project import Project
 
 
 def pattern_shared_by_gates(project: Project) -> Iterator[Diagnostic]:
-    """Two gate checks, or checks as grave as gates, look for the same pattern.
+    """Two gate checks, or checks as grave as gates, look for the same pattern, or for one that holds the other.
 
     Why it matters: one phrase is then counted as two failures of two kinds, and at most one of them can be meant.
     Instead: keep the pattern in the lexicon of the check it belongs to.
     """
-    first: dict[str, tuple[Check, Scalar]] = {}
+    before: list[tuple[Check, PatternEntry]] = []
     for check in project.checks:
         if check.severity not in GATE_SEVERITIES:
             continue
-        for pattern in _failing(check, project):
-            other, earlier = first.setdefault(str(pattern.value).lower(), (check, pattern))
-            if other is not check and earlier is not pattern:
-                what = "the gates " if check.is_gate and other.is_gate else ""
-                yield warning(
-                    pattern,
-                    f"`{pattern.value}` fails {what}`{other.id}` and `{check.id}` at once",
-                    notes=[(earlier, f"the pattern of `{other.id}`")],
-                )
+        patterns = _failing(check, project)
+        for pattern in patterns:
+            same = [other for other in before if other[1].text.lower() == pattern.text.lower()]
+            for other, earlier in (same or [each for each in before if _overlap(each[1], pattern)])[:1]:
+                if earlier.scalar is not pattern.scalar:
+                    yield _finding((other, earlier), (check, pattern))
+        before += [(check, pattern) for pattern in patterns]
 
 
-def _failing(check: Check, project: Project) -> tuple[Scalar, ...]:
+def _finding(first: tuple[Check, PatternEntry], second: tuple[Check, PatternEntry]) -> Diagnostic:
+    """The finding of two patterns; it stands on the longer one, which changes nothing but the number of failures."""
+    longer, shorter = (first, second) if len(first[1].text) > len(second[1].text) else (second, first)
+    what = "the gates " if first[0].is_gate and second[0].is_gate else ""
+    holds = "" if len(first[1].text) == len(second[1].text) else f" holds `{shorter[1].text}` and"
+    return warning(
+        longer[1].scalar,
+        f"`{longer[1].text}`{holds} fails {what}`{first[0].id}` and `{second[0].id}` at once",
+        notes=[(shorter[1].scalar, f"the pattern of `{shorter[0].id}`")],
+    )
+
+
+def _overlap(one: PatternEntry, other: PatternEntry) -> bool:
+    """Whether one text holds the other; of regular expressions nobody can say."""
+    texts = sorted((one.text.lower(), other.text.lower()), key=len)
+    return one.mode == other.mode == "substring_ci" and texts[0] in texts[1]
+
+
+def _failing(check: Check, project: Project) -> tuple[PatternEntry, ...]:
     """The patterns that fail the check by themselves."""
     if check.routing.route in LEXICON_ROUTES:
         lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
-        return tuple(pattern.scalar for pattern in lexicon.patterns) if lexicon else ()
+        return lexicon.patterns if lexicon else ()
     markers = project.marker_set(check.routing.scenario_marker or "") if check.routing.scenario_marker else None
-    return text_scalars(markers.node, "false_human") if markers else ()
+    return read_patterns(markers.node, "false_human") if markers else ()
