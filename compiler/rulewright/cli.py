@@ -33,6 +33,7 @@ COMMANDS = (
     ("scan", "compile a project and run it over transcripts"),
     ("run", "run a compiled plan over transcripts"),
     ("why", "explain one verdict of a run"),
+    ("report", "show a finished run as one page"),
     ("score", "score batches of test cases and label each case"),
     ("prove", "prove that label tables, workflows and conditions do what they claim, or show why not"),
     ("eval", "evaluate one expression on a JSON or YAML context"),

@@ -97,6 +97,8 @@ class Scenario(PlanPart, frozen=True):
     sessions: tuple[Session, ...] = ()
     jurisdiction: str = ""
     probes: tuple[Probe, ...] = ()
+    contrast_group: str = ""  # scenarios of one group differ in `contrast_variable` alone
+    contrast_variable: str = ""
     refused: str = ""  # why no transcript of it is judged
     fields: dict[str, Any] = field(default_factory=dict)
 

@@ -19,6 +19,7 @@ import msgspec
 
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.files import write_whole
 from rulewright_runtime.plan_file import encode
 from rulewright_runtime.transcripts import Reader
 from rulewright_runtime.verdicts import VerdictResult
@@ -83,7 +84,7 @@ def run(
     if judge is not None:
         judge = _opened(judge, None if max_calls is None else max_calls - folder.calls)
     with folder:
-        _replace(folder.at("plan.json"), encode(plan))
+        write_whole(folder.at("plan.json"), encode(plan))
         for result in execute(plan, fresh, judge, parameters=parameters):
             folder.add(result)
             progress(len(folder.steps))
@@ -170,7 +171,7 @@ class _Folder:
         for name, size in zip(ROWS, sizes, strict=True):
             self._files[name] = _continued(self.at(f"{name}.part"), size)
         lines = [self._header, *self.steps]
-        _replace(self.at(PROGRESS), b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+        write_whole(self.at(PROGRESS), b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
         self._files[PROGRESS] = open(self.at(PROGRESS), "ab")  # noqa: SIM115  closed by __exit__
         self._recount(sizes)
 
@@ -246,8 +247,8 @@ class _Folder:
         for name in ROWS:
             os.replace(self.at(f"{name}.part"), self.at(name))
         data = msgspec.json.encode(summary)
-        _replace(self.at("summary.md"), markdown(summary).encode())
-        _replace(self.at("summary.json"), msgspec.json.format(data, indent=2) + b"\n")
+        write_whole(self.at("summary.md"), markdown(summary).encode())
+        write_whole(self.at("summary.json"), msgspec.json.format(data, indent=2) + b"\n")
         os.remove(self.at(PROGRESS))
         return summary
 
@@ -278,11 +279,3 @@ def _continued(path: str, size: int) -> BinaryIO:
     stream.truncate(size)
     stream.seek(size)
     return stream
-
-
-def _replace(path: str, data: bytes) -> None:
-    """Write a file at once: readers see the old one or the whole new one."""
-    temporary = f"{path}.new"
-    with open(temporary, "wb") as stream:
-        stream.write(data)
-    os.replace(temporary, path)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.commands.project_options import add_project_options, compile_chosen
+from rulewright_runtime.files import write_whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,9 +75,7 @@ def _hand_over(args: argparse.Namespace, data: bytes, facts: dict[str, Any], sai
         sys.stdout.buffer.write(data + b"\n")
         return
     target = Path(args.out)
-    part = target.with_name(target.name + ".part")
-    part.write_bytes(data)
-    os.replace(part, target)
+    write_whole(target, data)
     if args.format == "json":
         print(json.dumps({"plan": str(target), **facts}))
     else:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulewright.errors import UsageError
+from rulewright_runtime.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
 
         folder = Path(args.out)
         folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / "run_plan.json", encode(plan) + b"\n")
-        _write(folder / "cost_report.json", json.dumps(cost, indent=1).encode() + b"\n")
+        write_whole(folder / "run_plan.json", encode(plan) + b"\n")
+        write_whole(folder / "cost_report.json", json.dumps(cost, indent=1).encode() + b"\n")
         print(f"written     {folder / 'run_plan.json'}, {folder / 'cost_report.json'}" if human else json.dumps(cost))
         return 0
     try:
@@ -117,9 +118,3 @@ def _outcome(summary: Mapping[str, Any], out: str) -> str:
 
 def _show_progress(done: int) -> None:
     print(f"\r{done} scenarios", end="", file=sys.stderr, flush=True)
-
-
-def _write(path: Path, content: bytes) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(content)
-    os.replace(part, path)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rulewright.commands.project_options import add_project_options, compile_chosen, find_project
+from rulewright_runtime.files import write_whole
 
 REFUSED = 3
 
@@ -90,9 +90,7 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(part, path)
+    write_whole(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def _figures(planned: Mapping[str, Any], folder: Path) -> str:

@@ -22,6 +22,7 @@ from rulewright.load import Loaded, Mapping, load_file, load_text
 from rulewright.manual import pages
 from rulewright.spelling import suggest
 from rulewright.suppressions import suppress, unknown_rule, unused
+from rulewright_runtime.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -162,7 +163,7 @@ def fix_files(paths: Sequence[Path | str], selection: Selection = EVERYTHING, *,
         if not changed:
             break
         for path, text in changed.items():
-            Path(path).write_bytes(fixes.as_bytes(report.sources[path], text))
+            write_whole(path, fixes.as_bytes(report.sources[path], text))
         report = lint(paths, selection)
     return report
 

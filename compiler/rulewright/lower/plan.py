@@ -184,6 +184,8 @@ def facts(scenario: Scenario, reads: Iterable[tuple[str, ...]], *, refused: str 
             if (session := _session(each, number, hours)) is not None
         ),
         jurisdiction=scenario.jurisdiction or "",
+        contrast_group=scenario.contrast_group or "",
+        contrast_variable=scenario.contrast_variable or "",
         fields={key: written[key] for key in written if key not in SCENARIO_FACTS},
     )
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from rulewright_runtime.errors import PlanError
+from rulewright_runtime.files import write_whole
 from rulewright_runtime.harness.plan import encode
 from rulewright_runtime.harness.play import Line, play
 
@@ -58,7 +59,7 @@ def run(
     for script in plan.scripts:
         if not _FILE_NAME.fullmatch(script.id):
             raise PlanError(f"`{script.id}` can't name a file; a scenario's id may hold letters, digits, `.`, `_`, `-`")
-    _write(folder.at("run_plan.json"), encode(plan))
+    write_whole(folder.at("run_plan.json"), encode(plan))
     rows: list[dict[str, Any]] = []
     with ThreadPoolExecutor(max(parallel, 1)) as pool:
         waiting = [pool.submit(_conversation, script, adapter, folder, attempts) for script in plan.scripts]
@@ -79,7 +80,7 @@ def run(
         "errors": sum(row["error"] is not None for row in rows),
         "by_scenario": {script.id: row for script, row in zip(plan.scripts, rows, strict=True)},
     }
-    _write(folder.at(SUMMARY), msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    write_whole(folder.at(SUMMARY), msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
     return summary
 
 
@@ -103,7 +104,7 @@ class _Folder:
             raise PlanError(f"`{path}` holds transcripts already; continue with `--resume` or choose another folder")
         if os.path.exists(self.at(SUMMARY)):
             os.remove(self.at(SUMMARY))  # whoever finds it must be able to trust it
-        _write(before, msgspec.json.encode(header))
+        write_whole(before, msgspec.json.encode(header))
 
     def at(self, name: str) -> str:
         """The path of a file of the run."""
@@ -159,11 +160,3 @@ def _about(lines: list[Line]) -> dict[str, Any]:
         "branches": {str(line.turn): line.branch_id for line in lines if line.branch_id is not None},
         "error": None if failed is None else {"turn": failed.turn, **(failed.error or {})},
     }
-
-
-def _write(path: str, data: bytes) -> None:
-    """Write a file at once: readers see the old one or the whole new one."""
-    temporary = f"{path}.new"
-    with open(temporary, "wb") as stream:
-        stream.write(data)
-    os.replace(temporary, path)

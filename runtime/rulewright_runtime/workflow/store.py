@@ -16,6 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.files import write_whole
 from rulewright_runtime.workflow import tables
 from rulewright_runtime.workflow.events import Event, Said
 from rulewright_runtime.workflow.gate import GateReport
@@ -279,9 +280,7 @@ class Store:
         try:
             self._queue.mkdir(parents=True, exist_ok=True)
             target = self._queue / f"{quote(item.id, safe='')}.json"  # an id can't lead out of the folder
-            temporary = target.with_suffix(".new")
-            temporary.write_bytes(msgspec.json.format(_pack(item), indent=2) + b"\n")
-            os.replace(temporary, target)
+            write_whole(target, msgspec.json.format(_pack(item), indent=2) + b"\n")
         except OSError as error:
             raise _queue_failure(error) from error
 

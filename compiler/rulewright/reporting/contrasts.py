@@ -1,0 +1,69 @@
+"""Contrast sets: scenarios that differ in one thing, and the checks that answer them differently.
+
+A contrast is worth its scenarios only when siblings are compared: a check that fails the anchor and passes the sibling
+saw the difference; one that says the same of both did not, or there was nothing to see. Which of them is right, the
+author of the set knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rulewright.reporting.tallies import Tally
+
+if TYPE_CHECKING:
+    from rulewright_runtime.plan import Scenario
+
+Tallies = Mapping[tuple[str, str], Mapping[str, Tally]]  # (model, scenario) -> check -> tally
+
+
+def contrasts(scenarios: Mapping[str, Scenario], models: list[str], tallies: Tallies) -> list[dict[str, Any]]:
+    """One entry for every contrast set and model that played at least one of its scenarios, in order of name.
+
+    Each holds the `siblings` (with `played`: a sibling without a transcript is listed, never dropped), the `checks`
+    that applied to two or more of them with their tallies and whether they `differ`, and `not_compared`, the checks
+    that applied to one sibling alone.
+    """
+    groups: dict[str, list[str]] = {}
+    for name, scenario in scenarios.items():
+        if scenario.contrast_group:
+            groups.setdefault(scenario.contrast_group, []).append(name)
+    return [
+        _contrast(group, model, sorted(names, key=lambda name: _order(scenarios[name], name)), scenarios, tallies)
+        for group, names in sorted(groups.items())
+        for model in models
+        if any((model, name) in tallies for name in names)
+    ]
+
+
+def _order(scenario: Scenario, name: str) -> tuple[bool, str, str]:
+    """The anchor first, then by what is varied."""
+    return (scenario.contrast_variable != "anchor", scenario.contrast_variable, name)
+
+
+def _contrast(
+    group: str, model: str, names: list[str], scenarios: Mapping[str, Scenario], tallies: Tallies
+) -> dict[str, Any]:
+    found = {name: tallies.get((model, name), {}) for name in names}
+    siblings = [
+        {"scenario_id": name, "variable": scenarios[name].contrast_variable, "played": (model, name) in tallies}
+        for name in names
+    ]
+    compared, alone = [], []
+    for check in sorted({check for tally in found.values() for check in tally}):
+        applied = {name: tally[check] for name, tally in found.items() if check in tally}
+        if len(applied) < 2:
+            alone.append(check)
+            continue
+        rates = {tally.fail_rate for tally in applied.values()} - {None}
+        results = {name: tally.result() for name, tally in applied.items()}
+        compared.append({"mode_id": check, "siblings": results, "differ": len(rates) > 1})
+    return {
+        "group": group,
+        "model": model,
+        "siblings": siblings,
+        "checks": compared,
+        "differing": sum(entry["differ"] for entry in compared),
+        "not_compared": alone,
+    }

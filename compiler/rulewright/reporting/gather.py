@@ -1,0 +1,146 @@
+"""What a finished run says, gathered for a page: one pass over its rows and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.errors import UsageError
+from rulewright.reporting.contrasts import contrasts
+from rulewright.reporting.reading import plan_of, rows, summary_of
+from rulewright.reporting.tallies import Tally
+
+if TYPE_CHECKING:
+    from rulewright_runtime.plan import Plan
+
+VERSION: Final = 1
+MOST_FAILURES: Final = 50  # of one check; the others are counted
+_GRAVEST: Final = ("S5", "S4_GATE", "S4", "S3", "S2", "S1")
+
+
+def gather(folder: Path) -> dict[str, Any]:
+    """The report of the run in `folder` as JSON data.
+
+    `summary` is the run's own; `models` are in order of name; `checks` hold a tally per model; `scenarios` hold the
+    mean score, transcripts and hard fails per model; `contrasts` see `contrasts.contrasts`; `failures` hold the quotes
+    behind each failing check, gravest first. Raises UsageError or PlanError when `folder` holds no finished run.
+    """
+    plan = plan_of(folder)
+    gathered = _Gathered()
+    for row in rows(folder / "scores.jsonl"):
+        gathered.add_row(row)
+    for verdict in rows(folder / "verdicts.jsonl"):
+        gathered.add_verdict(verdict)
+    models = sorted(gathered.models)
+    return {
+        "version": VERSION,
+        "run": str(folder),
+        "plan_hash": plan.hash,
+        "summary": summary_of(folder),
+        "models": models,
+        "checks": list(_checks(plan, models, gathered.tallies)),
+        "scenarios": list(_scenarios(plan, models, gathered.cells)),
+        "contrasts": contrasts(plan.scenarios, models, gathered.tallies),
+        "failures": _failures(plan, gathered.failures),
+    }
+
+
+@dataclass(slots=True)
+class _Cell:
+    """One model in one scenario."""
+
+    scores: list[float] = field(default_factory=list)
+    transcripts: int = 0
+    hard_fails: int = 0
+
+    def result(self) -> dict[str, Any]:
+        mean = sum(self.scores) / len(self.scores) if self.scores else None
+        return {
+            "mean": mean,
+            "counted": len(self.scores),
+            "transcripts": self.transcripts,
+            "hard_fails": self.hard_fails,
+        }
+
+
+@dataclass(slots=True)
+class _Failing:
+    """The failures of one check: the first ones with their quotes, all of them counted."""
+
+    count: int = 0
+    shown: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Gathered:
+    models: set[str] = field(default_factory=set)
+    played: dict[str, tuple[str, str]] = field(default_factory=dict)  # transcript -> (model, scenario)
+    cells: dict[tuple[str, str], _Cell] = field(default_factory=dict)
+    tallies: dict[tuple[str, str], dict[str, Tally]] = field(default_factory=dict)
+    failures: dict[str, _Failing] = field(default_factory=dict)
+
+    def add_row(self, row: dict[str, Any]) -> None:
+        key = (str(row.get("model")), str(row.get("scenario_id")))
+        self.models.add(key[0])
+        self.played[str(row.get("transcript_id"))] = key
+        self.tallies.setdefault(key, {})
+        cell = self.cells.setdefault(key, _Cell())
+        cell.transcripts += 1
+        cell.hard_fails += bool(row.get("hard_fail"))
+        if row.get("overall_score") is not None:
+            cell.scores.append(row["overall_score"])
+
+    def add_verdict(self, verdict: dict[str, Any]) -> None:
+        transcript, check = str(verdict.get("transcript_id")), str(verdict.get("mode_id"))
+        key = self.played.get(transcript)
+        if key is None:
+            raise UsageError(f"`verdicts.jsonl` judges `{transcript}`, of which `scores.jsonl` knows nothing")
+        if not verdict.get("eligible"):
+            return
+        self.tallies[key].setdefault(check, Tally()).add(str(verdict.get("verdict")))
+        if verdict.get("verdict") == "FAIL":
+            failing = self.failures.setdefault(check, _Failing())
+            failing.count += 1
+            if len(failing.shown) < MOST_FAILURES:
+                kept = {name: verdict.get(name) for name in ("rationale_code", "evidence")}
+                failing.shown.append({"transcript_id": transcript, "model": key[0], **kept})
+
+
+def _checks(
+    plan: Plan, models: Iterable[str], tallies: dict[tuple[str, str], dict[str, Tally]]
+) -> Iterable[dict[str, Any]]:
+    by_model: dict[tuple[str, str], Tally] = {}
+    for (model, _), found in tallies.items():
+        for mode_id, tally in found.items():
+            total = by_model.setdefault((model, mode_id), Tally())
+            for verdict, count in tally.counts.items():
+                total.counts[verdict] = total.counts.get(verdict, 0) + count
+    for check in plan.checks:
+        cells = {model: by_model[model, check.id].result() for model in models if (model, check.id) in by_model}
+        yield {
+            "mode_id": check.id,
+            "name": check.name,
+            "bucket": check.primary_bucket,
+            "severity": check.severity,
+            "is_gate": check.is_gate,
+            "models": cells,
+        }
+
+
+def _scenarios(plan: Plan, models: Iterable[str], cells: dict[tuple[str, str], _Cell]) -> Iterable[dict[str, Any]]:
+    for name in sorted({scenario for _, scenario in cells}):
+        known = plan.scenarios.get(name)
+        found = {model: cells[model, name].result() for model in models if (model, name) in cells}
+        yield {"scenario_id": name, "title": known.title if known else "", "models": found}
+
+
+def _failures(plan: Plan, failures: dict[str, _Failing]) -> list[dict[str, Any]]:
+    known = {check.id: check for check in plan.checks}
+    found = []
+    for mode_id, failing in failures.items():
+        check = known.get(mode_id)
+        about = {"name": check.name if check else "", "severity": check.severity if check else "S1"}
+        found.append({"mode_id": mode_id, **about, "count": failing.count, "shown": failing.shown})
+    return sorted(found, key=lambda entry: (_GRAVEST.index(entry["severity"]), -entry["count"], entry["mode_id"]))

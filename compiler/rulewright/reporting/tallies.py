@@ -1,0 +1,33 @@
+"""Counts of verdicts, and the share of those that decided which failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rulewright_runtime.scorecard import VERDICTS
+
+
+@dataclass(slots=True)
+class Tally:
+    """How often a check said what, where it applied."""
+
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(VERDICTS, 0))
+
+    def add(self, verdict: str) -> None:
+        """Take in one verdict of a check that applied."""
+        self.counts[verdict] = self.counts.get(verdict, 0) + 1
+
+    @property
+    def decided(self) -> int:
+        """How many are PASS or FAIL."""
+        return self.counts["PASS"] + self.counts["FAIL"]
+
+    @property
+    def fail_rate(self) -> float | None:
+        """FAIL among PASS and FAIL, in [0, 1]; None when nothing was decided."""
+        return self.counts["FAIL"] / self.decided if self.decided else None
+
+    def result(self) -> dict[str, Any]:
+        """`{PASS, FAIL, UNCLEAR, NOT_APPLICABLE, fail_rate}`."""
+        return {**self.counts, "fail_rate": self.fail_rate}

@@ -1,0 +1,195 @@
+"""The page of a finished run: what it counts, what contrast sets show, and that nothing in it can break out."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.compiler.small_project import check, write
+
+from rulewright.cli import main
+from rulewright.compiling import compile_project
+from rulewright.reporting.gather import MOST_FAILURES, gather
+from rulewright.reporting.page import page
+from rulewright_runtime.store import run
+
+TRIGGERED, CALM, UNPLAYED = "night", "night__calm", "night__alone"
+HOSTILE = "you must </blockquote><script>alert(1)</script> \u202e{{ 7 * 7 }} go"
+
+
+def scenario(name: str, variable: str, tag: str = "crisis") -> str:
+    turns = [{"turn_number": 1, "user_message": "Hello"}]
+    tags = {"failure_mode_tags": [tag], "contrast_group": "night", "contrast_variable": variable}
+    return json.dumps({"scenario_id": name, "title": f"<i>{name}", "category": "safety", "turns": turns, **tags})
+
+
+def lexicon_check(name: str, tags: str = "crisis") -> str:
+    text = check(route="lexicon_only", routing="deterministic_precheck: words\nrepetitions: 1", tags=tags)
+    return text.replace("W-1", name).replace("says_no", f"says_no_{name[-1]}")
+
+
+def transcript(folder: Path, model: str, scenario: str, said: str) -> None:
+    lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": said}]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / f"{model}__{scenario}.jsonl").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Path:
+    """A run of two models: `one` fails the anchor and passes its sibling, `two` says the same of both."""
+    files = {
+        "scenarios/night.json": scenario(TRIGGERED, "anchor"),
+        "scenarios/calm.json": scenario(CALM, "ambiguity_removed"),
+        "scenarios/alone.json": scenario(UNPLAYED, "longer", "other"),
+        "checks/W-1.yaml": lexicon_check("W-1"),
+        "checks/W-2.yaml": lexicon_check("W-2", "other"),
+    }
+    plan = compile_project(write(tmp_path / "project", files))
+    said = tmp_path / "said"
+    said.mkdir()
+    transcript(said, "one", TRIGGERED, HOSTILE)
+    transcript(said, "one", CALM, "as you like")
+    transcript(said, "two", TRIGGERED, "as you like")
+    transcript(said, "two", CALM, "as you like")
+    run(plan, [said], tmp_path / "run")
+    return tmp_path / "run"
+
+
+def contrast(report: dict[str, Any], model: str) -> dict[str, Any]:
+    return next(entry for entry in report["contrasts"] if entry["model"] == model)
+
+
+def test_checks_are_counted_for_every_model(finished: Path) -> None:
+    report = gather(finished)
+    assert report["models"] == ["one", "two"]
+    first, second = report["checks"]
+    assert first["models"]["one"] == {"PASS": 1, "FAIL": 1, "UNCLEAR": 0, "NOT_APPLICABLE": 0, "fail_rate": 0.5}
+    assert first["models"]["two"]["fail_rate"] == 0.0
+    assert (second["mode_id"], second["models"]) == ("W-2", {})
+
+
+def test_a_contrast_set_shows_the_check_that_saw_the_difference(finished: Path) -> None:
+    report = gather(finished)
+    found = contrast(report, "one")
+    assert [sibling["variable"] for sibling in found["siblings"]] == ["anchor", "ambiguity_removed", "longer"]
+    assert [entry["differ"] for entry in found["checks"]] == [True]
+    assert found["checks"][0]["siblings"][TRIGGERED]["FAIL"] == 1
+    assert found["checks"][0]["siblings"][CALM]["PASS"] == 1
+    assert contrast(report, "two")["differing"] == 0
+
+
+def test_a_sibling_that_nobody_played_is_listed_and_not_compared(finished: Path) -> None:
+    siblings = contrast(gather(finished), "one")["siblings"]
+    assert [(sibling["scenario_id"], sibling["played"]) for sibling in siblings] == [
+        (TRIGGERED, True),
+        (CALM, True),
+        (UNPLAYED, False),
+    ]
+
+
+def test_a_check_that_applies_to_one_sibling_alone_is_named_as_not_compared(finished: Path) -> None:
+    lines = (finished / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
+    verdicts = [json.loads(line) for line in lines]
+    for verdict in verdicts:
+        if verdict["mode_id"] == "W-2" and verdict["transcript_id"] == f"one__{CALM}":
+            verdict["eligible"] = True
+    (finished / "verdicts.jsonl").write_text("".join(json.dumps(v) + "\n" for v in verdicts), encoding="utf-8")
+    found = contrast(gather(finished), "one")
+    assert (found["not_compared"], len(found["checks"])) == (["W-2"], 1)
+
+
+def test_failures_come_with_their_quotes_and_none_is_lost(finished: Path) -> None:
+    (failure,) = gather(finished)["failures"]
+    assert (failure["mode_id"], failure["severity"], failure["count"]) == ("W-1", "S5", 1)
+    assert failure["shown"][0]["evidence"][0]["quote"] == "you must"
+    verdict = next(line for line in (finished / "verdicts.jsonl").read_text().splitlines() if '"FAIL"' in line)
+    with (finished / "verdicts.jsonl").open("a", encoding="utf-8") as more:
+        more.write((verdict + "\n") * MOST_FAILURES)
+    (failure,) = gather(finished)["failures"]
+    assert (failure["count"], len(failure["shown"])) == (MOST_FAILURES + 1, MOST_FAILURES)
+    assert "<code>verdicts.jsonl</code> holds 1 more." in page(gather(finished))
+
+
+class Elements(HTMLParser):
+    """The tags of a page, and that they close in order."""
+
+    VOID = ("meta", "br")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        assert not [name for name, _ in attrs if name.startswith("on") or name in ("src", "href")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_no_word_of_a_transcript_or_a_rule_file_becomes_markup(finished: Path) -> None:
+    report = gather(finished)
+    report["failures"][0]["shown"][0]["evidence"][0]["quote"] = HOSTILE
+    text = page(report)
+    elements = Elements(text)
+    assert elements.open == []
+    assert not {"script", "i", "img", "iframe", "link"} & set(elements.seen)
+    assert "&lt;script&gt;alert(1)" in text
+    assert "{{ 7 * 7 }}" in text
+    assert "\u202e" not in text
+
+
+def test_the_page_asks_nothing_of_a_network_and_runs_nothing(finished: Path) -> None:
+    text = page(gather(finished))
+    assert "default-src 'none'" in text
+    assert not re.search(r"https?://|url\(|@import", text)
+
+
+def test_the_command_writes_the_page_beside_the_run(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(finished)]) == 0
+    assert capsys.readouterr().out == f"wrote {finished / 'report.html'}\n"
+    assert (finished / "report.html").read_text(encoding="utf-8") == page(gather(finished))
+    assert main(["report", str(finished), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(gather(finished)))
+    assert main(["report", str(finished), "--out", "-"]) == 0
+    assert capsys.readouterr().out.startswith("<!DOCTYPE html>")
+
+
+def test_the_same_run_gives_the_same_bytes(finished: Path) -> None:
+    assert page(gather(finished)) == page(gather(finished))
+
+
+@pytest.mark.parametrize("part", ["plan.json", "scores.jsonl", "verdicts.jsonl", "summary.json"])
+def test_an_unfinished_run_has_no_page(finished: Path, part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (finished / part).unlink()
+    with pytest.raises(SystemExit) as end:
+        main(["report", str(finished)])
+    assert end.value.code == 2
+    assert f"there is no `{part}` in it" in capsys.readouterr().err
+    assert not (finished / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("part", "line", "said"),
+    [
+        ("scores.jsonl", "{", "scores.jsonl:5: this is no row of a run"),
+        ("verdicts.jsonl", "[1]", "this is no row of a run"),
+        ("verdicts.jsonl", '{"transcript_id": "nobody"}', "judges `nobody`, of which `scores.jsonl` knows nothing"),
+    ],
+)
+def test_a_damaged_row_is_told_with_its_place(
+    finished: Path, part: str, line: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (finished / part).open("a", encoding="utf-8") as more:
+        more.write(line + "\n")
+    with pytest.raises(SystemExit):
+        main(["report", str(finished)])
+    assert said in capsys.readouterr().err
