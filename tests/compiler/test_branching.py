@@ -109,7 +109,7 @@ def test_the_first_branch_that_holds_wins() -> None:
     [
         ({"type": "contains_any"}, "branch-condition-incomplete", "needs `values`"),
         ({"type": "regex", "pattern": "a", "values": ["b"]}, "branch-condition-incomplete", "does not read `values`"),
-        ({"type": "regex", "pattern": "(?=a)"}, "bad-branch-pattern", "(?=a)"),
+        ({"type": "regex", "pattern": "(?=a)"}, "invalid-regex", "(?=a)"),
         ({"type": "expression", "when": "rply == 'a'"}, "bad-expression", "rply"),
         ({"type": "expression", "when": "reply"}, "bad-expression", "bool"),
     ],

@@ -123,7 +123,7 @@ def test_a_note_in_another_file_names_it() -> None:
     assert " ::: b.yaml:3:4\n  | there" in human(error(span_of("one"), "m", code="c", notes=[(other, "there")]))
 
 
-TEXT = st.text(alphabet="ab 日é\u0301👩\u200d🇩\t\ufe0f\u202e\n", max_size=30)
+TEXT = st.text(alphabet="ab 日é\u0301👩\u200d🇩\t\ufe0f\u202e\n", min_size=1, max_size=30)
 
 
 @given(TEXT, st.integers(0, 30), st.integers(0, 30), st.integers(20, 80))

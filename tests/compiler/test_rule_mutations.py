@@ -393,10 +393,6 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.txtar", r"missed: X-C1", written("missed: $W")),
     ),
     "unknown_jurisdiction": (Edit("good.txtar", r'(?<=")california', typo),),
-    "unknown_kind": (
-        Edit("good.json", r"recall", typo),
-        Edit("good.json", r"critical", written("$W")),
-    ),
     "unknown_scenario": (Edit("good.txtar", r'"sms_variant_of": "s2"', written('"sms_variant_of": "$W"')),),
     "unread_definitions": (
         Edit("good.txtar", r"lexicons: lexicons\n", written("")),

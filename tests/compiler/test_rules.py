@@ -7,15 +7,21 @@ A folder of `tests/compiler/rules` bears a rule's name. A `.yaml` or `.json` fil
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
-from rulewright.linting.run import Report, Selection, lint, lint_text
-from rulewright.manual import explain, pages
+from rulewright.cli import main
+from rulewright.linting.run import EVERYTHING, Report, Selection, lint, lint_text
+from rulewright.load.mistakes import MAX_BYTES
+from rulewright.manual import PACKAGE, explain, pages
 from rulewright.render import human
+from rulewright.rules import code_of as rule_code
 from rulewright.rules import every_rule
 
 FOLDER = Path(__file__).parent / "rules"
@@ -23,17 +29,60 @@ DOCS = Path(__file__).parents[2] / "docs" / "rules"
 BAD = sorted(path for path in FOLDER.glob("*/bad*") if path.suffix != ".out")
 GOOD = sorted(FOLDER.glob("*/good*"))
 
+POLICY: Final = ("prove", "policy.yaml", "--config", "config.yaml")
+# What other commands than lint read, and how it is given to them.
+COMMANDS: Final[dict[str, tuple[str, ...]]] = {
+    "bad-setting": ("score", "--config", "settings.json", "--show-config"),
+    "bad-table-output": POLICY,
+    "malformed-table": POLICY,
+    "unreachable-row": POLICY,
+}
+REPORTING: Final = ("_refused", "mistake", "wrong")  # how the loader reports
+
+
+def too_large_a_file(folder: Path) -> None:
+    """A file of more than 8 MiB, for instance an export that lies among the rules by mistake."""
+    with (folder / "export.yaml").open("wb") as file:
+        file.truncate(MAX_BYTES + 1)
+
+
+def a_link_that_leads_nowhere(folder: Path) -> None:
+    """A link `cold.yaml` to a file that was moved away, or a file that nobody may read."""
+    (folder / "cold.yaml").symlink_to("moved.yaml")
+
+
+# What no file can show.
+BUILT: Final[dict[str, Callable[[Path], None]]] = {
+    "file-too-large": too_large_a_file,
+    "unreadable-file": a_link_that_leads_nowhere,
+}
+
 
 def name_of(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
-def findings(path: Path, scratch: Path) -> Report:
-    """What the rule of the file's folder finds in it."""
-    only = Selection(select=(path.parent.name.replace("_", "-"),))
+def code_of(path: Path) -> str:
+    """The code that a file of a rule's folder is about."""
+    return path.parent.name.replace("_", "-")
+
+
+def shown(path: Path, scratch: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a person reads about the file: what the rule of its folder finds, or what the command says that reads it."""
+    code = code_of(path)
+    if code in COMMANDS:
+        unpacked(path, scratch)
+        main([*COMMANDS[code]])
+        return capsys.readouterr().err
+    report = findings(path, scratch, Selection(select=(code,)))
+    return human.render(report.diagnostics, report.sources)
+
+
+def findings(path: Path, scratch: Path, selection: Selection = EVERYTHING) -> Report:
+    """What linting the document or project finds."""
     if path.suffix != ".txtar":
-        return lint_text(path.read_bytes(), path.name, only)
-    return lint(unpacked(path, scratch), only)
+        return lint_text(path.read_bytes(), path.name, selection)
+    return lint(unpacked(path, scratch), selection)
 
 
 def unpacked(path: Path, scratch: Path) -> list[str]:
@@ -51,30 +100,58 @@ def unpacked(path: Path, scratch: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", BAD, ids=name_of)
 def test_a_bad_file_gives_its_findings_word_for_word(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    report = findings(path, tmp_path)
-    written = human.render(report.diagnostics, report.sources)
-    expected = path.with_suffix(".out")
-    if os.environ.get("RULEWRIGHT_WRITE_EXPECTED"):
-        expected.write_text(written, encoding="utf-8")
-    assert report.diagnostics
-    assert written == expected.read_text(encoding="utf-8")
+    holds(shown(path, tmp_path, capsys), path.with_suffix(".out"))
 
 
 @pytest.mark.parametrize("path", GOOD, ids=name_of)
-def test_a_good_file_is_left_alone(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_good_file_is_left_alone(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    report = findings(path, tmp_path)
-    assert human.render(report.diagnostics, report.sources) == ""
+    assert shown(path, tmp_path, capsys) == ""
 
 
-def test_every_rule_has_a_bad_and_a_good_file() -> None:
-    shown = {path.parent.name for path in BAD}
-    assert {path.parent.name for path in GOOD} == shown
-    assert {rule.__name__ for rule in every_rule()} <= shown
-    assert shown <= {code.replace("-", "_") for code in pages()}
+@pytest.mark.parametrize("code", BUILT)
+def test_what_no_file_can_show_is_built(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    BUILT[code](tmp_path)
+    report = lint([os.curdir])
+    assert {found.code for found in report.diagnostics} == {code}
+    holds(human.render(report.diagnostics, report.sources), FOLDER / code.replace("-", "_") / "bad.out")
+
+
+def holds(written: str, expected: Path) -> None:
+    """Assert that a text is what the file holds, or write the file where that is asked for."""
+    if os.environ.get("RULEWRIGHT_WRITE_EXPECTED"):
+        expected.write_text(written, encoding="utf-8")
+    assert written
+    assert written == expected.read_text(encoding="utf-8")
+
+
+def test_every_code_has_a_bad_and_a_good_file() -> None:
+    bad, good = {code_of(path) for path in BAD}, {code_of(path) for path in GOOD}
+    assert bad == good
+    assert bad | BUILT.keys() == pages().keys()
+
+
+def test_every_code_that_is_reported_has_a_page_and_no_page_is_about_nothing() -> None:
+    reported = {word for path in sorted(PACKAGE.rglob("*.py")) for word in codes_reported(path)}
+    assert reported | {rule_code(rule) for rule in every_rule()} == pages().keys()
+
+
+def codes_reported(path: Path) -> Iterator[str]:
+    """The codes that calls in a module bring along: as `code=...`, or as an argument where the loader reports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            given = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            given += node.args if name in REPORTING else []
+            for each in (each for value in given for each in ast.walk(value)):
+                if isinstance(each, ast.Constant) and re.fullmatch("[a-z0-9]+(-[a-z0-9]+)+", str(each.value)):
+                    yield str(each.value)
 
 
 def example(path: Path) -> str:
@@ -88,9 +165,10 @@ def manual_page(code: str) -> str:
     """The page of a code for `docs/rules`: the manual, a bad example with its findings, a good example."""
     folder = FOLDER / code.replace("-", "_")
     page = f"# {code}\n\n{explain(code)}\n"
-    bad = next((path for path in BAD if path.parent == folder), None)
-    if bad is None:
-        return page
+    if code in BUILT:
+        found = (folder / "bad.out").read_text(encoding="utf-8")
+        return f"{page}\n## Bad\n\n{BUILT[code].__doc__}\n\n```text\n{found}```\n"
+    bad = next(path for path in BAD if path.parent == folder)
     good = next(path for path in GOOD if path.parent == folder)
     found = bad.with_suffix(".out").read_text(encoding="utf-8")
     return f"{page}\n## Bad\n\n{example(bad)}\n```text\n{found}```\n\n## Good\n\n{example(good)}"

@@ -95,7 +95,8 @@ def descriptions_in(place: Path) -> list[Path]:
 def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
     """The document files of a folder in the order of their names, or the file itself.
 
-    Names that start with `_` or `.` and descriptions that end in `_SCHEMA` are no documents.
+    Names that start with `_` or `.` and descriptions that end in `_SCHEMA` are no documents. A link that leads nowhere
+    is one: whoever reads it says so.
     """
     if not place.is_dir():
         yield place
@@ -103,5 +104,6 @@ def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
     candidates = place.rglob("*") if deep else place.iterdir()
     for path in sorted(candidates, key=lambda path: path.relative_to(place).parts):
         hidden = any(part.startswith((".", "_")) for part in path.relative_to(place).parts)
-        if path.suffix in SUFFIXES and not hidden and not path.stem.endswith("_SCHEMA") and path.is_file():
+        named_as_one = path.suffix in SUFFIXES and not hidden and not path.stem.endswith("_SCHEMA")
+        if named_as_one and (path.is_file() or not path.exists()):
             yield path

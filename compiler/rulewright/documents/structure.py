@@ -196,6 +196,7 @@ def _unknown_key(
 
 def _required(_: _Builder, schema: dict[str, Any]) -> Check:
     names = tuple(schema["required"])
+    known = frozenset(schema.get("properties", ()))
 
     def check(node: Node, path: str, found: list[Diagnostic]) -> None:
         if not isinstance(node, Mapping):
@@ -203,7 +204,9 @@ def _required(_: _Builder, schema: dict[str, Any]) -> Check:
         for name in names:
             if name not in node:
                 where = f" in `{path}`" if path else ""
-                found.append(error(_head(node), f"`{name}` is missing{where}", code="missing-key"))
+                misspelt = next((key for key in node.keys if key not in known and suggest(key, [name])), None)
+                notes = [(node.key_span(misspelt), "perhaps meant here")] if misspelt else []
+                found.append(error(_head(node), f"`{name}` is missing{where}", code="missing-key", notes=notes))
 
     return check
 

@@ -18,6 +18,7 @@ from rulewright.documents.layout import PROJECT_FILE_NAMES, documents_in, looks_
 from rulewright.errors import DocumentError, UsageError
 from rulewright.linting import fixes
 from rulewright.linting.lone import lone_findings
+from rulewright.linting.overlaps import without_echoes
 from rulewright.load import Loaded, Mapping, load_file, load_text
 from rulewright.manual import pages
 from rulewright.spelling import suggest
@@ -205,10 +206,11 @@ def _lone(loaded: Loaded, selection: Selection) -> Report:
         return _report(check(workflow_of(loaded)), [], (loaded,), selection.wants_at)
     if isinstance(loaded.root, Mapping) and kind is not None:
         found += lone_findings(kind, loaded.root)
+    elif not found and loaded.root:
+        message = "this is no document that can be checked"
+        found.append(error(loaded.source.span(0, 0), message, code="unknown-document"))
     elif not found:
-        message = "this is no document that can be checked" if loaded.root else "the file is empty"
-        code = "unknown-document" if loaded.root else "empty-document"
-        found.append(error(loaded.source.span(0, 0), message, code=code))
+        found.append(error(loaded.source.span(0, 0), "the file is empty", code="empty-document"))
     return _report(found, [], (loaded,), selection.wants_at)
 
 
@@ -222,7 +224,7 @@ def _report(
     kept, gone, useless = suppress(found, files, codes)
     kept += [unused(each, sources[each.path]) for each in useless if wants(each.code, each.path)]
     wanted = [each for each in kept if wants(each.code, each.span.path)]
-    return Report(_sorted(wanted), _sorted([*allowed, *gone]), dict(sorted(sources.items())))
+    return Report(_sorted(without_echoes(wanted)), _sorted([*allowed, *gone]), dict(sorted(sources.items())))
 
 
 def _sorted(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

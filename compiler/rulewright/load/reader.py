@@ -46,7 +46,8 @@ def load_text(text: str | bytes, path: str, *, comments: bool = False) -> Loaded
     With `comments`, JSON may hold `//` comments.
     """
     if len(text) > MAX_BYTES:
-        return _refused(path, "file-too-large", f"the file is larger than {MAX_BYTES // 1024**2} MiB")
+        message = f"the file is larger than {MAX_BYTES // 1024**2} MiB"
+        return _refused(path, "file-too-large", message, help="divide it into several files")
     source, wrong = _decode(text, path)
     if wrong is not None:
         return Loaded(None, source, (wrong,))
@@ -62,8 +63,8 @@ def load_text(text: str | bytes, path: str, *, comments: bool = False) -> Loaded
     return Loaded(root, source, tuple(sorted(found, key=lambda d: d.sort_key)) if found else ())
 
 
-def _refused(path: str, code: str, message: str) -> Loaded:
-    return Loaded(None, Source(path, ""), (mistake(code, Span(path, 1, 1, 1, 1), message),))
+def _refused(path: str, code: str, message: str, *, help: str | None = None) -> Loaded:
+    return Loaded(None, Source(path, ""), (mistake(code, Span(path, 1, 1, 1, 1), message, help=help),))
 
 
 def _decode(text: str | bytes, path: str) -> tuple[Source, Diagnostic | None]:

@@ -75,7 +75,8 @@ class _Lowering:
         stem = f"{programme.id}/{part.id}"
         if bool(part.figures) != (part.figure is not None):
             message = f"the fact `{part.id}` needs both `figure` and `figures`, or neither"
-            self.found.append(error(part.span, message, code="figures-without-figure"))
+            place = part.key_place("figures" if part.figures else "figure")
+            self.found.append(error(place, message, code="figures-without-figure"))
         return Fact(
             id=part.id,
             about=self.put(f"{stem}/about", part.about),

@@ -7,7 +7,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.diagnostics import error
-from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, STRING, ListType
@@ -17,12 +16,11 @@ from rulewright.lower.expressions import build_in
 from rulewright.lower.plan import LANGUAGE
 from rulewright.prompts import quoted
 from rulewright.rules import code_of
+from rulewright.rules.invalid_regex import invalid_regex, refusal
 from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
 from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
 from rulewright.spelling import did_you_mean
-from rulewright_runtime.errors import PlanError
 from rulewright_runtime.harness.plan import Branch, RunPlan, Script, Session, Turn, seal
-from rulewright_runtime.regex import compile_regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,11 +48,6 @@ PAGES: Final[dict[str, str]] = {
 
     Why it matters: the branch would be taken always or never, whatever its author meant.
     Instead: give `values` to contains_any, contains_all and not_contains, `pattern` to regex, `when` to expression.
-    """,
-    "bad-branch-pattern": """The pattern of a branch is no RE2 expression.
-
-    Why it matters: the conversation would break in the middle of a paid run.
-    Instead: follow the message; look-arounds and back-references have no place in RE2.
     """,
     "visible-key-missing": """`persona.visible` names a key that the persona does not have.
 
@@ -125,14 +118,12 @@ def lower_condition(branch: BranchDocument, found: list[Diagnostic]) -> Program 
 
 
 def _pattern(branch: BranchDocument, found: list[Diagnostic]) -> Program | None:
-    pattern = f"(?i){branch.pattern or ''}"
-    try:
-        compile_regex(pattern)
-        return build(f"reply.matches({quoted(pattern)})", branch_environment()).program
-    except (PlanError, ExpressionError) as why:
-        reason = str(why).splitlines()[0]
-        found.append(error(branch.place("condition", "pattern"), reason, code="bad-branch-pattern"))
-        return None
+    pattern = branch.pattern or ""
+    reason = refusal(pattern)
+    if reason is None:
+        return build(f"reply.matches({quoted(f'(?i){pattern}')})", branch_environment()).program
+    found.append(error(branch.place("condition", "pattern"), reason, code=code_of(invalid_regex)))
+    return None
 
 
 def _script(scenario: Scenario, found: list[Diagnostic]) -> Script:

@@ -53,9 +53,16 @@ def lower_rules(
     if not any(lowering.held.values()):
         place = check.place("routing", "rule_path" if check.routing.rule_path else "rule")
         message = f"no rule set holds `{'.'.join(path)}`"
-        found.append(error(place, message, code="rule-nobody-has"))
+        near = did_you_mean(".".join(path), _paths_held(project))
+        found.append(error(place, message, code="rule-nobody-has", help=near))
         return None
     return JurisdictionRule(kind=kind, rules=rules), lowering.lexicons
+
+
+def _paths_held(project: Project) -> set[str]:
+    """The paths of every rule and group of rules that some rule set holds."""
+    origins = {path for paths in project.rule_origins.values() for path in paths}
+    return {".".join(path[:depth]) for path in origins for depth in range(1, len(path) + 1)}
 
 
 def unknown_jurisdictions(project: Project) -> Iterator[Diagnostic]:

@@ -9,7 +9,7 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DOUBLE, INT, OptionalType
 from rulewright.lower.expressions import build_in
 from rulewright.lower.lexicons import lower_lexicon, lower_patterns
-from rulewright.spelling import did_you_mean
+from rulewright.spelling import did_you_mean, suggest
 from rulewright_runtime.state_machine import Ending, Forbidden, StateMachine, Transition
 
 if TYPE_CHECKING:
@@ -89,13 +89,15 @@ def mistakes(document: Document, known: Mapping[str, LexiconDocument]) -> Iterat
     """What a schema can't say about a state machine: names that lead nowhere, states that nothing enters."""
     for name, place in _states_named(document):
         if name not in document.states:
-            yield _unknown("state", name, place, document.states)
+            yield _unknown(name, place, document.states, "there is no state", code="unknown-state")
     for part in document.transitions:
         if part.cue not in document.cues:
-            yield _unknown("cue", part.cue, part.place("on"), document.cues)
+            yield _unknown(part.cue, part.place("on"), document.cues, "there is no cue", code="unknown-cue")
     for cue in document.cues.values():
         yield from _cue_mistakes(cue, known)
-    entered = {document.initial, *(part.to for part in document.transitions)}
+    to = [part.to for part in document.transitions]
+    # Where a name is misspelt, the state that was meant is entered.
+    entered = {document.initial, *to, *(suggest(name, document.states) for name in to if name not in document.states)}
     for number, state in enumerate(document.states):
         if state not in entered:
             place = document.place("states", number)
@@ -114,12 +116,11 @@ def _states_named(document: Document) -> Iterator[tuple[str, Span]]:
 
 def _cue_mistakes(cue: Cue, known: Mapping[str, LexiconDocument]) -> Iterator[Diagnostic]:
     if cue.lexicon is not None and cue.lexicon not in known:
-        yield _unknown("cue", cue.lexicon, cue.place("lexicon"), known, "there is no lexicon")
+        yield _unknown(cue.lexicon, cue.place("lexicon"), known, "there is no lexicon", code="unknown-cue")
     elif (cue.lexicon is None) == (not cue.patterns):
         message = f"the cue `{cue.name}` needs either a `lexicon` or `patterns`"
         yield error(cue.span, message, code="unknown-cue")
 
 
-def _unknown(kind: str, name: str, place: Span, known: Iterable[str], words: str = "") -> Diagnostic:
-    hint = did_you_mean(name, known)
-    return error(place, f"{words or f'there is no {kind}'} `{name}`", code=f"unknown-{kind}", help=hint)
+def _unknown(name: str, place: Span, known: Iterable[str], words: str, *, code: str) -> Diagnostic:
+    return error(place, f"{words} `{name}`", code=code, help=did_you_mean(name, known))

@@ -40,19 +40,18 @@ def lower_phases(check: Check, lowering: Lowering) -> PhasedVerifier | None:
     phases, name = check.phases, check.routing.deterministic_precheck
     wanting = [
         word
-        for word, part in (
+        for word, is_there in (
             ("routing.deterministic_precheck", name),
-            ("phases.confirm.prompt", phases.confirm),
-            ("phases.confirm.fields", phases.fields or None),
-            ("phases.confirm.violates", phases.violates),
-            ("phases.sweep.prompt", phases.sweep),
+            ("phases", "phases" in check.node),
+            ("phases.confirm.fields", phases.confirm is None or phases.fields),
         )
-        if part is None
+        if not is_there
     ]
-    if wanting or name is None or phases.confirm is None or phases.violates is None or phases.sweep is None:
-        message = f"the route `three_phase` needs {', '.join(f'`{word}`' for word in wanting)}"
+    if wanting:
+        message = f"the route `three_phase` needs {' and '.join(f'`{word}`' for word in wanting)}"
         lowering.found.append(error(check.key_place("routing", "route"), message, code="missing-phase"))
-        return None
+    if wanting or name is None or phases.confirm is None or phases.violates is None or phases.sweep is None:
+        return None  # what is missing within `phases`, the document's schema has found
     fields = _fields(check, lowering.found)
     violates = build_in(phases.violates, _environment(fields), lowering.found, expect=BOOL)
     if not lowering.use_lexicon(check, name) or violates is None:

@@ -6,11 +6,12 @@ A criterion is a check that leaves a record on the transcripts of its scenario o
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Severity, error
 from rulewright.documents.base import texts
 from rulewright.documents.scenario import rubric_of
 from rulewright.expression.build import build
@@ -19,6 +20,8 @@ from rulewright.expression.types import BOOL, EnumType, RecordType
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.selection import DEFAULT_REPETITIONS
 from rulewright.prompts import quoted
+from rulewright.rules import code_of
+from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id
 from rulewright_runtime.plan import (
     Check,
     EvidencePolicy,
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     from rulewright.documents.scenario import Criterion, Scenario, Turn
     from rulewright.lower.lowering import Lowering
     from rulewright_runtime.ir import Program
-    from rulewright_runtime.plan import Severity
+    from rulewright_runtime.plan import Severity as CheckSeverity
 
 ROUTE: Final = "rubric"
 KINDS: Final = ("binary", "ordinal", "autofail")
@@ -58,11 +61,6 @@ ASKED: Final = {
     "autofail": "FAIL means yes: it happened. PASS means no.",
 }
 PAGES: Final[dict[str, str]] = {
-    "duplicate-criterion": """Two criteria of one turn have the same id, or a criterion has none.
-
-    Why it matters: their verdicts could not be told apart.
-    Instead: give every criterion of a turn an id of its own.
-    """,
     "criterion-without-levels": """An ordinal criterion with fewer than two levels.
 
     Why it matters: there is nothing to choose between.
@@ -73,9 +71,13 @@ PAGES: Final[dict[str, str]] = {
 
 def lower_rubrics(scenarios: Iterable[Scenario], lowering: Lowering) -> tuple[Check, ...]:
     """The checks of every criterion of every scenario, in the order of the scenarios' ids and of their turns."""
+    ordered = sorted(scenarios, key=lambda each: each.id)
+    for found in (found for scenario in ordered for found in duplicate_criterion_id(scenario)):
+        if found.severity is Severity.ERROR:
+            lowering.found.append(dataclasses.replace(found, code=code_of(duplicate_criterion_id)))
     return tuple(
         check
-        for scenario in sorted(scenarios, key=lambda each: each.id)
+        for scenario in ordered
         for place, turn in enumerate(scenario.turns, 1)
         for check in _of_turn(scenario, turn, turn.number or place, lowering)
     )
@@ -109,10 +111,11 @@ def _of_turn(scenario: Scenario, turn: Turn, number: int, lowering: Lowering) ->
         for criterion in rubric:
             if criterion.kind not in KINDS:
                 continue  # found by the document's schema or as a retired dialect
-            if not criterion.id or criterion.id in seen:
-                message = f"`{criterion.id}` names two criteria" if criterion.id else "the criterion has no `id`"
-                lowering.found.append(error(criterion.place("id"), message, code="duplicate-criterion"))
+            if not criterion.id:
+                lowering.found.append(error(criterion.span, "the criterion has no `id`", code="missing-key"))
                 continue
+            if criterion.id in seen:
+                continue  # reported for the scenario as a whole
             if criterion.kind == "ordinal" and len(criterion.levels) < 2:
                 message = f"the ordinal criterion `{criterion.id}` needs at least two `levels`"
                 lowering.found.append(error(criterion.place("levels"), message, code="criterion-without-levels"))
@@ -127,7 +130,7 @@ def _check(name: str, scenario: Scenario, criterion: Criterion, verifier: Rubric
     bucket = BUCKETS.get(criterion.dimension, "B" if autofail else "C")
     if autofail and bucket not in ("A", "B"):
         bucket = "B"  # an autofail is a gate whatever it speaks of
-    severity: Severity = "S4_GATE" if autofail else "S2"
+    severity: CheckSeverity = "S4_GATE" if autofail else "S2"
     return Check(
         id=name,
         name=criterion.id,

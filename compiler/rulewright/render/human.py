@@ -115,7 +115,7 @@ class _Painter:
         bar = self.frame("", gutter)
         lines = [f"{' ' * gutter}{self.paint(arrow, _FRAME)} {_visible(path)}:{span.line}:{span.column}"]
         source = self.sources.get(path)
-        if source is None:
+        if source is None or not source.text:
             return lines + [f"{bar} {mark.words}" for mark in marks if mark.words]
         lines.append(bar)
         shown = 0

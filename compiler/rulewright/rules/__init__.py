@@ -68,7 +68,6 @@ RULES: tuple[str, ...] = (
     "ascii_only_apostrophe: Lexicon | MarkerSet | Scenario",
     "invalid_regex: Lexicon | Scenario",
     "unused_rule_set: Project",
-    "unknown_kind: Scenario",
     "bucket_without_policy: Project",
     "several_anchors_for_check: Project",
     "cue_lexicon_ignores_the_user: Project",

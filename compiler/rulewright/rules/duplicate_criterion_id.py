@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import error, warning
 from rulewright.documents.base import items, scalar
 from rulewright.documents.scenario import Scenario
 
@@ -18,16 +18,24 @@ if TYPE_CHECKING:
 def duplicate_criterion_id(scenario: Scenario) -> Iterator[Diagnostic]:
     """Two criteria in the rubrics of a scenario have the same id.
 
-    Why it matters: their results bear one name, so one is taken for the other or replaces it.
+    Why it matters: their results bear one name, so one is taken for the other; those of one turn can't be told apart
+    at all, which is an error.
     Instead: rename one of them.
     """
     first: dict[str, Scalar] = {}
+    for rubric in _rubrics(scenario):
+        here = {id(name) for name in rubric}
+        for name in rubric:
+            earlier = first.setdefault(str(name.value), name)
+            if earlier is not name:
+                notes = [(earlier, "the first criterion of that name")]
+                say = error if id(earlier) in here else warning
+                yield say(name, f"another criterion is called `{name.value}` as well", notes=notes)
+
+
+def _rubrics(scenario: Scenario) -> Iterator[list[Scalar]]:
+    """The ids of each rubric: those of a turn, or of one of its branches."""
     for turn in scenario.turns:
         for node in (turn.node, *(branch.node for branch in turn.branches)):
-            for key in ("rubric", "autofail_rubric"):
-                for item in items(node, key):
-                    name = scalar(item, "id") or scalar(item, "criterion_id")
-                    earlier = first.setdefault(str(name.value), name) if name is not None else None
-                    if name is not None and earlier is not None and earlier is not name:
-                        notes = [(earlier, "the first criterion of that name")]
-                        yield warning(name, f"another criterion is called `{name.value}` as well", notes=notes)
+            criteria = [item for key in ("rubric", "autofail_rubric") for item in items(node, key)]
+            yield [name for each in criteria if (name := scalar(each, "id") or scalar(each, "criterion_id"))]

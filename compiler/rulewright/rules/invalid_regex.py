@@ -8,6 +8,8 @@ from rulewright.diagnostics import error
 from rulewright.documents.base import scalar
 from rulewright.documents.lexicon import Lexicon
 from rulewright.documents.scenario import Scenario
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.regex import compile_regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,17 +25,19 @@ def invalid_regex(subject: Lexicon | Scenario) -> Iterator[Diagnostic]:
     back-references, which is what keeps matching fast on every text.
     Instead: mend it, or say the same without look-around.
     """
-    import re2  # slow to import, and few documents hold an expression
-
-    options = re2.Options()
-    options.log_errors = False
     for pattern in _patterns(subject):
-        try:
-            re2.compile(str(pattern.value), options)
-        except re2.error as failure:
-            reason = failure.args[0] if failure.args else "it can't be compiled"
-            text = reason.decode() if isinstance(reason, bytes) else str(reason)
-            yield error(pattern, f"RE2 refuses this expression: {text}")
+        reason = refusal(str(pattern.value))
+        if reason is not None:
+            yield error(pattern, reason)
+
+
+def refusal(pattern: str) -> str | None:
+    """Why the runtime would refuse an expression, or None."""
+    try:
+        compile_regex(pattern)
+    except PlanError as failure:
+        return str(failure)
+    return None
 
 
 def _patterns(subject: Lexicon | Scenario) -> Iterator[Scalar]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
-from rulewright.documents.check import Check
+from rulewright.documents.check import Check, known_routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ def prompt_without_judge(check: Check) -> Iterator[Diagnostic]:
     Instead: remove the prompt, or choose a route that asks a judge.
     """
     routing = check.routing
-    if check.prompt is None or not routing.route or check.is_judged:
+    if check.prompt is None or routing.route not in known_routes() or check.is_judged:
         return
     if routing.route == "regex_with_llm_edge":
         if routing.llm_on_ambiguous is True and check.scorer.unclear_policy != "lexicon_is_sufficient":

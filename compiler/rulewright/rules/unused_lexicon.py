@@ -6,24 +6,31 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
 from rulewright.documents.base import first_place
+from rulewright.spelling import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import Routing
     from rulewright.project import Project
 
 
 def unused_lexicon(project: Project) -> Iterator[Diagnostic]:
-    """No check names a lexicon.
+    """No check names a lexicon, nor does a cue of a state machine.
 
     Why it matters: its patterns are looked for in no transcript.
     Instead: name it as a check's `deterministic_precheck`, or remove it.
     """
-    used = {check.routing.deterministic_precheck for check in project.checks}
-    for routing in (check.routing for check in project.checks):
-        used |= {routing.cue, routing.expected_reply, routing.forbidden_reply}
+    named = {name for check in project.checks for name in _lexicons_of(check.routing)}
+    named |= {cue.lexicon for machine in project.state_machines.values() for cue in machine.cues.values()}
+    # Where a name is misspelt, the lexicon that was meant is not unused.
+    meant = {suggest(name, project.lexicons) for name in named if name and name not in project.lexicons}
     for name, lexicon in project.lexicons.items():
-        if project.checks and name not in used:
+        if project.checks and name not in named | meant:
             place = lexicon.node.key_span(name) if name in lexicon.node else first_place(lexicon.node)
             yield warning(place, f"no check uses the lexicon `{name}`")
+
+
+def _lexicons_of(routing: Routing) -> tuple[str | None, ...]:
+    return (routing.deterministic_precheck, routing.cue, routing.expected_reply, routing.forbidden_reply)

@@ -9,6 +9,7 @@ from rulewright.diagnostics import advice
 from rulewright.documents.base import text
 from rulewright.documents.kinds import kind_of
 from rulewright.load import Mapping
+from rulewright.spelling import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +34,8 @@ def unused_rule_set(project: Project) -> Iterator[Diagnostic]:
     waiting = [scenario.jurisdiction for scenario in project.scenarios.values() if scenario.jurisdiction]
     while waiting:
         name = waiting.pop()
+        if name not in sets:  # misspelt: the rule set that was meant is not unused
+            name = suggest(name, sets) or name
         if name not in used:
             used.add(name)
             waiting.append(Path(text(sets.get(name), "extends")).stem)

@@ -17,7 +17,7 @@ from rulewright.documents.structure import check_structure
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping as Node
 from rulewright.load import load_file
-from rulewright.lower.case_scorecard import lower_case_scorecard
+from rulewright.lower.case_scorecard import lower_case_scorecard, requirements_of_defaults
 from rulewright.prove.label_table import study
 from rulewright.shipped import shipped_root
 from rulewright_runtime.cases.plan import CaseScorecardPlan
@@ -199,6 +199,8 @@ def case_findings(root: Node) -> list[Diagnostic]:
     try:
         return table_findings(CaseScorecard(document, plan), Settings(plan).scorer(None, None))
     except PlanError as failure:
+        if not all(holds for _, holds in requirements_of_defaults(document)):
+            return []  # the rule `defaults-break-a-requirement` shows which
         return [
             error(document.key_place("requires"), f"the defaults do not fulfil it: {failure}", code="bad-parameter")
         ]

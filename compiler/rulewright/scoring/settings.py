@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import texts
 from rulewright.errors import DocumentError, UsageError
@@ -184,24 +186,27 @@ class _FileReader:
         """The settings that stand below `node`; a key that sets nothing is a mistake."""
         by_path = {setting.file: setting for setting in self.plan.settings if setting.file}
         chosen: dict[str, Chosen] = {}
-        for path, value in _leaves(node, by_path.keys(), others):
+        for path, key, value in _leaves(node, by_path.keys(), others):
             setting = by_path.get(path)
             if setting is None:
-                near = difflib.get_close_matches(path, [*by_path, *others], 1)
-                self.say(value, f"`{above}{path}` sets nothing", f"did you mean `{near[0]}`?" if near else None)
+                known = {*by_path, *others, *(name.partition(".")[0] for name in by_path)}
+                near = difflib.get_close_matches(path, sorted(known), 1)
+                self.say(key, f"`{above}{path}` sets nothing", f"did you mean `{near[0]}`?" if near else None)
                 continue
             written = value.value if isinstance(value, Scalar) else None
             try:
                 if written is None:
                     raise PlanError(f"`{above}{path}` must be one value")
-                chosen[setting.parameter.name] = Chosen(_checked(setting, written), f"{self.path}: {above}{path}")
+                # In a message it bears the name that stands in the file.
+                named = replace(setting, parameter=replace(setting.parameter, name=f"{above}{path}"))
+                chosen[setting.parameter.name] = Chosen(_checked(named, written), f"{self.path}: {above}{path}")
             except PlanError as failure:
                 self.say(value, str(failure))
         return chosen
 
 
-def _leaves(node: Mapping, known: Any, others: tuple[str, ...], above: str = "") -> Iterator[tuple[str, Node]]:
-    """The values below a mapping by their path; keys in `others` are left out, known paths are not entered."""
+def _leaves(node: Mapping, known: Any, others: tuple[str, ...], above: str = "") -> Iterator[tuple[str, Scalar, Node]]:
+    """The values below a mapping by their path, with their keys; `others` are left out, known paths are not entered."""
     for entry in node.entries:
         path = f"{above}{entry.name}"
         if not above and entry.name in others:
@@ -209,7 +214,7 @@ def _leaves(node: Mapping, known: Any, others: tuple[str, ...], above: str = "")
         if isinstance(entry.value, Mapping) and path not in known and any(k.startswith(f"{path}.") for k in known):
             yield from _leaves(entry.value, known, others, f"{path}.")
         else:
-            yield path, entry.value
+            yield path, entry.key, entry.value
 
 
 def _read_environment(plan: CaseScorecardPlan, settings: ScoreSettings, environment: Lookup[str, str]) -> None:

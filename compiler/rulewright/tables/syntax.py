@@ -63,6 +63,8 @@ def read_rule(node: Node, found: list[Diagnostic]) -> RuleSyntax | None:
     if mapping is None:
         return None
     kinds = [key for key in mapping.keys if key in ("match", "aggregate")]
+    if not kinds and _misspelt(mapping, _RULE_KEYS, "match", "aggregate"):
+        return None
     if len(kinds) != 1:
         message = (
             "a table needs `match` or `aggregate`" if not kinds else "a table has `match` or `aggregate`, not both"
@@ -92,7 +94,7 @@ def _label(node: Node, found: list[Diagnostic]) -> RowSyntax | None:
         return None
     label = _scalar(mapping, "label", found)
     if label is None:
-        if "label" not in mapping:
+        if "label" not in mapping and not _misspelt(mapping, _LABEL_KEYS, "label"):
             found.append(error(mapping.span, "a label needs the key `label`", code="malformed-table"))
         return None
     when, explanation = _scalar(mapping, "when", found), _scalar(mapping, "explanation", found)
@@ -109,7 +111,8 @@ def _variable(node: Node, found: list[Diagnostic]) -> tuple[Scalar, Scalar] | No
         return None
     name, expression = _scalar(mapping, "name", found), _scalar(mapping, "expression", found)
     if name is None or expression is None:
-        missing = [key for key in ("name", "expression") if key not in mapping]
+        wanted = ("name", "expression")
+        missing = [key for key in wanted if key not in mapping and not _misspelt(mapping, _VARIABLE_KEYS, key)]
         if missing:
             found.append(error(mapping.span, f"a variable needs `{missing[0]}`", code="malformed-table"))
         return None
@@ -128,6 +131,8 @@ def _row(node: Node, found: list[Diagnostic]) -> RowSyntax | None:
     if mapping is None:
         return None
     kinds = [key for key in mapping.keys if key in ("output", "rule")]
+    if not kinds and _misspelt(mapping, _ROW_KEYS, "output", "rule"):
+        return None
     if len(kinds) != 1:
         message = "a row needs `output` or `rule`" if not kinds else "a row has `output` or `rule`, not both"
         found.append(error(mapping.span if not kinds else mapping.key_span(kinds[1]), message, code="malformed-table"))
@@ -152,6 +157,11 @@ def _mapping(node: Node, keys: Collection[str], what: str, found: list[Diagnosti
             near = did_you_mean(entry.name, keys)
             found.append(error(entry.key, f"{what} has no key `{entry.name}`", code="malformed-table", help=near))
     return node
+
+
+def _misspelt(mapping: Mapping, known: Collection[str], *wanted: str) -> bool:
+    """Whether an unknown key, which is reported already, is likely meant to be one that is missing."""
+    return any(did_you_mean(key, wanted) for key in mapping.keys if key not in known)
 
 
 def _items(mapping: Mapping, key: str, found: list[Diagnostic]) -> tuple[Node, ...]:

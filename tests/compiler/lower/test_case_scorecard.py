@@ -54,7 +54,6 @@ MISTAKES = {
                              "    passes: CR", "at most 1"),
     "a path to nowhere": ("from: output.signals", "from: outputs.signals", "does not fit"),
     "an unknown key": ("accepted: Pass", "acepted: Pass\naccepted: Pass", "unknown key `acepted`"),
-    "defaults that break a requirement": ("> 0.0, otherwise", "> 9.0, otherwise", "the defaults do not fulfil it"),
 }  # fmt: skip
 
 

@@ -141,8 +141,8 @@ def test_without_include_rubrics_no_criterion_is_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("criteria", "code"),
     [
-        ([CRITERIA[0], CRITERIA[0]], "duplicate-criterion"),
-        ([{"question": "?", "kind": "binary"}], "duplicate-criterion"),
+        ([CRITERIA[0], CRITERIA[0]], "duplicate-criterion-id"),
+        ([{"question": "?", "kind": "binary"}], "missing-key"),
         ([{"id": "x", "question": "?", "kind": "ordinal", "levels": {"0": "none"}}], "criterion-without-levels"),
         ([{"id": "x", "question": "?"}], "retired-rubric-dialect"),
         ([{"id": "x", "question": "?", "kind": "binry"}], "unknown-value"),
