@@ -346,6 +346,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.yaml", r"- i remembered", one_of("- remember you", "- I", "- member", "- REMEMBER YOU")),
         Edit("good_branch.json", r"day care", written("$W day program")),
         Edit("good_branch.json", r"day care", one_of("day", "Program", "prog")),
+        Edit("good_regex.json", r"your friends\?", one_of("your friend", "FRIEND", "m your friend")),
+        Edit("good_regex.json", r"our bond", one_of("our", "bon|our bond", "we are always here")),
     ),
     "tag_no_check_looks_for": (
         Edit("good.txtar", r'(?<=\[)"grief_after_loss"', typo),

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import advice
-from rulewright.documents.base import text_scalars
+from rulewright.documents.base import scalar, text_scalars
 from rulewright.documents.lexicon import Lexicon
 from rulewright.documents.markers import MarkerSet
 from rulewright.documents.scenario import Scenario
+from rulewright.load import place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from rulewright.diagnostics import Diagnostic
+    from rulewright.diagnostics import Diagnostic, Span
+    from rulewright.documents.scenario import Branch
     from rulewright.load import Scalar
+
+# What a regular expression need not hold: a character that may be absent or repeated, and what is no character at all.
+LOOSE: Final = re.compile(r".[?*]|.\{[^}]*\}|[.+^$]")
+NESTED: Final = re.compile(r"[\\(\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """One of the texts that are looked for, with what is certain to stand where it hits, in lower case."""
+
+    place: Span
+    text: str
+    certain: str
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether it hits wherever its text stands."""
+        return self.certain == self.text.lower()
 
 
 def subsumed_pattern(subject: Lexicon | MarkerSet | Scenario) -> Iterator[Diagnostic]:
@@ -25,33 +47,40 @@ def subsumed_pattern(subject: Lexicon | MarkerSet | Scenario) -> Iterator[Diagno
     Instead: remove the longer one, or the shorter one if it is too broad.
     """
     if isinstance(subject, Lexicon):
-        yield from _subsumed([each.scalar for each in subject.patterns if each.mode == "substring_ci"])
+        yield from _subsumed(_phrases(entry.scalar for entry in subject.patterns if entry.mode == "substring_ci"))
     elif isinstance(subject, MarkerSet):
-        for phrases in subject.phrases:
-            yield from _subsumed(phrases)
+        for each in subject.phrases:
+            yield from _subsumed(_phrases(each))
     else:
         for branch in (branch for turn in subject.turns for branch in turn.branches):
-            yield from _subsumed(
-                text_scalars(branch.node, "condition", "values"), all_have_to_occur=branch.type == "contains_all"
-            )
+            phrases = _alternatives(branch) or _phrases(text_scalars(branch.node, "condition", "values"))
+            yield from _subsumed(phrases, all_have_to_occur=branch.type == "contains_all")
 
 
-def _subsumed(phrases: Sequence[Scalar], *, all_have_to_occur: bool = False) -> Iterator[Diagnostic]:
-    texts = [(phrase, str(phrase.value)) for phrase in phrases if phrase.value]
-    for long_phrase, long in texts:
-        for short_phrase, short in texts:
-            if short.lower() not in long.lower() or short.lower() == long.lower():
+def _phrases(found: Iterable[Scalar]) -> list[Phrase]:
+    return [Phrase(each.span, str(each.value), str(each.value).lower()) for each in found if each.value]
+
+
+def _alternatives(branch: Branch) -> list[Phrase]:
+    """The alternatives of a branch's regular expression, whose case does not matter; of a nested one none."""
+    pattern = scalar(branch.node, "condition", "pattern")
+    if branch.type != "regex" or pattern is None or NESTED.search(str(pattern.value)):
+        return []
+    return [
+        Phrase(place(pattern, *found.span()), found.group(), LOOSE.sub("\n", found.group().lower()))
+        for found in re.finditer(r"[^|]+", str(pattern.value))
+    ]
+
+
+def _subsumed(phrases: list[Phrase], *, all_have_to_occur: bool = False) -> Iterator[Diagnostic]:
+    for long in phrases:
+        for short in phrases:
+            if not short.is_literal or short.certain not in long.certain or short.certain == long.certain:
                 continue
             if all_have_to_occur:
-                message, note = f"`{short}` occurs wherever `{long}` does", (long_phrase, "the longer phrase")
-                yield advice(short_phrase, message, notes=[note])
+                message, note = f"`{short.text}` occurs wherever `{long.text}` does", (long.place, "the longer phrase")
+                yield advice(short.place, message, notes=[note])
             else:
-                message, note = (
-                    f"`{long}` finds nothing that `{short}` does not find",
-                    (
-                        short_phrase,
-                        "the shorter pattern",
-                    ),
-                )
-                yield advice(long_phrase, message, notes=[note])
+                message = f"`{long.text}` finds nothing that `{short.text}` does not find"
+                yield advice(long.place, message, notes=[(short.place, "the shorter pattern")])
             break
