@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -40,5 +41,5 @@ def run(args: argparse.Namespace) -> int:
     transcripts = root / PROJECT_FILE.parent / "transcripts"
     summary = run_plan(plan, [transcripts], args.out, judge=project.judge_source)
     print(scorecard(summary, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")), end="")
-    print(f"report: {Path(args.out) / 'summary.md'}")
+    print(f"report: {Path(args.out) / 'summary.md'}; as a page: rulewright report {shlex.quote(args.out)}")
     return REFUSED if report.diagnostics or summary["refused"]["count"] else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,7 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None) -> int:
     else:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         print(scorecard(summary, colour=colour), end="")
-        print(f"report: {os.path.join(args.out, 'summary.md')}")
+        print(f"report: {os.path.join(args.out, 'summary.md')}; as a page: rulewright report {shlex.quote(args.out)}")
     return exit_status(summary)
 
 

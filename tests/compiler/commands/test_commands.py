@@ -115,7 +115,7 @@ def test_a_started_project_is_clean_and_scans(started: Path, capsys: pytest.Capt
     code, out, _ = run(capsys, "scan", "transcripts", "--out", "runs/first")
     assert code == 0
     assert "1 PASS, 1 FAIL" in out
-    assert out.endswith("report: runs/first/summary.md\n")
+    assert out.endswith("report: runs/first/summary.md; as a page: rulewright report runs/first\n")
 
 
 def test_lint_points_into_the_file_and_fails(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
