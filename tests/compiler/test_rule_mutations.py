@@ -187,6 +187,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.txtar", r"unclear_handling: \{\}", written("unclear_handling: {policy: $W}")),
         Edit("good.txtar", r"calibration_requirements: null", written("calibration_requirements: {$W: $N}")),
         Edit("good.txtar", r'contract_version: "1"', written("publication_threshold: {$W: 0.7}")),
+        Edit("good_turn.txtar", r"\{\}", written('{"optimal_response": "$W"}')),
         Edit("good_reference.txtar", r"unclear_policy: adjudicate", written("unclear_policy: fail_closed")),
         Edit("good_reference.txtar", r"span: false", written("span: true")),
         Edit("good_reference.txtar", r"dev_repetitions: null", written("dev_repetitions: $N")),

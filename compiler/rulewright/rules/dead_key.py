@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import advice, warning
 from rulewright.documents.base import value
 from rulewright.keys import key
 from rulewright.load import plain
@@ -25,6 +25,7 @@ SEED_ONLY: Final[tuple[tuple[tuple[str, str], tuple[object, ...]], ...]] = (
     (("routing", "llm_on_ambiguous"), (None, False)),
     (("routing", "system_capability_aware"), (None, False)),
 )
+UNREAD_TURN: Final = "gray_zone_scoring"
 UNREAD_SCORING: Final = ("publication_threshold", "unclear_handling", "calibration_requirements")
 
 
@@ -32,15 +33,19 @@ def dead_key(project: Project) -> Iterator[Diagnostic]:
     """A key reads like an instruction, and nothing reads it.
 
     Why it matters: whoever changes it expects other verdicts or scores and gets the same. In the scoring file that is
-    what is said of publishing, calibrating and unclear verdicts; in checks, under `semantics: reference`, what only
-    the seed semantics obey.
-    Instead: say it where it is read (`scorer.unclear_policy` of a check, the scorecard), or make it a comment.
+    what is said of publishing, calibrating and unclear verdicts; in a turn, how borderline answers are scored; in
+    checks, under `semantics: reference`, what only the seed semantics obey.
+    Instead: say it where it is read (`scorer.unclear_policy` of a check, the scorecard, a turn's `rubric`), or make it
+    a comment.
     """
     if project.scoring is not None:
         for name in UNREAD_SCORING:
             below = project.scoring.node.get(name)
-            if below is not None and key("scoring", (name,)).use != "consumed" and _says_something(below):
+            if key("scoring", (name,)).use != "consumed" and _says_something(below):
                 yield warning(project.scoring.node.key_span(name), f"nothing reads `{name}`: it changes no score")
+    for turn in (turn for scenario in project.scenarios.values() for turn in scenario.turns):
+        if _says_something(turn.node.get(UNREAD_TURN)):
+            yield advice(turn.key_place(UNREAD_TURN), f"nothing reads `{UNREAD_TURN}`: it changes no score")
     if project.semantics == "reference":
         for check in project.checks:
             for steps in _unread(check):
@@ -58,5 +63,5 @@ def _unread(check: Check) -> Iterator[tuple[str, ...]]:
         yield ("prompt",)
 
 
-def _says_something(node: Node) -> bool:
-    return plain(node) not in (None, [], {})
+def _says_something(node: Node | None) -> bool:
+    return node is not None and plain(node) not in (None, [], {})
