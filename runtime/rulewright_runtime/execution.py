@@ -87,7 +87,7 @@ class _Engine:
             self._judge = CachedJudge(judge)
         self._matcher = Matcher(_looked_for(plan), prefilter=prefilter)
         self._not_eligible = [conclude(check, not_eligible()) for check in plan.checks]
-        self._without_hit = [_without_hit(check, plan) for check in plan.checks]
+        self._without_hit = [_without_hit(check, plan, self._matcher) for check in plan.checks]
         self._decider = Decider(plan)
         self._decided: dict[str, tuple[dict[str, Any], list[Decided]]] = {}
         self._left_out: list[tuple[str, tuple[int, ...]]] = []
@@ -145,9 +145,7 @@ class _Engine:
         if not how.eligible:
             return self._not_eligible[place]
         silent = self._without_hit[place]
-        if silent is None or not scene.said_by(silent[1]):
-            return None
-        return silent[2] if scene.is_silent(silent[0], silent[1]) else None
+        return silent[1] if silent is not None and scene.is_silent(silent[0]) else None
 
     def _score(
         self, item: Transcript, verdicts: tuple[VerdictResult, ...], decided: list[Decided]
@@ -184,17 +182,20 @@ class _Engine:
         return known
 
 
-def _without_hit(check: Check, plan: Plan) -> tuple[str, str, VerdictResult] | None:
-    """For a check whose verdict is known where its lexicon hits nothing: that lexicon, its role, and the record."""
+def _without_hit(check: Check, plan: Plan, matcher: Matcher) -> tuple[str, VerdictResult] | None:
+    """For a check whose verdict is known where the matcher finds nothing in the turns of a role: that role, and the
+    record."""
     verifier = check.verifier
     if isinstance(verifier, LexiconVerifier):
         known = plan.lexicons.get(verifier.lexicon)
         if known is None or not known.patterns or not isinstance(verifier.window, WholeWindow):
             return None
-        return verifier.lexicon, known.role, conclude(check, lexicon.without_hit(verifier))
-    if isinstance(verifier, ScenarioRule) and plan.lexicons[verifier.question].patterns:
-        return verifier.question, "user", conclude(check, not_eligible(verifier.no_question))
-    return None
+        role, finding, name = known.role, lexicon.without_hit(verifier), verifier.lexicon
+    elif isinstance(verifier, ScenarioRule) and plan.lexicons[verifier.question].patterns:
+        role, finding, name = "user", not_eligible(verifier.no_question), verifier.question
+    else:
+        return None
+    return (role, conclude(check, finding)) if matcher.covers(role, name) else None
 
 
 def _looked_for(plan: Plan) -> dict[str, dict[str, Lexicon]]:

@@ -1,7 +1,7 @@
 """The text matcher: where the lexicons of a plan hit a text, and exactly what they hit.
 
 All patterns that are looked for in one role's turns are fused into one RE2 expression that runs once over those turns
-and says "nothing at all" or "perhaps" (`Matcher.may_hit`); what may hit is confirmed pattern by pattern with exact
+and says in which of them there may be something (`Matcher.may_hit`); that is confirmed pattern by pattern with exact
 rules. Without RE2 the confirmation alone decides, with the same answers:
 
     substring_ci   equal under simple case folding, which is what Python's IGNORECASE does with a literal
@@ -11,8 +11,10 @@ rules. Without RE2 the confirmation alone decides, with the same answers:
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -34,6 +36,7 @@ _GROUPS: Final = (
     *("\u0442\u1c84\u1c85", "\u044a\u1c86", "\u0463\u1c87", "\ua64b\u1c88"),
 )
 _SAME: Final = {ord(other): group[0] for group in _GROUPS for other in group[1:]}
+_OTHERS: Final = tuple(map(chr, _SAME))
 _FOLDS: Final = {
     "apostrophes": dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u02b9\uff07\u0060\u00b4"), "'"),
     "quotes": dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02"), '"'),
@@ -58,7 +61,9 @@ def fold_case(text: str) -> str:
     """`text` under simple case folding: same length, and equal texts are those IGNORECASE takes for equal."""
     if text.isascii():
         return text.lower()
-    return text.replace(_DOTTED_CAPITAL_I, "i").lower().translate(_SAME)
+    lowered = text.replace(_DOTTED_CAPITAL_I, "i").lower()
+    # Most texts hold none of these, and looking for each is far cheaper than translating.
+    return lowered.translate(_SAME) if any(char in lowered for char in _OTHERS) else lowered
 
 
 def match(lexicons: Mapping[str, Lexicon], text: str) -> tuple[Span, ...]:
@@ -142,13 +147,25 @@ class Matcher:
         """Whether `may_hit` speaks for the lexicon `name` in the turns of `role`."""
         return name in self._covered.get(role, ())
 
-    def may_hit(self, role: str, texts: Sequence[str]) -> bool:
-        """False only where no covered lexicon of `role` hits any of `texts`."""
-        fused = self._fused.get(role)
+    def may_hit(self, role: str, texts: Sequence[str]) -> list[int]:
+        """The indices of the `texts` outside which no covered lexicon of `role` hits."""
+        fused: Any = self._fused.get(role)  # RE2 reads UTF-8 bytes, whatever its stub says
         if fused is None:
-            return True
-        data = "\n".join(texts).encode()
-        return fused.search(data) is not None  # type: ignore[call-overload]  # RE2 reads UTF-8 bytes
+            return list(range(len(texts)))
+        parts = [text.encode() for text in texts]
+        data = b"\n".join(parts)
+        found = fused.search(data)
+        places: list[int] = []
+        if found is None:
+            return places
+        starts = list(accumulate((len(part) + 1 for part in parts), initial=0))
+        while found is not None:
+            first_text, last_text = (bisect_right(starts, offset) - 1 for offset in found.span())
+            places += range(first_text, min(last_text + 1, len(parts)))
+            if last_text + 1 >= len(parts):
+                break
+            found = fused.search(data, starts[last_text + 1])
+        return places
 
 
 def _fuse(lexicons: Sequence[Lexicon]) -> re.Pattern[str] | None:

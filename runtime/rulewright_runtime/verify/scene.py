@@ -46,7 +46,7 @@ class Scene:
         self.bindings = bindings
         self.judge = judge
         self.calls: dict[str, int] = {}
-        self._may_hit: dict[tuple[str, int | None], bool] = {}
+        self._may_hit: dict[str, frozenset[int]] = {}
         self._roles: dict[str, tuple[int, ...]] = {}
         self._found: dict[tuple[str, int], Span | None] = {}
 
@@ -80,23 +80,21 @@ class Scene:
         key = (name, index)
         if key not in self._found:
             turn = self.turns[index]
-            ruled_out = self.matcher.covers(turn.role, name) and not self._may(turn.role, index)
+            ruled_out = self.matcher.covers(turn.role, name) and index not in self._may(turn.role)
             self._found[key] = None if ruled_out else first(name, self._plan.lexicons[name], turn.content)
         return self._found[key]
 
-    def is_silent(self, name: str, role: str) -> bool:
-        """True only where the lexicon `name` hits in no turn of `role` (not asked about `both`)."""
-        return self.matcher.covers(role, name) and not self._may(role, None)
+    def is_silent(self, role: str) -> bool:
+        """True only where `role` speaks and the matcher's lexicons hit nothing of it (not asked about `both`)."""
+        return not self._may(role) and bool(self.said_by(role))
 
-    def _may(self, role: str, index: int | None) -> bool:
-        """Whether anything the matcher covers can be in a turn of `role`, or (None) in any of them."""
-        known = self._may_hit.get((role, index))
+    def _may(self, role: str) -> frozenset[int]:
+        """The indices of the turns of `role` outside which nothing is that the matcher covers."""
+        known = self._may_hit.get(role)
         if known is None:
-            indices = self.said_by(role) if index is None else (index,)
-            known = index is None or self._may(role, None)
-            if known:
-                known = self.matcher.may_hit(role, [self.turns[place].content for place in indices])
-            self._may_hit[role, index] = known
+            indices = self.said_by(role)
+            places = self.matcher.may_hit(role, [self.turns[index].content for index in indices])
+            known = self._may_hit[role] = frozenset([indices[place] for place in places])
         return known
 
     def hits(self, name: str, within: Sequence[int] | None = None) -> list[tuple[int, Span]]:
