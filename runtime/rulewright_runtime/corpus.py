@@ -3,8 +3,6 @@
 `rulewright_runtime.verify.corpus` holds claims against them.
 """
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 from msgspec import field

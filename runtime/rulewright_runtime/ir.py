@@ -40,8 +40,6 @@ Slots are small integers from 0; a comprehension inside the body of another uses
 The last node is the result. A node inside a comprehension's body may only be referred to from inside that body.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Plan parameters: settings that a plan declares with a type, a default and bounds, and a run may set."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 

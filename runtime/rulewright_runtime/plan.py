@@ -14,8 +14,6 @@ semantics a plan was compiled. A plan names no judge, command, callable or file.
     `-- scorecard   how verdicts become gates and scores, with its parameters and blindspot labels
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, field
@@ -158,8 +156,8 @@ class IfSegment(PlanPart, frozen=True, tag_field="part", tag="if"):
     """One of two parts of a prompt; an undecidable condition is not met."""
 
     condition: Program
-    then: tuple[Segment, ...] = ()
-    otherwise: tuple[Segment, ...] = ()
+    then: tuple["Segment", ...] = ()
+    otherwise: tuple["Segment", ...] = ()
 
 
 class ForSegment(PlanPart, frozen=True, tag_field="part", tag="for"):
@@ -167,7 +165,7 @@ class ForSegment(PlanPart, frozen=True, tag_field="part", tag="for"):
 
     name: str
     items: Program
-    body: tuple[Segment, ...] = ()
+    body: tuple["Segment", ...] = ()
 
 
 Segment = TextSegment | ValueSegment | IfSegment | ForSegment

@@ -3,8 +3,6 @@
 `rulewright_runtime.aggregate` carries it out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Final, Literal
 

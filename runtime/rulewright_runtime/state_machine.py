@@ -3,8 +3,6 @@
 `rulewright_runtime.verify.state_machine` follows them.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta
