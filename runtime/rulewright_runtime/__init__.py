@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # `typing` itself takes longer to import than a cached lint may take
 if TYPE_CHECKING:
+    from typing import Any
+
     from rulewright_runtime.errors import EvaluationError, InputError, JudgeError, PlanError, RuntimeFailure
     from rulewright_runtime.execution import TranscriptResult, execute
     from rulewright_runtime.plan import Plan

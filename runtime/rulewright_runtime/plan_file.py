@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.decisions import decided
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan import FORMAT, VERSION, Check, Plan
 from rulewright_runtime.plan_guard import LIMITS, Limits, guard, materials
@@ -42,7 +42,7 @@ def encode(plan: Plan) -> bytes:
 
 
 def _digest(part: Any) -> str:
-    return hashlib.sha256(msgspec.json.encode(part, order="deterministic")).hexdigest()
+    return sha256(msgspec.json.encode(part, order="deterministic")).hexdigest()
 
 
 def decode(data: bytes, limits: Limits = LIMITS) -> Plan:

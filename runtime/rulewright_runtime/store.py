@@ -11,12 +11,12 @@ they are good. The final names appear at the end, each at once, `summary.json` l
 
 from __future__ import annotations
 
-import hashlib
 import os
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from rulewright_runtime.digests import blake2b
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.files import write_whole
@@ -267,7 +267,7 @@ def _error(path: str, reason: str, line: int) -> InputError:
 
 def _digest(item: Transcript | InputError) -> str:
     data = str(item).encode() if isinstance(item, InputError) else msgspec.json.encode(item)
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return blake2b(data, digest_size=16).hexdigest()
 
 
 def _continued(path: str, size: int) -> BinaryIO:
