@@ -22,8 +22,8 @@ def contrasts(scenarios: Mapping[str, Scenario], models: list[str], tallies: Tal
     """One entry for every contrast set and model that played at least one of its scenarios, in order of name.
 
     Each holds the `siblings` (with `played`: a sibling without a transcript is listed, never dropped), the `checks`
-    that applied to two or more of them with their tallies and whether they `differ`, and `not_compared`, the checks
-    that applied to one sibling alone.
+    that applied to two or more of them with their tallies, whether they `differ` and whether `all_pass`, and
+    `not_compared`, the checks that applied to one sibling alone.
     """
     groups: dict[str, list[str]] = {}
     for name, scenario in scenarios.items():
@@ -58,7 +58,8 @@ def _contrast(
             continue
         rates = {tally.fail_rate for tally in applied.values()} - {None}
         results = {name: tally.result() for name, tally in applied.items()}
-        compared.append({"mode_id": check, "siblings": results, "differ": len(rates) > 1})
+        all_pass = all(tally.counts["PASS"] == sum(tally.counts.values()) for tally in applied.values())
+        compared.append({"mode_id": check, "siblings": results, "differ": len(rates) > 1, "all_pass": all_pass})
     return {
         "group": group,
         "model": model,

@@ -79,7 +79,9 @@ def test_a_contrast_set_shows_the_check_that_saw_the_difference(finished: Path) 
     assert [entry["differ"] for entry in found["checks"]] == [True]
     assert found["checks"][0]["siblings"][TRIGGERED]["FAIL"] == 1
     assert found["checks"][0]["siblings"][CALM]["PASS"] == 1
-    assert contrast(report, "two")["differing"] == 0
+    same = contrast(report, "two")
+    assert (same["differing"], [entry["all_pass"] for entry in same["checks"]]) == (0, [True])
+    assert "1 check passed all of them." in page(report)
 
 
 def test_a_sibling_that_nobody_played_is_listed_and_not_compared(finished: Path) -> None:
