@@ -355,6 +355,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.txtar", r'"acute"', written('"$W"')),
     ),
     "tag_no_scenario_carries": (
+        Edit("good_universal.txtar", r"\[any\]", written("[grief, $W]")),
         Edit("good.txtar", r"(?<=\[)grief(?=\])", typo),
         Edit("good.txtar", r'"grief"', written('"$W"')),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import advice, warning
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -24,11 +24,14 @@ def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:
         return
     known = {tag for scenario in project.scenarios.values() for tag in scenario.tags}
     for check in project.checks:
-        lists = [(("routing", "safety_override_suppressed_by"), check.routing.safety_override_suppressed_by or ())]
-        if check.scope != "universal":
-            lists.append((("eligibility", "scenario_tags_any"), check.tags or ()))
-        for steps, tags in lists:
-            for i, tag in enumerate(tags):
+        # Tags of a universal check select nothing anyway; they are dead all the more.
+        found = advice if check.scope == "universal" else warning
+        lists = (
+            (warning, ("routing", "safety_override_suppressed_by"), check.routing.safety_override_suppressed_by),
+            (found, ("eligibility", "scenario_tags_any"), check.tags),
+        )
+        for says, steps, tags in lists:
+            for i, tag in enumerate(tags or ()):
                 if tag not in known and tag != "any":
                     help = did_you_mean(tag, known)
-                    yield warning(check.place(*steps, i), f"no scenario bears the tag `{tag}`", help=help)
+                    yield says(check.place(*steps, i), f"no scenario bears the tag `{tag}`", help=help)
