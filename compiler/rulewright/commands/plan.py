@@ -13,10 +13,15 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rulewright.commands.project_options import add_project_options, compile_chosen, find_project
 from rulewright_runtime.files import write_whole
+
+if TYPE_CHECKING:
+    from rulewright_runtime.errors import InputError
+    from rulewright_runtime.plan import Plan
+    from rulewright_runtime.transcripts import Transcript
 
 REFUSED = 3
 
@@ -39,54 +44,54 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Plan, write both files, show the figures."""
     from rulewright.planning.scan import cost_report, scan_plan
-    from rulewright_runtime.errors import InputError
-    from rulewright_runtime.transcripts import Reader
 
     if args.compare is not None:
         return _compare(args)
     project, plan = compile_chosen(args)
-    read = list(Reader(plan.scenarios).read(args.transcripts))
-    refused = [item for item in read if isinstance(item, InputError)]
-    transcripts = []
-    for item in read:
-        if isinstance(item, InputError):
-            continue
-        if reason := plan.scenarios[item.scenario_id].refused:
-            refused.append(InputError(reason, item.path, item.line))
-        else:
-            transcripts.append(item)
+    transcripts, refused = _read(plan, args.transcripts)
     planned = scan_plan(project, plan, transcripts, judge_model=args.judge_model)
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in (("scan_plan.json", planned), ("cost_report.json", cost_report(planned))):
         _write(folder / name, content)
-    for item in refused:
-        print(f"error: {item}", file=sys.stderr)
     print(json.dumps(planned, ensure_ascii=False) if args.format == "json" else _figures(planned, folder))
     return REFUSED if refused else 0
 
 
 def _compare(args: argparse.Namespace) -> int:
     """Compare two profiles over the same transcripts."""
+    from rulewright.compiling import compile_project
     from rulewright.planning.profiles import compare_profiles, shown
-    from rulewright_runtime.errors import InputError
-    from rulewright_runtime.transcripts import Reader
 
     project = find_project(args.project)
-    read = list(Reader(project.scenarios).read(args.transcripts))
-    transcripts = [item for item in read if not isinstance(item, InputError)]
     first, second = args.compare
+    transcripts, refused = _read(compile_project(project, profile=first, scorecard=args.scorecard), args.transcripts)
     comparison = compare_profiles(
         project, first, second, transcripts, scorecard=args.scorecard, judge_model=args.judge_model
     )
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "comparison.json", comparison)
-    for item in read:
-        if isinstance(item, InputError):
-            print(f"error: {item}", file=sys.stderr)
     print(json.dumps(comparison, ensure_ascii=False) if args.format == "json" else shown(comparison))
-    return REFUSED if len(transcripts) < len(read) else 0
+    return REFUSED if refused else 0
+
+
+def _read(plan: Plan, paths: list[str]) -> tuple[list[Transcript], list[InputError]]:
+    """The transcripts that a scan would judge, and those it would refuse, which are told at once."""
+    from rulewright_runtime.errors import InputError
+    from rulewright_runtime.transcripts import Reader
+
+    transcripts, refused = [], []
+    for item in Reader(plan.scenarios).read(paths):
+        if isinstance(item, InputError):
+            refused.append(item)
+        elif reason := plan.scenarios[item.scenario_id].refused:
+            refused.append(InputError(reason, item.path, item.line))
+        else:
+            transcripts.append(item)
+    for error in refused:
+        print(f"error: {error}", file=sys.stderr)
+    return transcripts, refused
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:

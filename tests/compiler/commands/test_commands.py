@@ -211,6 +211,11 @@ def test_transcripts_whose_scenario_lists_an_unknown_check_are_refused_and_the_r
     code, _, err = run(capsys, "plan", "transcripts", "--out", "planned")
     assert (code, err.count("lists `promises-avilability`")) == (3, 2)
     assert json.loads((started / "planned" / "scan_plan.json").read_text())["transcript_count"] == 1
+    (started / "profiles.yaml").write_text("one: {include_all: true}\ntwo: {include_all: true}\n")
+    project.write_text(project.read_text() + "profiles: profiles.yaml\nprofile: one\n")
+    code, _, err = run(capsys, "plan", "transcripts", "--compare", "one", "two", "--out", "planned")
+    assert (code, err.count("lists `promises-avilability`")) == (3, 2)
+    assert json.loads((started / "planned" / "comparison.json").read_text())["transcript_count"] == 1
 
 
 def test_an_unknown_check_that_the_project_accepts_refuses_nothing(
