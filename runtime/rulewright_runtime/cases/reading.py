@@ -53,7 +53,7 @@ class Batch:
 
 
 class CaseReader:
-    """Reads batches for one scorecard; keep it for all batches of a run, so that a repeated test id is noticed."""
+    """Reads batches for one scorecard; a test id that a batch repeats with another content is refused."""
 
     def __init__(self, plan: CaseScorecardPlan, concern: str | None = None, outputs: Outputs | None = None) -> None:
         """`concern` leaves out the cases of other concerns; `outputs` are the engine's where cases don't hold them."""
@@ -82,31 +82,69 @@ class CaseReader:
         try:
             envelope = model.envelope.decode(record.data)
         except UNREADABLE as error:
-            return self._unreadable(batch, record, error)
+            return self._unreadable(batch, record, concern_id, error)
         inner = envelope.test_case
         written = envelope
         if inner is not None and bytes(inner).strip() != b"null":
             try:
                 written = model.envelope.decode(inner)
             except UNREADABLE as error:
-                return self._errored(batch, record, worded(error, ("test_case",)), id_of(envelope.id))
+                return self._unreadable(batch, record, concern_id, error, "test_case")
         test_id = id_of(written.test_id) or id_of(envelope.test_id) or id_of(envelope.id) or id_of(written.id)
-        concern = written.concern_id or envelope.concern_id or concern_id
-        if self._concern is not None and concern is not None and concern != self._concern:
-            self.others += 1
-            return None
-        if test_id is None:
-            return InputError(placed(record.path, "the case has no `test_id`"), batch.file, record.line)
         own_id = id_of(envelope.id)
-        if self._seen.differs(hash((batch.name, own_id, test_id)), hash(record.data.strip())):
-            message = f"the test id `{test_id}` exists already, with another content"
-            return InputError(placed(record.path, message), batch.file, record.line)
+        if self._is_of_another(written.concern_id or envelope.concern_id or concern_id):
+            return None
+        refused = self._refused(batch, record, own_id, test_id)
+        if refused is not None or test_id is None:
+            return refused
         output, problem = self._output(batch, envelope, written, record.data, test_id)
         inputs = {} if problem is not None else model.inputs(written, output)
         group, metric_id = written.archetype, written.metric_id
         other_id = own_id if own_id != test_id else None
         place = (batch.file, record.line, record.path)
         return Case(batch.name, test_id, group, metric_id, inputs, problem, *place, other_id)
+
+    def _unreadable(
+        self, batch: Batch, record: Record, concern_id: str | None, error: Exception, *above: str
+    ) -> Case | InputError | None:
+        """A record that is no case at all, or an errored one whose test id can still be told."""
+        place = (batch.file, record.line)
+        try:
+            known = self._model.names.decode(record.data)
+        except msgspec.ValidationError:
+            return InputError(placed(record.path, "a case must be an object with `test_id`"), *place)
+        except UNREADABLE:
+            return InputError(placed(record.path, worded(error)), *place)
+        inner = self._model.inner_names(known)
+        test_id = id_of(inner.test_id) or id_of(known.test_id) or id_of(known.id) or id_of(inner.id)
+        concern = inner.concern_id or known.concern_id or concern_id
+        if isinstance(concern, str) and self._is_of_another(concern):
+            return None
+        problem = worded(error, above)
+        if test_id is None:
+            return InputError(placed(record.path, problem), *place)
+        refused = self._refused(batch, record, id_of(known.id), test_id)
+        if refused is not None:
+            return refused
+        group = inner.archetype or known.archetype
+        archetype = group if isinstance(group, str) else None
+        return Case(batch.name, test_id, archetype, None, {}, problem, *place, record.path)
+
+    def _is_of_another(self, concern: str | None) -> bool:
+        """Whether a case belongs to another concern; it is counted then."""
+        is_other = self._concern is not None and concern is not None and concern != self._concern
+        self.others += is_other
+        return is_other
+
+    def _refused(self, batch: Batch, record: Record, own_id: str | None, test_id: str | None) -> InputError | None:
+        """Why a record can't be a case of the batch: it has no name, or the name of another."""
+        if test_id is None:
+            message = "the case has no `test_id`"
+        elif self._seen.differs(hash((batch.name, own_id, test_id)), hash(record.data.strip())):
+            message = f"the test id `{test_id}` exists already, with another content"
+        else:
+            return None
+        return InputError(placed(record.path, message), batch.file, record.line)
 
     def _output(self, batch: Batch, envelope: Any, written: Any, data: bytes, test_id: str) -> tuple[Any, str | None]:
         """The output of a case, or why there is none."""
@@ -151,39 +189,31 @@ class CaseReader:
             if failure:
                 return None, f"the engine failed: {failure}"
             inner = envelope.engine_output or envelope.output
-            return self._checked(model.output.decode(data) if inner is None else inner)
+            if inner is not None:
+                return self._checked(inner)
+            flat = model.output.decode(data)
+            if not model.has_output(flat) and model.names.decode(data).announces_output:
+                return None, "there is no output of the engine for the case"
+            return self._checked(flat)
         except UNREADABLE as error:
             return None, f"{place}: {worded(error)}"
 
-    def _unreadable(self, batch: Batch, record: Record, error: Exception) -> Case | InputError:
-        """A record that is no case at all, or one whose test id can still be told."""
-        if isinstance(error, msgspec.ValidationError):
-            try:
-                known = self._model.names.decode(record.data)
-            except UNREADABLE:
-                known = None
-            test_id = None if known is None else id_of(known.test_id) or id_of(known.id)
-            if known is not None and test_id is not None:
-                return self._errored(batch, record, worded(error), test_id, known.archetype)
-            if known is None and not record.data.lstrip().startswith(b"{"):
-                return InputError(
-                    placed(record.path, "a case must be an object with `test_id`"), batch.file, record.line
-                )
-        return InputError(placed(record.path, worded(error)), batch.file, record.line)
-
-    def _errored(
-        self, batch: Batch, record: Record, problem: str, test_id: str | None, archetype: Any = None
-    ) -> Case | InputError:
-        if test_id is None:
-            return InputError(placed(record.path, problem), batch.file, record.line)
-        group = archetype if isinstance(archetype, str) else None
-        return Case(batch.name, test_id, group, None, {}, problem, batch.file, record.line, record.path)
-
 
 class _Names(msgspec.Struct):
+    """What can be told of a case whatever else is wrong with it."""
+
     id: Any = None
     test_id: Any = None
     archetype: Any = None
+    concern_id: Any = None
+    test_case: Any = None
+    engine_output: Any = msgspec.UNSET
+    output: Any = msgspec.UNSET
+
+    @property
+    def announces_output(self) -> bool:
+        """Whether it has a key for an output, be it null."""
+        return self.engine_output is not msgspec.UNSET or self.output is not msgspec.UNSET
 
 
 @dataclass(slots=True)
@@ -224,6 +254,11 @@ class _Models:
         parts = [[each for each in plan.inputs if each.source == source] for source in ("case", "output")]
         self._case, self._output = (_Extractor(each) for each in parts)
         self._leaves = list(output.leaves) + list(output.below)
+
+    def inner_names(self, names: _Names) -> _Names:
+        """The names in the case that a record wraps; none for one that wraps none."""
+        inner = names.test_case
+        return msgspec.convert(inner, _Names) if isinstance(inner, dict) else _Names()
 
     def has_output(self, output: Any) -> bool:
         """Whether any field of an output is there."""

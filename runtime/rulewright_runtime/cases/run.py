@@ -100,7 +100,7 @@ class BatchRun:
         problem = case.problem
         if problem is None:
             try:
-                scorer = settings.scorer(case.archetype, case.metric_id)
+                scorer = settings.scorer(case.archetype or UNKNOWN, case.metric_id)
                 scored = scorer.score(case.inputs)
                 opinions = self._opinions(case, scored)
                 if opinions:

@@ -121,6 +121,52 @@ def test_a_test_id_with_two_contents_is_refused_and_an_exact_repetition_is_not(t
     assert said(read(path)) == ["T1", "$[1]: the test id `T1` exists already, with another content", "T1"]
 
 
+def test_a_bad_record_has_a_test_id_like_any_other(tmp_path: Path) -> None:
+    bad = case("T1", signals="fever")
+    wrapped = {"id": "outer", "test_case": without_output("T2") | {"expectations": 7, "archetype": "B"}}
+    path = write(tmp_path / "b.json", [bad, case("T1"), bad, wrapped])
+    first, second, third, fourth = read(path)
+    assert isinstance(first, Case)
+    assert isinstance(third, Case)
+    assert (first.test_id, third.test_id) == ("T1", "T1")
+    assert said([second]) == ["$[1]: the test id `T1` exists already, with another content"]
+    assert isinstance(fourth, Case)
+    assert (fourth.test_id, fourth.archetype) == ("T2", "B")
+    assert fourth.problem == "`test_case.expectations` must be an object, not a number"
+
+
+def test_a_bad_record_of_another_concern_is_left_out_as_well(tmp_path: Path) -> None:
+    bad = case("T1", signals="fever") | {"concern_id": "X9"}
+    path = write(tmp_path / "b.json", [bad, {"id": "T2", "test_case": bad}, case("T3")])
+    assert said(read(path)) == ["T3"]
+    assert said(read(path, concern=None))[0] == "`engine_output.signals` must be a list, not a text"
+
+
+def test_an_output_that_is_null_is_none_at_all(tmp_path: Path) -> None:
+    path = write(tmp_path / "b.json", [without_output("T1"), without_output("T2"), without_output("T3")])
+    outputs = [{"test_id": "T1", "engine_output": None}, {"test_id": "T2"}, {"test_id": "T3", "output": {}}]
+    items = read(path, outputs=write(tmp_path / "o.json", outputs))
+    assert said(items) == ["there is no output of the engine for the case", "T2", "T3"]
+
+
+def test_outputs_are_found_alike_in_whatever_order_a_folder_lists_them(tmp_path: Path) -> None:
+    path = write(tmp_path / "b.json", [without_output(f"T{n}") for n in range(40)])
+    for n in range(40):
+        write(tmp_path / "o" / str(n % 7) / f"T{n}.json", {"summary": f"{n}"})
+    (tmp_path / "o" / "3" / "broken.json").write_text("{")
+    (tmp_path / "o" / "1" / "broken.json").write_text("{")
+    outputs = Outputs(str(tmp_path / "o"))
+    items = list(CaseReader(safe().plan, "I25", outputs).cases(Batch("b", str(path))))
+    assert [item.inputs["summary"] for item in items if isinstance(item, Case)] == [str(n) for n in range(40)]
+    assert [Path(error.path).parent.name for error in outputs.errors] == ["1", "3"]
+
+
+def test_a_folder_of_outputs_that_holds_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "o").mkdir()
+    with pytest.raises(InputError):
+        Outputs(str(tmp_path / "o"))
+
+
 def test_many_test_ids_are_remembered_in_little_memory(tmp_path: Path) -> None:
     seen = Seen(few=100)
     assert not any(seen.differs(hash(f"T{n}"), n) for n in range(20_000))
@@ -206,7 +252,7 @@ def test_an_array_is_split_the_same_however_the_file_arrives(
 def test_phrases_are_counted_exactly_when_they_do_not_fit_in_memory() -> None:
     chance = random.Random(5)
     small, large = Frequent(5, in_memory=7), Frequent(5)
-    for _ in range(400):
+    for _ in range(4000):
         phrases = [f"p{int(chance.triangular(0, 40, 3))}" for _ in range(3)]
         small.add(phrases)
         large.add(phrases)

@@ -167,6 +167,15 @@ def test_the_archetype_wins_over_the_clinical_metric_and_that_over_the_rest(tmp_
     assert [result["label"] for result in done.spool.results()] == ["Pass", "Fail", "Pass", "Pass", "Fail"]
 
 
+@pytest.mark.parametrize("archetype", [None, "", "Unknown"])
+def test_settings_for_unknown_are_those_of_cases_without_an_archetype(archetype: str | None, tmp_path: Any) -> None:
+    record = case("T1", archetype, must=["fever", "none"])
+    path = write(tmp_path / "b.json", [record, case("T2", "A", must=["fever", "none"])])
+    prepared = Settings(safe().plan, archetypes={"Unknown": {"CR_review": 0.6}})
+    done = score_batches(prepared, CaseReader(safe().plan, "I25"), [Batch("b", str(path))])
+    assert [result["label"] for result in done.spool.results()] == ["Fail", "Review"]
+
+
 def test_a_bad_value_for_one_archetype_is_found_before_anything_runs() -> None:
     with pytest.raises(PlanError, match="archetype `B`: parameter `CR_pass` must be a score from 0 to 1, found `7`"):
         Settings(safe().plan, archetypes={"B": {"CR_pass": 7}})
