@@ -130,5 +130,5 @@ def test_all_shipped_data_travel_in_the_wheel() -> None:
     included = build["targets"]["wheel"]["force-include"]
     tracked = subprocess.run(["git", "ls-files", "benchmark"], capture_output=True, text=True, check=True, cwd=ROOT)
     shipped = {"/".join(name.split("/")[:2]) for name in tracked.stdout.split()} - {"benchmark/speed"}
-    assert {*shipped, "checks"} == set(included)
+    assert {*shipped, "checks", "docs/rules"} == set(included)
     assert all(target == f"rulewright_shipped/{source}" for source, target in included.items())

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     ("lint", "find mistakes before anything runs, to the exact column"),
+    ("lsp", "tell an editor what is wrong while its author types"),
     ("compile", "compile a project into one plan file"),
     ("plan", "say what a scan would do and cost, without calling anything"),
     ("harness", "play scenarios against a model and keep the transcripts"),

@@ -61,7 +61,7 @@ class Written:
 def expressions_of(document: Holder) -> tuple[Written, ...]:
     """The expressions of a document that mean something where they stand, in the order they are read."""
     found = []
-    for scalar, environment in _places(document):
+    for scalar, environment in places_of(document):
         text = str(scalar.value)
         try:
             found.append(Written(scalar, check(parse(text, environment.dialect), text, environment)))
@@ -70,7 +70,8 @@ def expressions_of(document: Holder) -> tuple[Written, ...]:
     return tuple(found)
 
 
-def _places(document: Holder) -> list[tuple[Scalar, Environment]]:
+def places_of(document: Holder) -> list[tuple[Scalar, Environment]]:
+    """Every expression of a document as it is written, right or wrong, with the environment of its place."""
     match document:
         case Check(when=Scalar() as when):
             return [(when, scenario_environment())]

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from rulewright.load import Mapping, Node, Sequence
+from rulewright.load import Mapping, Node
+from rulewright.load import Sequence as List
 from rulewright_grammar import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rulewright.load import Scalar
 
@@ -54,6 +55,29 @@ def key(kind: str, path: tuple[str, ...]) -> Key:
     return Key("unknown")
 
 
+def allowed(kind: str, path: Sequence[str | int]) -> list[dict[str, Any]]:
+    """What the schema `kind` allows at a place of a document: every alternative, with its references resolved."""
+    whole = schema(kind)
+    parts = list(_alternatives(whole, whole))
+    for step in path:
+        below = [inner for part in parts if (inner := _step(part, step)) is not None]
+        parts = [each for inner in below for each in _alternatives(inner, whole)]
+    return parts
+
+
+def _alternatives(below: dict[str, Any], whole: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    below = _resolved(below, whole)
+    yield below
+    for option in below.get("anyOf", ()):
+        yield from _alternatives(option, whole)
+
+
+def _step(part: dict[str, Any], step: str | int) -> dict[str, Any] | None:
+    found = part.get("items") if isinstance(step, int) else part.get("properties", {}).get(step)
+    found = part.get("additionalProperties") if found is None and isinstance(step, str) else found
+    return found if isinstance(found, dict) else None
+
+
 def written_keys(kind: str, root: Node) -> Iterator[Written]:
     """Every key of a document, in the order of the file, with what becomes of it."""
     yield from _written(kind, root, ())
@@ -66,7 +90,7 @@ def _written(kind: str, node: Node, path: tuple[str, ...]) -> Iterator[Written]:
             here = here if here in keys_of(kind) else (*path, entry.name)
             yield Written((*path, entry.name), entry.key, key(kind, here))
             yield from _written(kind, entry.value, here)
-    elif isinstance(node, Sequence):
+    elif isinstance(node, List):
         for item in node:
             yield from _written(kind, item, (*path, EACH))
 

@@ -1,4 +1,4 @@
-"""Where the data lie that travel with the product: the shipped checks and the benchmark around them."""
+"""Where the data lie that travel with the product: the shipped checks, the benchmark round them, the rules' pages."""
 
 from __future__ import annotations
 
@@ -22,3 +22,9 @@ def shipped_root() -> Path:
         if (folder / PROJECT_FILE).is_file():
             return folder
     raise UsageError("the shipped benchmark is missing from this installation; install rulewright again")
+
+
+def rule_page(code: str) -> Path | None:
+    """The page of a diagnostic with its bad and good examples, or None where this installation has none."""
+    page = shipped_root() / "docs" / "rules" / f"{code}.md"
+    return page if page.is_file() else None

@@ -25,7 +25,7 @@ def lone_findings(kind: str, root: Mapping) -> list[Diagnostic]:
     """The findings of a document whose root is a mapping of this kind; workflows are checked by `workflows`."""
     found = check_structure(kind, root)
     is_whole = not found
-    subjects = _subjects(kind, root, Path(root.source.path).stem)
+    subjects = subjects_of(kind, root, Path(root.source.path).stem)
     if kind == "check":
         from rulewright.lower.agreement import disagreements_of
 
@@ -80,7 +80,7 @@ def _scorecard_findings(root: Mapping) -> list[Diagnostic]:
     return found if card is None or found else scorecard_findings(card)
 
 
-def _subjects(kind: str, root: Mapping, name: str) -> dict[str, Sequence[Any]]:
+def subjects_of(kind: str, root: Mapping, name: str) -> dict[str, Sequence[Any]]:
     """What rules look at in the document, by the name of its model."""
     match kind:
         case "check":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence, plain, walk
-from rulewright.load.reader import Loaded, load_file, load_text
+from rulewright.load.reader import Loaded, load_file, load_text, unsaved
 from rulewright.load.scalars import place
 from rulewright.load.source import Source
 
@@ -20,5 +20,6 @@ __all__ = [
     "load_text",
     "place",
     "plain",
+    "unsaved",
     "walk",
 ]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +16,12 @@ from rulewright.load.mistakes import MAX_BYTES, mistake
 from rulewright.load.source import Source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from rulewright.diagnostics import Diagnostic
     from rulewright.load.nodes import Node
 
+_unsaved: ContextVar[Mapping[str, str] | None] = ContextVar("_unsaved", default=None)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -31,6 +37,8 @@ class Loaded:
 def load_file(path: Path | str, *, shown_as: str | None = None, comments: bool = False) -> Loaded:
     """Read a file; one that can't be read gives a diagnostic as well. Diagnostics name it `shown_as`."""
     shown = str(path) if shown_as is None else shown_as
+    if (held := _unsaved.get()) is not None and (text := held.get(os.path.abspath(path))) is not None:
+        return load_text(text, shown, comments=comments)
     try:
         with Path(path).open("rb") as file:
             content = file.read(MAX_BYTES + 1)
@@ -38,6 +46,16 @@ def load_file(path: Path | str, *, shown_as: str | None = None, comments: bool =
         reason = getattr(failure, "strerror", None) or str(failure)
         return _refused(shown, "unreadable-file", f"can't read this file: {reason[:1].lower() + reason[1:]}")
     return load_text(content, shown, comments=comments)
+
+
+@contextmanager
+def unsaved(texts: Mapping[str, str]) -> Iterator[None]:
+    """While it lasts, files are read as these texts, by absolute path: what an editor holds and nobody has saved."""
+    before = _unsaved.set(texts)
+    try:
+        yield
+    finally:
+        _unsaved.reset(before)
 
 
 def load_text(text: str | bytes, path: str, *, comments: bool = False) -> Loaded:

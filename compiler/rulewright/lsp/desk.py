@@ -1,0 +1,155 @@
+"""What lies open in the editor, and what is known to be wrong with it and with the projects it belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rulewright.documents.kinds import kind_of
+from rulewright.load import Loaded, Source, load_text, unsaved
+from rulewright.lsp.around import Around
+from rulewright.lsp.findings import carried
+from rulewright.lsp.looks import Look, look_alone, look_at, look_round
+from rulewright.lsp.positions import path_of, uri_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rulewright.diagnostics import Diagnostic
+
+
+@dataclass(slots=True)
+class Sheet:
+    """An open document. `loaded` is its text as it stands; the rest is what the last look at its project left."""
+
+    uri: str
+    path: str
+    version: int | None
+    loaded: Loaded
+    project: Path | None = None  # where the project lies that it belongs to
+    is_ours: bool = False  # it is, or has been, a document that can be checked
+    looked: Source | None = None
+    alone: frozenset[Diagnostic] = frozenset()
+    whole: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(slots=True)
+class Desk:
+    """The open documents by path, the findings by path, and the sources that these were found in.
+
+    Every method that looks gives the paths whose findings have changed.
+    """
+
+    sheets: dict[str, Sheet] = field(default_factory=dict)
+    findings: dict[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
+    looks: dict[Path, Look] = field(default_factory=dict)
+    told: dict[Path, set[str]] = field(default_factory=dict)  # the paths that a project or lone file has findings in
+
+    def put(self, uri: str, text: str, version: int | None) -> Sheet:
+        """A document as the editor has it now; one that is no file goes by its URI."""
+        path = path_of(uri) or uri
+        loaded = load_text(text, path)
+        sheet = self.sheets.setdefault(path, Sheet(uri, path, version, loaded))
+        sheet.uri, sheet.version, sheet.loaded = uri, version, loaded
+        sheet.is_ours = sheet.is_ours or kind_of(loaded.root) is not None
+        return sheet
+
+    def sheet(self, uri: str) -> Sheet | None:
+        """The open document of that URI."""
+        return self.sheets.get(path_of(uri) or uri)
+
+    def uri(self, path: str) -> str:
+        """The URI that the editor uses for a path."""
+        sheet = self.sheets.get(path)
+        return uri_of(path) if sheet is None else sheet.uri
+
+    def around(self, sheet: Sheet) -> Around:
+        """What the document belongs to, as of the last look."""
+        look = None if sheet.project is None else self.looks.get(sheet.project)
+        return Around(Path(sheet.path), None if look is None else look.project)
+
+    def is_up_to_date(self, sheet: Sheet) -> bool:
+        """Whether the findings of a document are those of its present text."""
+        source = self.sources.get(sheet.path)
+        return source is not None and source.text == sheet.loaded.source.text
+
+    def held(self) -> dict[str, str]:
+        """The texts that stand in place of files."""
+        return {path: sheet.loaded.source.text for path, sheet in self.sheets.items()}
+
+    def glance(self, sheet: Sheet) -> set[str]:
+        """The document looked at alone, right after a change; what only the project tells is carried along."""
+        found = self._alone(sheet)
+        if sheet.looked is not None:
+            silenced = {each.code for each in sheet.alone - set(sheet.whole)}
+            carrying = [each for each in sheet.whole if each not in sheet.alone]
+            found = [each for each in found if each.code not in silenced]
+            found += carried(carrying, sheet.looked, sheet.loaded.source)
+        self.told.setdefault(sheet.project or Path(sheet.path), set()).add(sheet.path)
+        return self._keep({sheet.path: found}, {sheet.path: sheet.loaded.source})
+
+    def look(self, sheet: Sheet, within: Path | None, *, search: bool) -> set[str]:
+        """The document looked at with its project; `search` looks for the project anew, as after opening and saving."""
+        with unsaved(self.held()):
+            if search:
+                look = look_round(Path(sheet.path), within)
+            else:
+                look = None if sheet.project is None else look_at(sheet.project)
+        before, sheet.project = sheet.project, None if look is None else look.path
+        changed = set() if before in (None, sheet.project) else self._forget(before)
+        if look is None:
+            found = self._alone(sheet)
+            return changed | self._tell(Path(sheet.path), {sheet.path: found}, {sheet.path: sheet.loaded.source})
+        self.looks[look.path] = look
+        by_path: dict[str, list[Diagnostic]] = {path: [] for path in look.report.sources if path in self.sheets}
+        for each in look.report.diagnostics:
+            by_path.setdefault(each.span.path, []).append(each)
+        for path in self.sheets.keys() & look.report.sources.keys():
+            self._remember(self.sheets[path], look, by_path[path])
+        return changed | self._tell(look.path, by_path, look.report.sources)
+
+    def close(self, sheet: Sheet) -> set[str]:
+        """The document is closed; findings stay as long as another document of its project is open."""
+        del self.sheets[sheet.path]
+        if sheet.project is None:
+            return self._forget(Path(sheet.path))
+        return set() if self.of_project(sheet.project) else self._forget(sheet.project)
+
+    def of_project(self, project: Path | None) -> list[Sheet]:
+        """The open documents of a project."""
+        return [sheet for sheet in self.sheets.values() if sheet.project == project]
+
+    def _remember(self, sheet: Sheet, look: Look, found: Iterable[Diagnostic]) -> None:
+        sheet.project, sheet.looked, sheet.is_ours = look.path, sheet.loaded.source, True
+        sheet.whole, sheet.alone = tuple(found), frozenset(self._alone(sheet))
+
+    def _alone(self, sheet: Sheet) -> list[Diagnostic]:
+        if not sheet.is_ours:
+            return []
+        with unsaved(self.held()):
+            report = look_alone(Path(sheet.path), sheet.loaded.source.text)
+        return [each for each in report.diagnostics if each.span.path == sheet.path]
+
+    def _tell(self, owner: Path, found: dict[str, list[Diagnostic]], sources: dict[str, Source]) -> set[str]:
+        """What a project or lone file has to say, in place of what it said before."""
+        silent: dict[str, list[Diagnostic]] = {path: [] for path in self.told.get(owner, set()) - set(found)}
+        self.told[owner] = {path for path, each in found.items() if each}
+        return self._keep(found | silent, sources)
+
+    def _forget(self, owner: Path) -> set[str]:
+        self.looks.pop(owner, None)
+        return self._keep({path: [] for path in self.told.pop(owner, set())}, {})
+
+    def _keep(self, found: dict[str, list[Diagnostic]], sources: dict[str, Source]) -> set[str]:
+        changed = set()
+        for path, each in found.items():
+            now = tuple(sorted(each, key=lambda one: one.sort_key))
+            before, source = self.sources.get(path), sources.get(path)
+            if now != self.findings.get(path) or (source and (before is None or before.text != source.text)):
+                changed.add(path)
+            self.findings[path] = now
+            if source is not None:
+                self.sources[path] = source
+        return changed

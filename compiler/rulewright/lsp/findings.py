@@ -1,0 +1,91 @@
+"""Findings as an editor shows them, kept in place while the text round them changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from lsprotocol.types import (
+    CodeDescription,
+    Diagnostic,
+    DiagnosticRelatedInformation,
+    DiagnosticSeverity,
+    DiagnosticTag,
+    Location,
+    Range,
+)
+
+from rulewright.diagnostics import Severity
+from rulewright.lsp.positions import range_of, uri_of
+from rulewright.shipped import rule_page
+
+if TYPE_CHECKING:
+    from rulewright.diagnostics import Diagnostic as Finding
+    from rulewright.diagnostics import Span
+    from rulewright.load import Source
+
+NAME: Final = "rulewright"
+SEVERITIES: Final = {
+    Severity.ERROR: DiagnosticSeverity.Error,
+    Severity.WARNING: DiagnosticSeverity.Warning,
+    Severity.ADVICE: DiagnosticSeverity.Information,
+}
+# Codes whose place has no effect: editors draw it faded.
+_WITHOUT_EFFECT: Final = ("dead-key", "directive-ignored-by-route", "listed-twice")
+
+
+def shown(finding: Finding, sources: Mapping[str, Source], uri: Callable[[str], str], encoding: str) -> Diagnostic:
+    """A finding in the words of the protocol; `uri` names the editor's document for a path."""
+
+    def place(span: Span) -> Range:
+        return range_of(span, sources.get(span.path), encoding)
+
+    page = _page(finding.code)
+    related = [
+        DiagnosticRelatedInformation(Location(uri(note.span.path), place(note.span)), note.message)
+        for note in finding.notes
+    ]
+    faded = finding.code.startswith("unused-") or finding.code in _WITHOUT_EFFECT
+    return Diagnostic(
+        range=place(finding.span),
+        message=finding.message if finding.help is None else f"{finding.message}\n{finding.help}",
+        severity=SEVERITIES[finding.severity],
+        code=finding.code,
+        code_description=None if page is None else CodeDescription(page),
+        source=NAME,
+        related_information=related or None,
+        tags=[DiagnosticTag.Unnecessary] if faded else None,
+    )
+
+
+def carried(findings: Iterable[Finding], before: Source, after: Source) -> list[Finding]:
+    """The findings of `before` that still stand in `after`, moved with their lines: those on lines above and below all
+    that has changed. Their fixes don't come along."""
+    old, new = _lines(before), _lines(after)
+    least = min(len(old), len(new))
+    above = next((n for n in range(least) if old[n] != new[n]), least)
+    below = next((n for n in range(least - above) if old[-1 - n] != new[-1 - n]), least - above)
+    kept = []
+    for each in findings:
+        if each.span.end_line <= above:
+            kept.append(replace(each, fix=None))
+        elif each.span.line > len(old) - below:
+            kept.append(replace(each, span=_moved(each.span, len(new) - len(old)), fix=None))
+    return kept
+
+
+def _lines(source: Source) -> list[str]:
+    return [source.line_text(number) for number in range(1, len(source.starts) + 1)]
+
+
+def _moved(span: Span, lines: int) -> Span:
+    return replace(span, line=span.line + lines, end_line=span.end_line + lines)
+
+
+@cache
+def _page(code: str) -> str | None:
+    """The URI of a code's manual page, where this installation has it."""
+    page = rule_page(code)
+    return None if page is None else uri_of(str(page))

@@ -1,0 +1,123 @@
+"""What stands under the cursor: a key's description, an expression's type, what a name leads to, a rule's page."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Final
+
+from lsprotocol.types import Hover, MarkupContent, MarkupKind
+
+from rulewright.keys import allowed
+from rulewright.load import place
+from rulewright.lsp.places import expression_at
+from rulewright.lsp.positions import offset_at, range_at, range_of
+from rulewright.lsp.references import target
+from rulewright.lsp.spots import Spot, spot_at
+from rulewright.lsp.syntax import meaning_at
+from rulewright.manual import explain
+
+if TYPE_CHECKING:
+    from lsprotocol.types import Position, Range
+
+    from rulewright.load import Loaded, Scalar
+    from rulewright.lsp.around import Around
+
+COMMENT: Final = re.compile(r"#[ \t]*rulewright:[ \t]*allow[ \t]+(?P<codes>[^#\r\n]*)")
+_CODE: Final = re.compile(r"[a-z0-9-]+")
+
+
+def hover(loaded: Loaded, position: Position, around: Around, encoding: str) -> Hover | None:
+    """What to say of a place, or None."""
+    source = loaded.source
+    offset = offset_at(source, position, encoding)
+    if (found := _code(loaded, position.line + 1, offset, encoding)) is not None:
+        return found
+    kind = around.kind(loaded.root)
+    spot = spot_at(loaded.root, offset)
+    if kind is None or spot is None:
+        return None
+    if spot.is_key:
+        return _hover(about_key(kind, spot.path), range_of(spot.scalar.span, source, encoding))
+    return (
+        _in_expression(kind, spot, offset, around, loaded, encoding)
+        or _hover(_of_target(kind, spot, around), range_of(spot.scalar.span, source, encoding))
+        or _hover(about_key(kind, spot.path), range_of(spot.scalar.span, source, encoding))
+    )
+
+
+def about_key(kind: str, path: tuple[str | int, ...]) -> str:
+    """What the schema says of the key at a path, in Markdown; empty where it says nothing."""
+    parts = allowed(kind, path)
+    description = next((part["description"] for part in parts if "description" in part), "")
+    if not description:
+        return ""
+    name = next((step for step in reversed(path) if isinstance(step, str)), "")
+    lines = [f"**{name}**: {description}"]
+    words = [str(word) for part in parts for word in part.get("enum", ())]
+    if words:
+        lines.append(f"one of {', '.join(f'`{word}`' for word in words)}")
+    routes = next((part["x-routes"] for part in parts if "x-routes" in part), ())
+    if routes:
+        lines.append(f"for {', '.join(f'`{route}`' for route in routes)}")
+    use = next((part["x-use"] for part in parts if "x-use" in part), "")
+    reader = next((part["x-read-by"] for part in parts if "x-read-by" in part), "")
+    if use == "documentation":
+        lines.append("*documentation: nothing reads it*")
+    elif reader:
+        lines.append(f"*read by: {reader}*")
+    return "\n\n".join(lines)
+
+
+def _code(loaded: Loaded, line: int, offset: int, encoding: str) -> Hover | None:
+    """The manual page of a code that a comment allows."""
+    start = loaded.source.offset(line, 1)
+    comment = COMMENT.search(loaded.source.line_text(line))
+    if comment is None:
+        return None
+    for code in _CODE.finditer(comment["codes"].partition(" because")[0]):
+        at = start + comment.start("codes") + code.start()
+        page = explain(code[0])
+        if page and at <= offset <= at + len(code[0]):
+            return _hover(f"**{code[0]}**\n\n{page}", range_at(loaded.source, at, at + len(code[0]), encoding))
+    return None
+
+
+def _in_expression(kind: str, spot: Spot, offset: int, around: Around, loaded: Loaded, encoding: str) -> Hover | None:
+    index = index_at(spot.scalar, offset)
+    if index is None:
+        return None
+    expression = expression_at(kind, loaded.root, spot, index, around.overlays)
+    if expression is None:
+        return None
+    found = meaning_at(expression.text, expression.environment, index - expression.start)
+    if found is None:
+        return None
+    span = place(spot.scalar, expression.start + found.start, expression.start + found.end)
+    return _hover(found.text, range_of(span, loaded.source, encoding))
+
+
+def index_at(scalar: Scalar, offset: int) -> int | None:
+    """Which character of a scalar's text stands at an offset of its file; None where none does, or nobody can tell."""
+    if not isinstance(scalar.value, str):
+        return None
+
+    def start(index: int) -> int:
+        span = place(scalar, index, index)
+        return scalar.source.offset(span.line, span.column)
+
+    last = bisect_right(range(len(scalar.value) + 1), offset, key=start) - 1
+    return last if last >= 0 and (last < len(scalar.value) or start(last) == offset) else None
+
+
+def _of_target(kind: str, spot: Spot, around: Around) -> str:
+    found = target(kind, spot, around)
+    if found is None:
+        return ""
+    about = f": {found.about}" if found.about else ""
+    where = f"\n\n*{found.place.source.path}*" if found.place is not None else ""
+    return f"{found.sort} `{found.name}`{about}{where}"
+
+
+def _hover(text: str, place: Range) -> Hover | None:
+    return Hover(MarkupContent(MarkupKind.Markdown, text), place) if text else None

@@ -1,0 +1,68 @@
+"""Which scalars of a document hold expressions, and what an expression may name there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.documents.base import items
+from rulewright.documents.workflow import TaskDocument, read_workflow
+from rulewright.expressions_of import places_of
+from rulewright.linting.lone import subjects_of
+from rulewright.load import Mapping, Scalar
+from rulewright.lower.environments import prompt_environment
+from rulewright.lower.workflow_environments import facts, gate_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rulewright.expression.environment import Environment
+    from rulewright.load import Node
+    from rulewright.lsp.spots import Spot
+
+_PROMPTS: Final = {("prompt",), ("phases", "confirm", "prompt"), ("phases", "sweep", "prompt")}
+_VALUE: Final = re.compile(r"\{\{-?(.*?)(?:\||-?\}\}|\Z)", re.DOTALL)  # a filter is no part of the expression
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression inside a scalar: it begins at the scalar's character `start`."""
+
+    text: str
+    start: int
+    environment: Environment
+
+
+def expression_at(kind: str, root: Node | None, spot: Spot, index: int, overlays: Node | None) -> Expression | None:
+    """The expression that the character `index` of a value belongs to; None where it is in none.
+
+    `overlays` are those that the project gives to every task of a workflow.
+    """
+    text = str(spot.scalar.value)
+    if kind == "check" and spot.path in _PROMPTS:
+        for value in _VALUE.finditer(text):
+            if value.start(1) <= index <= value.end(1):
+                return Expression(value[1], value.start(1), prompt_environment())
+    elif isinstance(root, Mapping):
+        for document in _documents(kind, root, overlays):
+            for written, environment in _written(document):
+                if written.start == spot.scalar.start:
+                    return Expression(text, 0, environment)
+    return None
+
+
+def _written(document: Any) -> Iterable[tuple[Scalar, Environment]]:
+    yield from places_of(document)
+    if isinstance(document, TaskDocument):
+        conditions = items(document.overlays["policy_gate"].find("conditions"))
+        environment = gate_environment(facts(document))
+        yield from ((each, environment) for each in conditions if isinstance(each, Scalar))
+
+
+def _documents(kind: str, root: Mapping, overlays: Node | None) -> Iterable[Any]:
+    name = Path(root.source.path).stem
+    if kind == "workflow":
+        return read_workflow(root, name, overlays).tasks
+    return [document for documents in subjects_of(kind, root, name).values() for document in documents]

@@ -1,0 +1,92 @@
+"""Where in a document a cursor stands, also while what is being typed is no document yet."""
+
+from __future__ import annotations
+
+import re
+import string
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rulewright.load import Loaded, Mapping, Node, Scalar, load_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MARK: Final = "rulewright_cursor"  # stands for the word at the cursor: a name in YAML, JSON and expressions alike
+MAX_LENGTH: Final = 400_000  # nobody types in a file of this size, and several readings of it would be felt
+
+_LETTERS: Final = f"{string.ascii_letters}{string.digits}_"
+_LINE_END: Final = re.compile(r"[\r\n]|\Z")
+# What may stand at the cursor; of each group every text that makes a document counts, and the first group that has one.
+_YAML: Final = ((f"{MARK}: ", MARK), (f'{MARK}"', f"{MARK}'"))
+_JSON: Final = (
+    (MARK,),
+    (f'{MARK}": null', f'{MARK}": null,', f'{MARK}"', f'{MARK}",'),
+    (f'"{MARK}": null', f'"{MARK}": null,', f', "{MARK}": null', f'"{MARK}"', f'"{MARK}",'),
+)
+_CLOSERS: Final = ("", "]", "}", "]}", "}]", "}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A scalar of a document: the keys and indices that lead to it, and whether it is the last of these keys."""
+
+    path: tuple[str | int, ...]
+    scalar: Scalar
+    is_key: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """A reading of a text in which `MARK` stands for the word at the cursor: from `start` to `end` in the text."""
+
+    loaded: Loaded
+    spot: Spot
+    start: int
+    end: int
+
+
+def spot_at(root: Node | None, offset: int) -> Spot | None:
+    """The key or value at an offset, or None where there is none."""
+    path: tuple[str | int, ...] = ()
+    node = root
+    while node is not None and not isinstance(node, Scalar):
+        below: tuple[str | int, Node] | None = None
+        if isinstance(node, Mapping):
+            for entry in node.entries:
+                if entry.key.start <= offset <= entry.key.end:
+                    return Spot((*path, entry.name), entry.key, is_key=True)
+                if _holds(entry.value, offset):
+                    below = (entry.name, entry.value)
+        else:
+            below = next(((number, item) for number, item in enumerate(node.items) if _holds(item, offset)), None)
+        if below is None:
+            return None
+        path, node = (*path, below[0]), below[1]
+    return None if node is None or not _holds(node, offset) else Spot(path, node, is_key=False)
+
+
+def typings(text: str, path: str, offset: int) -> Iterator[Typing]:
+    """The readings of what is being typed: as a key, as a value; of what stands above it where all can't be read."""
+    if len(text) > MAX_LENGTH or MARK in text:
+        return
+    start = len(text[:offset].rstrip(_LETTERS))
+    end = len(text) - len(text[offset:].lstrip(_LETTERS))
+    groups = _JSON if path.endswith(".json") else _YAML
+    line_end = _LINE_END.search(text, end).start()  # type: ignore[union-attr]  # the end of the text is one
+    rests = [text[end:], *(f"{text[end:line_end]}{closer}\n" for closer in _CLOSERS), *(f"{c}\n" for c in _CLOSERS)]
+    for rest in rests:
+        for group in groups:
+            found = False
+            for insert in group:
+                loaded = load_text(text[:start] + insert + rest, path)
+                spot = spot_at(loaded.root, start + insert.index(MARK))
+                if spot is not None and MARK in str(spot.scalar.value):
+                    found = True
+                    yield Typing(loaded, spot, start, end)
+            if found:
+                return
+
+
+def _holds(node: Node, offset: int) -> bool:
+    return node.start <= offset <= node.end

@@ -1,0 +1,221 @@
+"""Findings reach the editor while one types: at once from the text alone, and a moment later from the project."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.compiler.lsp import a_project
+from tests.compiler.lsp.client import Editor
+
+
+def codes(found: list[dict[str, object]]) -> list[object]:
+    return [each["code"] for each in found]
+
+
+def the_check(project: Path) -> Path:
+    return project / "checks" / "promises-presence.yaml"
+
+
+def test_a_sound_document_has_no_findings(editor: Editor, project: Path) -> None:
+    assert editor.open(the_check(project)) == []
+
+
+def test_the_server_says_what_it_can(editor: Editor) -> None:
+    told = editor.capabilities
+    assert told["positionEncoding"] == "utf-16"
+    assert told["hoverProvider"]
+    assert told["definitionProvider"]
+    assert told["completionProvider"]["triggerCharacters"]
+    assert told["codeActionProvider"]["codeActionKinds"] == ["quickfix", "source.fixAll.rulewright"]
+
+
+def test_the_server_asks_to_be_told_of_files_that_change(editor: Editor, project: Path) -> None:
+    editor.open(the_check(project))
+    assert editor.asked == ["client/registerCapability"]
+
+
+def test_a_slip_is_found_in_the_unsaved_text(editor: Editor, project: Path) -> None:
+    path = the_check(project)
+    editor.open(path)
+    (unknown,) = editor.change(path, a_project.CHECK.replace("severity:", "severty:"))
+    assert unknown["code"] == "unknown-key"
+    assert unknown["range"] == {"start": {"line": 3, "character": 0}, "end": {"line": 3, "character": 7}}
+    assert unknown["message"] == "unknown key `severty`\ndid you mean `severity`?"
+    assert unknown["severity"] == 1
+    assert unknown["source"] == "rulewright"
+    assert Path(unknown["codeDescription"]["href"]).name == "unknown-key.md"
+    assert editor.change(path, a_project.CHECK, 3) == []
+
+
+def test_the_project_sees_the_unsaved_text(editor: Editor, project: Path) -> None:
+    path = the_check(project)
+    editor.open(path)
+    editor.change(path, a_project.CHECK.replace("presence_promise", "other_words"))
+    editor.until(path.as_uri(), lambda found: codes(found) == ["unknown-lexicon"])
+    lexicon = project / "lexicons" / "presence_promise.yaml"
+    (unused,) = editor.until(lexicon.as_uri(), bool)  # nobody has opened it
+    assert unused["code"] == "unused-lexicon"
+    assert unused["tags"] == [1]
+
+
+def test_what_only_the_project_tells_stays_in_place_while_one_types(editor: Editor, project: Path) -> None:
+    path = the_check(project)
+    broken = a_project.CHECK.replace("precheck: presence_promise", "precheck: gone")
+    path.write_text(broken, encoding="utf-8")
+    before = [each for each in editor.open(path) if each["code"] == "unknown-lexicon"]
+    at_once = [each for each in editor.change(path, f"# a remark\n\n{broken}") if each["code"] == "unknown-lexicon"]
+    assert at_once[0]["range"]["start"]["line"] == before[0]["range"]["start"]["line"] + 2
+
+
+def test_a_second_place_is_shown_beside_the_first(editor: Editor, project: Path) -> None:
+    path = the_check(project)
+    editor.open(path)
+    (found,) = editor.change(path, a_project.CHECK.replace("name: p", "id: again\nname: p"))
+    assert found["code"] == "duplicate-key"
+    (note,) = found["relatedInformation"]
+    assert note["location"]["uri"] == path.as_uri()
+    assert note["location"]["range"]["start"] == {"line": 0, "character": 0}
+
+
+def test_severities_are_those_of_the_findings(editor: Editor, project: Path) -> None:
+    path = project / "lexicons" / "presence_promise.yaml"
+    editor.open(path)
+    wrong = a_project.LEXICON.replace("fold: [apostrophes]", "fold: [apostrophe]") + "  - Always here for you\n"
+    found = editor.change(path, wrong)
+    assert {each["code"]: each["severity"] for each in found} == {"unknown-value": 1, "duplicate-pattern": 2}
+
+
+def test_columns_are_counted_in_utf16(editor: Editor, project: Path) -> None:
+    path = the_check(project)
+    editor.open(path)
+    words = "\"'😀漢' in scenario.tags && scenario.categry == empathy\""
+    found = editor.change(path, a_project.CHECK.replace(a_project.CHECK.split("when: ")[1].splitlines()[0], words))
+    (wrong,) = [each for each in found if each["code"] == "bad-expression"]
+    line = f"  when: {words}"
+    column = len(line[: line.index(".categry")].encode("utf-16-le")) // 2
+    assert wrong["range"]["start"] == {"line": 7, "character": column}
+
+
+@pytest.mark.parametrize(("encoding", "wide"), [("utf-8", 4), ("utf-32", 1)])
+def test_another_way_to_count_columns_is_followed(tmp_path: Path, encoding: str, wide: int) -> None:
+    path = the_check(a_project.write(tmp_path))
+    editor = Editor(tmp_path, encodings=(encoding, "utf-16"))
+    assert editor.capabilities["positionEncoding"] == encoding
+    (found,) = editor.open(path, a_project.CHECK.replace("name: p", "'😀': 1\nname: p"))
+    assert found["range"]["end"]["character"] == 2 + wide
+    assert editor.quit() == 0
+
+
+def test_a_workflow_is_looked_at_with_its_agents(editor: Editor, project: Path) -> None:
+    path = project / "workflow.yaml"
+    assert editor.open(path) == []
+    found = editor.change(path, a_project.WORKFLOW.replace("agent: critic", "agent: critics"))
+    assert codes(found) == ["unknown-agent"]
+
+
+def test_another_files_unsaved_text_counts_too(editor: Editor, project: Path) -> None:
+    check, lexicon = the_check(project), project / "lexicons" / "presence_promise.yaml"
+    editor.open(check)
+    editor.open(lexicon)
+    editor.change(lexicon, a_project.LEXICON.replace("name: presence_promise", "name: renamed"))
+    assert codes(editor.until(lexicon.as_uri(), bool)) == ["id-differs-from-file-name"]
+
+
+def test_a_broken_project_file_is_told(editor: Editor, project: Path) -> None:
+    path = project / "rulewright.yaml"
+    assert editor.open(path) == []
+    assert codes(editor.change(path, "project: small\nchecks: [\n")) == ["yaml-syntax"]
+    editor.change(path, "project: small\nchecks: nowhere\n", 3)
+    assert "missing-path" in codes(editor.until(path.as_uri(), lambda found: "missing-path" in codes(found)))
+
+
+def test_what_the_project_accepts_is_not_told_while_one_types(editor: Editor, project: Path) -> None:
+    accept = "accept:\n  - {rule: unknown-key, path: checks, reason: tried out}\n"
+    (project / "rulewright.yaml").write_text(a_project.FILES["rulewright.yaml"] + accept, encoding="utf-8")
+    path = the_check(project)
+    path.write_text(f"remarks: none\n{a_project.CHECK}", encoding="utf-8")
+    assert editor.open(path) == []
+    assert codes(editor.change(path, f"remarks: none\n{a_project.CHECK}".replace("S2", "S22"))) == ["unknown-value"]
+
+
+def test_saving_looks_at_the_project_again(editor: Editor, project: Path) -> None:
+    path = the_check(project)
+    editor.open(path)
+    (project / "lexicons" / "presence_promise.yaml").unlink()
+    editor.save(path)
+    assert "unknown-lexicon" in codes(editor.until(path.as_uri(), bool))
+
+
+def test_a_file_that_changes_without_the_editor_is_noticed(editor: Editor, project: Path) -> None:
+    path = the_check(project)
+    editor.open(path)
+    lexicon = project / "lexicons" / "presence_promise.yaml"
+    lexicon.unlink()
+    event = {"uri": lexicon.as_uri(), "type": 3}
+    editor.notify("workspace/didChangeWatchedFiles", {"changes": [event]})
+    assert "unknown-lexicon" in codes(editor.until(path.as_uri(), bool))
+
+
+def test_closing_the_last_document_of_a_project_takes_its_findings_away(editor: Editor, project: Path) -> None:
+    path = the_check(project)
+    editor.open(path)
+    editor.change(path, a_project.CHECK.replace("S2", "S22"))
+    editor.until(path.as_uri(), bool)
+    editor.close(path)
+    assert editor.until(path.as_uri(), lambda found: not found) == []
+
+
+def test_closing_one_of_two_documents_brings_its_file_back(editor: Editor, project: Path) -> None:
+    path, other = the_check(project), project / "lexicons" / "presence_promise.yaml"
+    editor.open(other)
+    editor.open(path)
+    editor.change(path, a_project.CHECK.replace("S2", "S22"))
+    editor.until(path.as_uri(), bool)
+    editor.close(path)
+    assert editor.until(path.as_uri(), lambda found: not found) == []
+
+
+def test_a_document_without_project_is_looked_at_alone(editor: Editor, tmp_path: Path) -> None:
+    path = tmp_path / "alone.yaml"
+    path.write_text(a_project.CHECK.replace("S2", "S22"), encoding="utf-8")
+    assert codes(editor.open(path)) == ["unknown-value"]
+
+
+def test_a_document_that_is_no_file_yet_is_looked_at(editor: Editor) -> None:
+    found = editor.open(Path("/"), a_project.CHECK.replace("S2", "S22"), uri="untitled:Untitled-1")
+    assert codes(found) == ["unknown-value"]
+
+
+def test_a_new_file_of_a_project_is_looked_at_before_it_is_saved(editor: Editor, project: Path) -> None:
+    path = project / "checks" / "new.yaml"
+    assert codes(editor.open(path, a_project.CHECK.replace("S2", "S22"))) == ["unknown-value"]
+
+
+def test_a_file_of_somebody_else_is_left_alone(editor: Editor, tmp_path: Path) -> None:
+    path = tmp_path / "compose.yaml"
+    path.write_text("services:\n  a: &a {image: x}\n  b:\n    <<: *a\n    !custom x: [\n", encoding="utf-8")
+    assert editor.open(path) == []
+
+
+def test_a_project_beside_its_documents_is_found(editor: Editor, project: Path) -> None:
+    inner = project / "config"
+    inner.mkdir()
+    text = "project: small\nroot: ..\nchecks: checks\nlexicons: lexicons\nscenarios: scenarios\n"
+    (inner / "rulewright.yaml").write_text(text, encoding="utf-8")
+    (project / "rulewright.yaml").unlink()
+    shutil.rmtree(project / "lexicons")
+    assert "missing-path" not in codes(editor.open(the_check(project)))
+    assert "unknown-lexicon" in codes(editor.findings[the_check(project).as_uri()])
+
+
+def test_without_goodbye_the_exit_code_is_one(tmp_path: Path) -> None:
+    editor = Editor(tmp_path)
+    editor.notify("exit", None)
+    assert editor.wait() == 1
+
+
+def test_an_editor_that_is_gone_ends_the_server(tmp_path: Path) -> None:
+    assert Editor(tmp_path).vanish() == 1
