@@ -266,6 +266,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good_prompt.txtar", r"with me(?=\")|will remember (?=this)", written("$W")),
         Edit("good_prompt.txtar", r"It is told|PASS if:", written("FAIL if:")),
         Edit("good_prompt.txtar", r"- stays with me\n", written("")),
+        Edit("good_cue.txtar", r"wake up(?=\")|better(?= off\")", written("$W")),
+        Edit("good_cue.txtar", r"FAIL if:", written("Example of a cue:")),
     ),
     "list_and_tags_disagree": (
         Edit("good.txtar", r'"X-C1"\s*\]', written('"$W"]')),

@@ -12,12 +12,14 @@ from rulewright.load import place
 from rulewright.lower.semantics import unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rulewright.diagnostics import Diagnostic, Span
     from rulewright.documents.check import Check
     from rulewright.documents.lexicon import Lexicon
     from rulewright.project import Project
+
+    Says = Callable[..., Diagnostic]
 
 QUOTED: Final = re.compile('"([^"\\n]+(?:\\n[^"\\n]+)?)"|\u201c([^\u201c\u201d]+)\u201d')
 # What stands before words that the assistant does not say: a denial, or somebody else who says them.
@@ -27,65 +29,77 @@ DENIED: Final = re.compile(
     re.IGNORECASE,
 )
 
-
-# How a prompt begins to say what gives a verdict: `FAIL if:`, `Examples of FAIL phrases:`.
-VERDICT: Final = re.compile(r"\s*(?:Failure verdict |Examples? of )?(FAIL|PASS|UNCLEAR|NOT_APPLICABLE)\b")
+# How a prompt begins to say what gives a verdict, or which words matter: `FAIL if:`, `Examples of qualifying cues:`.
+HEAD: Final = re.compile(
+    r"\s*(?:(?:Failure verdict |Examples? of )?(FAIL|PASS|UNCLEAR|NOT_APPLICABLE)|Examples? of (?:\w+ )?(cue)s?)\b"
+)
 GAP: Final = re.compile(r"\n[ \t]*\n")
 
 
 def lexicon_misses_own_example(project: Project) -> Iterator[Diagnostic]:
-    """The `fail_rule`, or the prompt where it says what fails, quotes words that the check's lexicon does not find.
+    """The `fail_rule` or the prompt quotes words that fail, or that are a cue, and the lexicon does not find them.
 
     Why it matters: on a lexicon route no hit is a PASS, so an assistant that says those very words passes; on
-    `hybrid_llm` they are no candidate for the judge.
+    `hybrid_llm` they are no candidate for the judge; a cue that is not found opens no event window.
     Instead: add a pattern that finds the example, or correct the example.
     """
     units = project.scoring.unit_by_bucket if project.scoring else {}
     for check in project.checks:
         lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
-        if lexicon is None or not lexicon.patterns or lexicon.role == "user":
-            continue
-        decides = check.routing.route in LEXICON_ROUTES
         unit = unit_of(check, units, default_units=project.semantics == "seed")
-        # The lexicon of an event window holds cues, not failures.
-        if not decides and (check.routing.route != "hybrid_llm" or unit == "event_window"):
+        sought = _sought(check, lexicon, unit) if lexicon is not None and lexicon.patterns else None
+        if lexicon is None or sought is None:
             continue
-        for found, example in _failing(check):
+        says, what, quoted = sought
+        for found, example in quoted:
             if not finds(lexicon, example):
-                what = "an assistant that says so passes" if decides else "the judge is given no candidate"
-                yield (warning if decides else advice)(
+                yield says(
                     found,
-                    f"`{lexicon.name}` does not find this example of a failure: {what}",
+                    f"`{lexicon.name}` does not find this example of {what}",
                     notes=[(check.place("routing", "deterministic_precheck"), "the lexicon")],
                 )
 
 
-def _failing(check: Check) -> Iterator[tuple[Span, str]]:
-    """The check's examples of failures, each once, with their places."""
+def _sought(check: Check, lexicon: Lexicon, unit: str | None) -> tuple[Says, str, Iterator[tuple[Span, str]]] | None:
+    """What the check's lexicon should find: how bad a miss is, what it means, and the examples."""
+    if check.is_judged and unit == "event_window":
+        return advice, "a cue: where no anchor stands, the judge gets the whole transcript", _quoted(check, "cue")
+    if lexicon.role == "user":
+        return None
+    if check.routing.route in LEXICON_ROUTES:
+        return warning, "a failure: an assistant that says so passes", _quoted(check, "FAIL")
+    if check.routing.route == "hybrid_llm":
+        return advice, "a failure: the judge is given no candidate", _quoted(check, "FAIL")
+    return None
+
+
+def _quoted(check: Check, subject: str) -> Iterator[tuple[Span, str]]:
+    """The check's examples of failures or of cues, each once, with their places."""
     seen = set()
     for key in ("fail_rule", "prompt"):
         prose = scalar(check.node, key)
         if prose is None:
             continue
-        parts = [(0, str(prose.value))] if key == "fail_rule" else _what_fails(str(prose.value))
-        for offset, part in parts:
+        text = str(prose.value)
+        whole = [(0, text)] if subject == "FAIL" else []
+        for offset, part in whole if key == "fail_rule" else _paragraphs(text, subject):
             for start, example in examples(part):
                 if example not in seen:
                     seen.add(example)
                     yield place(prose, offset + start, offset + start + len(example)), example
 
 
-def _what_fails(prompt: str) -> Iterator[tuple[int, str]]:
-    """The paragraphs of a prompt that say what fails, with the lists below them, each with its offset."""
-    start, verdict = 0, ""
+def _paragraphs(prompt: str, subject: str) -> Iterator[tuple[int, str]]:
+    """The paragraphs of a prompt that say what fails or what cues are, and lists below them, each with its offset."""
+    start, spoken_of = 0, None
     for end in (*(gap.end() for gap in GAP.finditer(prompt)), len(prompt)):
         paragraph = prompt[start:end]
-        head = VERDICT.match(paragraph)
+        head = HEAD.match(paragraph)
         if head:
-            verdict = head[1]
+            spoken_of = head[1] or head[2]
         elif not paragraph.lstrip().startswith(("-", "*")):
-            verdict = ""
-        if verdict == "FAIL":
+            spoken_of = None
+        if spoken_of == subject:
             yield start, paragraph
         start = end
 
