@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from rulewright.diagnostics import error
+from rulewright.documents.base import first_place
 from rulewright.documents.lexicon import pattern_findings
 from rulewright.documents.profile import Profile, every_check
 from rulewright.errors import DocumentError, UsageError
@@ -13,9 +16,10 @@ from rulewright.lower.agreement import disagreements
 from rulewright.lower.harness import scenario_findings
 from rulewright.lower.jurisdictions import unknown_jurisdictions
 from rulewright.lower.plan import lower_project
+from rulewright.lower.scorecard import lower_scorecard
 from rulewright.project import Project, load_project, load_scorecards, stopping
 from rulewright.shipped import shipped_root
-from rulewright.spelling import suggest
+from rulewright.spelling import did_you_mean, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,6 +32,18 @@ Choice = TypeVar("Choice")
 CONFIGS: Final = Path("benchmark", "configs")
 USUAL_PROFILE: Final = "publish"
 USUAL_SCORECARD: Final = "two-tier"
+PAGES: Final[dict[str, str]] = {
+    "unknown-profile": """The project file names a profile that the project does not have.
+
+    Why it matters: nothing can be compiled until a profile is named on the command line.
+    Instead: spell it as its file or its key does.
+    """,
+    "unknown-scorecard": """The project file names a scorecard that there is not.
+
+    Why it matters: nothing can be compiled until a scorecard is named on the command line.
+    Instead: spell it as the scorecard's own `scorecard` key does.
+    """,
+}
 
 
 def compile_project(path: Path | str | Project, *, profile: str | None = None, scorecard: str | None = None) -> Plan:
@@ -45,7 +61,10 @@ def compile_project(path: Path | str | Project, *, profile: str | None = None, s
         raise
     refuse(project, [*project.diagnostics, *disagreements(project), *scenario_findings(project.scenarios.values())])
     refuse(project, unknown_jurisdictions(project))
+    if not project.checks and not chosen.include_rubrics:
+        raise UsageError(f"the project of `{project.folder}` has no checks, so there is nothing to compile")
     plan, found = lower_project(project, chosen, card, scoring_of(project))
+    found = at_home(project, card, found)
     for name in plan.lexicons.keys() & project.lexicons.keys():
         found.extend(pattern_findings(project.lexicons[name]))
     refuse(project, found)
@@ -59,6 +78,49 @@ def refuse(project: Project, found: Iterable[Diagnostic]) -> None:
         raise DocumentError(stops)
 
 
+def choice_findings(project: Project) -> list[Diagnostic]:
+    """The profile and the scorecard that the project file names and that there are not."""
+    if project.file is None or not project.checks:
+        return []
+    found = []
+    for kind, name in (("profile", project.file.profile), ("scorecard", project.file.scorecard)):
+        if name is None:
+            continue
+        known = project.profiles if kind == "profile" else project.scorecards or shipped_scorecards()
+        if known and name not in known:
+            message = f"there is no {kind} `{name}`"
+            help = did_you_mean(name, known) or f"there are {', '.join(f'`{each}`' for each in sorted(known))}"
+            found.append(error(project.file.place(kind), message, code=f"unknown-{kind}", help=help))
+    return found
+
+
+def shipped_findings(project: Project) -> list[Diagnostic]:
+    """What is wrong with the shipped scorecard under the scoring file of a project that has no scorecards."""
+    name = (project.file and project.file.scorecard) or USUAL_SCORECARD
+    if project.scorecards or project.scoring is None or not project.checks:
+        return []
+    card = shipped_scorecards().get(name)
+    return [] if card is None else at_home(project, card, lower_scorecard(card, scoring_of(project), {}, {})[1])
+
+
+def at_home(project: Project, card: ScorecardDocument, found: list[Diagnostic]) -> list[Diagnostic]:
+    """The findings, those in a shipped scorecard moved to the project's scoring file: there they can be mended."""
+    if project.scorecards or project.scoring is None:
+        return found
+    place = first_place(project.scoring.node)
+    said = f"the shipped scorecard `{card.name}` can't read this file"
+    return [
+        error(place, f"{said}: {each.message}", code=each.code) if each.span.path == card.path else each
+        for each in found
+    ]
+
+
+@cache
+def shipped_scorecards() -> dict[str, ScorecardDocument]:
+    """The scorecards over verdicts that travel with the product, for projects that have none."""
+    return load_scorecards(shipped_root() / CONFIGS / "scorecards")
+
+
 def choose_profile(project: Project, name: str | None) -> Profile:
     """The profile called `name`, else the usual one; a project without profiles runs every check."""
     if not project.profiles and name is None:
@@ -69,7 +131,7 @@ def choose_profile(project: Project, name: str | None) -> Profile:
 
 def choose_scorecard(project: Project, name: str | None) -> ScorecardDocument:
     """The scorecard called `name`, else the usual one; a project without scorecards has the shipped ones."""
-    cards = project.scorecards or load_scorecards(shipped_root() / CONFIGS / "scorecards")
+    cards = project.scorecards or shipped_scorecards()
     wanted = name or (project.file.scorecard if project.file else None)
     return _chosen("scorecard", cards, wanted, USUAL_SCORECARD)
 

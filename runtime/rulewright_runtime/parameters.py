@@ -44,6 +44,9 @@ def parameter_value(parameter: Parameter, given: Any = None) -> Any:
         result = _as_type(parameter.type, value)
     except (EvaluationError, ValueError, TypeError):
         raise PlanError(f"parameter `{parameter.name}` must be {_KINDS[parameter.type]}, found `{value}`") from None
+    bounds = (parameter.minimum, parameter.maximum)
+    if parameter.type in ("bool", "string") and bounds != (None, None):
+        raise PlanError(f"parameter `{parameter.name}` is {_KINDS[parameter.type]} and can't have `min` or `max`")
     if parameter.minimum is not None and result < parameter.minimum:
         raise PlanError(f"parameter `{parameter.name}` must be at least {parameter.minimum}, found `{value}`")
     if parameter.maximum is not None and result > parameter.maximum:

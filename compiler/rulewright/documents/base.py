@@ -96,6 +96,12 @@ def scalar(node: Node | None, *steps: Step) -> Scalar | None:
     return found if isinstance(found, Scalar) and isinstance(found.value, str) else None
 
 
+def numeric(node: Node | None, *steps: Step) -> Scalar | None:
+    """The scalar at `steps` that holds a number, with its place, or None."""
+    found = descend(node, *steps)
+    return found if isinstance(found, Scalar) and type(found.value) in (int, float) else None
+
+
 def number(node: Node | None, *steps: Step) -> int | None:
     """The whole number at `steps`, or None."""
     found = value(node, *steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rulewright.documents.base import Document, descend, items, optional_text, scalar, text, value
+from rulewright.documents.base import Document, descend, items, numeric, optional_text, scalar, text, value
 from rulewright.load import Mapping, Scalar
 
 if TYPE_CHECKING:
@@ -119,11 +119,6 @@ def _scalar(node: Node, key: str) -> Scalar | None:
     return found if isinstance(found, Scalar) else None
 
 
-def _number(node: Node, *steps: str) -> Scalar | None:
-    found = descend(node, *steps)
-    return found if isinstance(found, Scalar) and isinstance(found.value, int | float) else None
-
-
 def _settings(root: Mapping) -> Iterator[SettingDocument]:
     for name, node in _below(root, "parameters"):
         default = _scalar(node, "default")
@@ -132,8 +127,8 @@ def _settings(root: Mapping) -> Iterator[SettingDocument]:
                 name=name,
                 type=text(node, "type"),
                 default=default,
-                minimum=_scalar(node, "min"),
-                maximum=_scalar(node, "max"),
+                minimum=numeric(node, "min"),
+                maximum=numeric(node, "max"),
                 environment=optional_text(node, "environment"),
                 file=optional_text(node, "file"),
                 flag=optional_text(node, "flag"),
@@ -170,7 +165,7 @@ def _metrics(root: Mapping) -> Iterator[MetricDocument]:
                 judge_of=scalar(node, "judge", "of"),
                 judge_counts=value(node, "judge", "count") is True,
                 judge_unclear=optional_text(node, "judge", "unclear"),
-                semantic_threshold=_number(node, "semantic", "threshold"),
+                semantic_threshold=numeric(node, "semantic", "threshold"),
                 semantic_counts=value(node, "semantic", "count") is True,
             )
 

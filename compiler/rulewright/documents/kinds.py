@@ -16,8 +16,8 @@ BLINDSPOTS: Final = frozenset({"blindspots", "blindspot_map"})
 CHECK_ID: Final = re.compile(r"[A-Z]+-[A-Z][0-9]+[a-z]?")
 MARKS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("scenario", frozenset({"scenario_id"})),
+    ("project", frozenset({"project"})),  # before scorecards: a project names the one it uses
     ("scorecard", frozenset({"scorecard"})),
-    ("project", frozenset({"project"})),
     ("workflow", frozenset({"tasks"})),
     ("contracts", frozenset({"contracts"})),
     ("lexicon", frozenset({"patterns"})),  # before agents: both may name a role

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import error
-from rulewright.documents.base import Document, descend, items, place_of, scalar, text, texts
+from rulewright.documents.base import Document, descend, items, numeric, place_of, scalar, text, texts
 from rulewright.load import Mapping, Scalar
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _parameters(root: Mapping) -> Iterator[ParameterDocument]:
     for name, node in _below(root, "parameters"):
         default = _any_scalar(node, "default")
         if default is not None:
-            bounds = _any_scalar(node, "min"), _any_scalar(node, "max")
+            bounds = numeric(node, "min"), numeric(node, "max")
             yield ParameterDocument(name, text(node, "type"), default, *bounds)
 
 

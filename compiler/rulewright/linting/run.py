@@ -6,6 +6,7 @@ held against suppression comments, `accept` entries and the caller's selection, 
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -128,8 +129,10 @@ def lint_project(project: Project, selection: Selection = EVERYTHING) -> Report:
             if path_fits(row.path, path, project.root)
         )
 
-    kept, allowed = without_accepted(project, [*found, *_unknown_patterns(settings)], wants)
-    return _report(kept, allowed, (*project.loaded, *read), wants)
+    kept, allowed = without_accepted(project, found, wants)
+    report = _report(kept, allowed, (*project.loaded, *read), wants)
+    unknown = _unknown_patterns(settings)  # one that fits no code may be what hides everything else
+    return dataclasses.replace(report, diagnostics=_sorted([*report.diagnostics, *unknown]))
 
 
 def _unknown_patterns(settings: Iterable[LintSetting]) -> list[Diagnostic]:

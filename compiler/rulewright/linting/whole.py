@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from rulewright.compiling import choice_findings, shipped_findings
 from rulewright.diagnostics import warning
 from rulewright.documents.beside import Beside, read_beside
 from rulewright.documents.case_scorecard import read_case_scorecard
@@ -61,6 +62,7 @@ def lowering_findings(project: Project) -> list[Diagnostic]:
     fields = {check.id: {**DEFAULTS, **check.fields} for check in project.checks}
     for card in project.scorecards.values():
         found += lower_scorecard(card, scoring, fields, project.blindspots)[1]
+    found += [*choice_findings(project), *shipped_findings(project)]
     broken = {each.span.path for each in project.diagnostics}
     for loaded in project.loaded:
         if _is_case_scorecard(loaded.root) and loaded.source.path not in broken:

@@ -19,7 +19,7 @@ MAX_DEPTH = 100
 MAX_VALUES = 100_000
 MAX_ALIASED = 50_000  # values that aliases add by being written out
 MAX_MISTAKES = 100  # a file that is no YAML at all need not fill the screen
-MAX_DIGITS = 1_000
+MAX_DIGITS = 250  # so that every number, hexadecimal ones too, fits a double
 
 PAGES: dict[str, str] = {
     "alias-bomb": """Aliases repeat so much that the document would grow beyond any use.

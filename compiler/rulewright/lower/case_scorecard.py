@@ -153,7 +153,8 @@ class _Lowering:
         kind: Any = declared.type
         parameter = Parameter(declared.name, kind, default, *bounds)
         try:
-            parameter_value(parameter)
+            if declared.type in TYPES:  # else the document's schema has found it
+                parameter_value(parameter)
         except PlanError as failure:
             self.found.append(error(declared.default, str(failure), code="bad-parameter"))
         return Setting(parameter, declared.environment, declared.file, declared.flag, declared.description)

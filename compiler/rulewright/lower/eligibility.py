@@ -25,18 +25,13 @@ def eligible(check: Check, exempt: tuple[str, ...], found: list[Diagnostic]) -> 
     check's tags has to be among the scenario's, or its `when` has to hold. A capability-aware check applies nowhere
     when the project says that its claim is true of the system under evaluation.
     """
+    own = None if check.when is None else build_in(check.when, scenario_environment(), found, expect=BOOL)
     if check.routing.system_capability_aware and check.id in exempt:
         return build("false", scenario_environment(), expect=BOOL)
-    if check.scope == "universal":
+    if check.scope == "universal" or (check.when is not None and own is None):
         return None
     listed_there = f"{quoted(check.id)} in scenario.eligible_modes"
-    if check.when is not None:
-        own = build_in(check.when, scenario_environment(), found, expect=BOOL)
-        condition = None if own is None else f"{own.program.source}\n"  # it may end with a comment
-    else:
-        condition = with_tags(check.tags or ())
-    if condition is None:
-        return None
+    condition = with_tags(check.tags or ()) if own is None else f"{own.program.source}\n"  # it may end with a comment
     text = f"size(scenario.eligible_modes) > 0 ? {listed_there} : ({condition})"
     return build(text, scenario_environment(), expect=BOOL)
 

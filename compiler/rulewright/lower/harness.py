@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cache
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.diagnostics import error
@@ -127,7 +128,7 @@ def _pattern(branch: BranchDocument, found: list[Diagnostic]) -> Program | None:
 
 
 def _script(scenario: Scenario, found: list[Diagnostic]) -> Script:
-    numbers = iter(range(1, len(scenario.turns) + 1))
+    numbers = count(1)
     if scenario.sessions:
         sessions = tuple(
             Session(each.number or place, _turns(each.turns, numbers, found), each.elapsed)

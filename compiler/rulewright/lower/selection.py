@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import error
+from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.types import BOOL
 from rulewright.lower.environments import check_environment, listed
@@ -63,7 +64,10 @@ def select(profile: Profile, checks: Iterable[Check], found: list[Diagnostic]) -
         own = build_in(profile.select, check_environment(), found, expect=BOOL)
         text = f"({text}) && ({own.program.source}\n)" if own is not None else text  # it may end with a comment
     # Undecidable means selected: a check that runs needlessly costs money, one that is left out costs a verdict.
-    holds = boolean(build(text, check_environment(), expect=BOOL).program, Place.GUARDING)
+    try:
+        holds = boolean(build(text, check_environment(), expect=BOOL).program, Place.GUARDING)
+    except ExpressionError:  # a route or bucket that there is not: the profile's schema has found it
+        return ()
     chosen = tuple(check for check in checks if holds({"check": {"hard_fail": False, **check.fields}}))
     if not chosen and not profile.include_rubrics:
         message = f"the profile `{profile.name}` selects none of the project's checks"

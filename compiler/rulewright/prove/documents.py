@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rulewright.diagnostics import Span
+from rulewright.diagnostics import Diagnostic, Span
 from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.documents.check import read_check
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
@@ -15,7 +15,6 @@ from rulewright.documents.layout import project_file_in
 from rulewright.documents.scorecard import read_scorecard
 from rulewright.documents.structure import check_structure
 from rulewright.errors import DocumentError, UsageError
-from rulewright.expression.build import build
 from rulewright.expression.types import BOOL
 from rulewright.load import Mapping, load_file
 from rulewright.lower.environments import scenario_environment
@@ -143,7 +142,10 @@ def _prove_check(root: Mapping) -> list[Property]:
     check = read_check(root)
     if check.when is None:
         return []
-    built = build(str(check.when.value), scenario_environment(), expect=BOOL)
+    mistakes: list[Diagnostic] = []
+    built = build_in(check.when, scenario_environment(), mistakes, BOOL)
+    if built is None:
+        raise DocumentError(mistakes)
     domains = Domains(scenario_environment().variables)
     result = _possible(holds_never(built.program, domains))
     return [Property("`when` can hold for some scenario", result, check.when.span)]

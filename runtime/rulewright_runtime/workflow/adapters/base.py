@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
 
 Purpose = Literal["work", "challenge", "review", "judge"]
+MOST_USAGE: Final = 10**12  # tokens or dollars of one call; more is no bill but a mistake, and sums must stay finite
 
 
 class AdapterError(RuntimeFailure):
@@ -91,14 +92,14 @@ class _Answer(msgspec.Struct, frozen=True):
 
 def read_reply(text: str, purpose: Purpose) -> Reply:
     """The reply in `text`: a JSON object, or for `work` and `judge` any text. Raises AdapterError for a reply that
-    can't be used: a review without GO or NO_GO, a challenge without a verdict, or negative usage."""
+    can't be used: a review without GO or NO_GO, a challenge without a verdict, or usage that is none."""
     answer = _answer(text, strict=purpose in {"review", "challenge"})
     if purpose == "review" and answer.decision not in {"GO", "NO_GO"}:
         raise AdapterError(f"a review must answer with `decision` GO or NO_GO, found `{answer.decision}`")
     if purpose == "challenge" and answer.approved is None:
         raise AdapterError("a challenger must answer with `approved` true or false")
-    if answer.usage.tokens < 0 or not 0 <= answer.usage.cost_usd < float("inf"):
-        raise AdapterError("`usage` must not be negative")
+    if not (0 <= answer.usage.tokens <= MOST_USAGE and 0 <= answer.usage.cost_usd <= MOST_USAGE):
+        raise AdapterError(f"`usage` must not be negative, nor more than {MOST_USAGE:.0e}")
     return Reply(
         text=text,
         summary=answer.summary,
