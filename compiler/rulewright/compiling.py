@@ -83,15 +83,18 @@ def choice_findings(project: Project) -> list[Diagnostic]:
     if project.file is None or not project.checks:
         return []
     found = []
-    for kind, name in (("profile", project.file.profile), ("scorecard", project.file.scorecard)):
-        if name is None:
-            continue
-        known = project.profiles if kind == "profile" else project.scorecards or shipped_scorecards()
-        if known and name not in known:
-            message = f"there is no {kind} `{name}`"
-            help = did_you_mean(name, known) or f"there are {', '.join(f'`{each}`' for each in sorted(known))}"
-            found.append(error(project.file.place(kind), message, code=f"unknown-{kind}", help=help))
+    profile, card = project.file.profile, project.file.scorecard
+    if profile is not None and project.profiles and profile not in project.profiles:
+        message, help = f"there is no profile `{profile}`", _others(profile, project.profiles)
+        found.append(error(project.file.place("profile"), message, code="unknown-profile", help=help))
+    if card is not None and card not in (cards := project.scorecards or shipped_scorecards()):
+        message, help = f"there is no scorecard `{card}`", _others(card, cards)
+        found.append(error(project.file.place("scorecard"), message, code="unknown-scorecard", help=help))
     return found
+
+
+def _others(name: str, known: Iterable[str]) -> str:
+    return did_you_mean(name, known) or f"there are {', '.join(f'`{each}`' for each in sorted(known))}"
 
 
 def shipped_findings(project: Project) -> list[Diagnostic]:
