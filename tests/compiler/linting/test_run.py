@@ -297,8 +297,8 @@ def test_explaining_an_unknown_code_gives_nothing() -> None:
 
 
 SUBJECTS = (
-    "CaseScorecardDocument", "Check", "Lexicon", "MarkerSet", "Profile", "Project", "Scenario", "ScorecardDocument",
-    "TaskDocument", "Workflow",
+    "Beside", "CaseScorecardDocument", "Check", "Lexicon", "MarkerSet", "Profile", "Project", "Scenario",
+    "ScorecardDocument", "TaskDocument", "Workflow",
 )  # fmt: skip
 
 
