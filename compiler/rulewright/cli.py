@@ -35,6 +35,7 @@ COMMANDS = (
     ("run", "run a compiled plan over transcripts"),
     ("why", "explain one verdict of a run"),
     ("report", "show a finished run as one page"),
+    ("leaderboard", "rank the models of finished runs"),
     ("score", "score batches of test cases and label each case"),
     ("prove", "prove that label tables, workflows and conditions do what they claim, or show why not"),
     ("eval", "evaluate one expression on a JSON or YAML context"),
@@ -60,7 +61,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _overview() -> str:
-    rows = "\n".join(f"  {name:<10} {summary}" for name, summary in COMMANDS)
+    rows = "\n".join(f"  {name:<11} {summary}" for name, summary in COMMANDS)
     return (
         "usage: rulewright COMMAND [ARGUMENTS]\n\n"
         "Compiles declarative evaluation rules, lints them, and runs the plan over transcripts.\n\n"

@@ -88,7 +88,7 @@ def run(
         for result in execute(plan, fresh, judge, parameters=parameters):
             folder.add(result)
             progress(len(folder.steps))
-    return folder.finish(_about(plan))
+    return folder.finish(_about(plan, parameters))
 
 
 def _opened(judge: Judge | str, calls: int | None) -> Judge:
@@ -98,10 +98,11 @@ def _opened(judge: Judge | str, calls: int | None) -> Judge:
     return opened if calls is None else LimitedJudge(opened, calls)
 
 
-def _about(plan: Plan) -> dict[str, Any]:
+def _about(plan: Plan, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
     scorecard = plan.scorecard.name if plan.scorecard is not None else None
     about = {"profile": plan.profile, "scorecard": scorecard, "semantics": plan.semantics}
-    return {**about, "language": plan.language, "plan": plan.hash}
+    given = {"parameters": dict(sorted(parameters.items()))} if parameters else {}
+    return {**about, "language": plan.language, "plan": plan.hash, **given}
 
 
 class _Folder:

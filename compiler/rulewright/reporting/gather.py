@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import contrasts
-from rulewright.reporting.reading import plan_of, rows, summary_of
+from rulewright.reporting.reading import plan_of, rows, score_of, summary_of
 from rulewright.reporting.tallies import Tally
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def gather(folder: Path) -> dict[str, Any]:
     plan = plan_of(folder)
     gathered = _Gathered()
     for row in rows(folder / "scores.jsonl"):
-        gathered.add_row(row)
+        gathered.add_row(row, score_of(row, folder))
     for verdict in rows(folder / "verdicts.jsonl"):
         gathered.add_verdict(verdict)
     models = sorted(gathered.models)
@@ -81,7 +81,7 @@ class _Gathered:
     tallies: dict[tuple[str, str], dict[str, Tally]] = field(default_factory=dict)
     failures: dict[str, _Failing] = field(default_factory=dict)
 
-    def add_row(self, row: dict[str, Any]) -> None:
+    def add_row(self, row: dict[str, Any], score: float | None) -> None:
         key = (str(row.get("model")), str(row.get("scenario_id")))
         self.models.add(key[0])
         self.played[str(row.get("transcript_id"))] = key
@@ -89,8 +89,8 @@ class _Gathered:
         cell = self.cells.setdefault(key, _Cell())
         cell.transcripts += 1
         cell.hard_fails += bool(row.get("hard_fail"))
-        if row.get("overall_score") is not None:
-            cell.scores.append(row["overall_score"])
+        if score is not None:
+            cell.scores.append(score)
 
     def add_verdict(self, verdict: dict[str, Any]) -> None:
         transcript, check = str(verdict.get("transcript_id")), str(verdict.get("mode_id"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -14,7 +14,8 @@ from rulewright_runtime.plan_file import decode
 if TYPE_CHECKING:
     from rulewright_runtime.plan import Plan
 
-PARTS = ("plan.json", "scores.jsonl", "verdicts.jsonl", "summary.json")
+PARTS: Final = ("plan.json", "scores.jsonl", "verdicts.jsonl", "summary.json")
+SUMMARISED: Final = ("refused", "gates", "hard_fails", "overall_score", "dimension_scores", "models", "adjudication")
 
 
 def plan_of(folder: Path) -> Plan:
@@ -27,8 +28,22 @@ def plan_of(folder: Path) -> Plan:
 
 
 def summary_of(folder: Path) -> dict[str, Any]:
-    """What the run's `summary.json` holds."""
-    return _object((folder / "summary.json").read_bytes(), str(folder / "summary.json"))
+    """What the run's `summary.json` holds. Raises UsageError where a part of it is gone."""
+    path = folder / "summary.json"
+    summary = _object(path.read_bytes(), str(path))
+    if gone := [part for part in SUMMARISED if not isinstance(summary.get(part), dict)]:
+        raise UsageError(f"{path}: this is no summary of a run: `{gone[0]}` is missing")
+    return summary
+
+
+def score_of(row: dict[str, Any], folder: Path) -> float | None:
+    """The row's overall score in [0, 1], or None where it has none."""
+    score = row.get("overall_score")
+    if score is None:
+        return None
+    if type(score) not in (int, float) or not 0 <= score <= 1:
+        raise UsageError(f"{folder / 'scores.jsonl'}: the score of `{row.get('transcript_id')}` is `{score}`")
+    return float(score)
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:

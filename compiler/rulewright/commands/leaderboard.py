@@ -1,0 +1,88 @@
+"""Rank the models of finished runs: the same plan, the same scenarios, raw transcripts only.
+
+Every RUN is a folder that a scan wrote; all must have run the same plan with the same parameters. A transcript without
+a score counts as 0 in the rank and is counted beside it. --out writes the leaderboard as JSON, the same bytes for the
+same runs.
+
+exit codes: 0 every model is ranked, 1 some are left out (named, with the reason), 2 bad usage or runs that can't be
+compared, 3 a run that can't be read
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rulewright.errors import UsageError
+
+HEADS = (("score", 7), ("95 %", 14), ("hard fails", 13), ("unscored", 10))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="folders that scans wrote")
+    parser.add_argument(
+        "--harness",
+        action="append",
+        metavar="NAME",
+        help="accept transcripts of this harness (default: llm/raw; `unrecorded`: those that do not say)",
+    )
+    parser.add_argument("--out", metavar="FILE", help="write the leaderboard as JSON")
+    parser.add_argument("--format", choices=("human", "json"), default="human")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Rank, write, show."""
+    from rulewright.reporting.leaderboard import RAW, leaderboard
+    from rulewright_runtime.files import write_whole
+
+    board = leaderboard([Path(run) for run in args.runs], args.harness or [RAW])
+    text = json.dumps(board, ensure_ascii=False, indent=2) + "\n"
+    if args.out is not None:
+        try:
+            write_whole(args.out, text.encode())
+        except OSError as error:
+            raise UsageError(f"can't write `{args.out}`: {(error.strerror or str(error)).lower()}") from None
+    sys.stdout.write(text if args.format == "json" else "".join(f"{line.rstrip()}\n" for line in _shown(board)))
+    return 1 if board["excluded"] or board["incomplete"] else 0
+
+
+def _shown(board: Mapping[str, Any]) -> Iterator[str]:
+    from rulewright.terminal import width_for
+    from rulewright_runtime.report.text import fit, left, number, plural, right
+
+    columns = min(width_for(sys.stdout), 100)
+    about = f"{plural(len(board['scenarios']), 'scenario')}, profile {board['profile']}, scorecard {board['scorecard']}"
+    yield fit(f"Rulewright leaderboard: {about}", columns)
+    yield "─" * columns
+    wide = columns - sum(width for _, width in HEADS)
+    yield (
+        left("     model", wide)
+        + right("score", 7)
+        + right("95 %", 14)
+        + right("hard fails", 13)
+        + right("unscored", 10)
+    )
+    for model in board["models"]:
+        low, high = model["interval"]["low"], model["interval"]["high"]
+        yield (
+            right(str(model["rank"]), 3)
+            + left(f"  {model['model']}", wide - 3)
+            + right(f"{model['score']:.3f}", 7)
+            + right(f"{number(low)}–{number(high)}", 14)
+            + right(f"{model['hard_fails']} of {model['transcripts']}", 13)
+            + right(str(model["unscored"]), 10)
+        )
+    for part in board["incomplete"]:
+        some = ", ".join(part["missing"][:3]) + (", ..." if len(part["missing"]) > 3 else "")
+        yield fit(f"not ranked: {part['model']} lacks {plural(len(part['missing']), 'scenario')} ({some})", columns)
+    for part in board["excluded"]:
+        recorded = ", ".join(f"{count} {name}" for name, count in part["harness"].items())
+        yield fit(f"left out: {part['model']}, of {plural(part['transcripts'], 'transcript')} {recorded}", columns)
+    others = sorted({name for part in board["excluded"] for name in part["harness"]})
+    if others:
+        yield fit(f"help: {' '.join(f'`--harness {name}`' for name in others)} accepts them", columns)

@@ -1,0 +1,161 @@
+"""The leaderboard: models ranked over the same scenarios under the same plan, and what keeps others out of it.
+
+The contract is the benchmark's (seed 004, system harnesses): only transcripts that a raw harness recorded compete, and
+only figures that one plan made are set side by side. A model without a transcript for some scenario is named and not
+ranked: its mean would be one over other scenarios. A transcript without a score counts as 0 in the rank, and is counted
+beside it: what came to no answer never lifts a model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.errors import UsageError
+from rulewright.reporting.reading import plan_of, rows, score_of, summary_of
+from rulewright_runtime.cases.intervals import Sample, wilson
+
+if TYPE_CHECKING:
+    from rulewright_runtime.plan import Plan
+
+VERSION: Final = 1
+RAW: Final = "llm/raw"
+UNRECORDED: Final = "unrecorded"
+_SAME: Final = ("plan", "parameters")  # what runs must share to be compared, as their summaries say it
+
+
+def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> dict[str, Any]:
+    """The leaderboard of finished runs as JSON data, the same for the same runs in any order.
+
+    `models` are ranked by `score`, the mean over scenarios of a model's overall scores, with its 95 % interval over
+    scenarios; equal scores share a rank. `excluded` names models whose transcripts another harness recorded than
+    `harnesses` (`unrecorded` accepts those that do not say), `incomplete` those that lack scenarios which others
+    played. Raises UsageError when a folder holds no finished run or the runs can't be compared, PlanError for a plan
+    that was changed.
+    """
+    if not folders:
+        raise UsageError("a leaderboard needs at least one run")
+    plans = {folder: plan_of(folder) for folder in sorted(folders)}
+    summaries = {folder: summary_of(folder) for folder in plans}
+    _comparable(summaries)
+    plan = next(iter(plans.values()))
+    entries: dict[str, _Entry] = {}
+    for folder in plans:
+        _take_in(folder, summaries[folder], entries)
+    excluded = [left for name in sorted(entries) if (left := _excluded(name, entries[name], harnesses))]
+    playing = {name: entry for name, entry in entries.items() if not any(left["model"] == name for left in excluded)}
+    scenarios = sorted({scenario for entry in playing.values() for scenario in entry.scores})
+    incomplete = [
+        {"model": name, "missing": missing}
+        for name, entry in sorted(playing.items())
+        if (missing := [scenario for scenario in scenarios if scenario not in entry.scores])
+    ]
+    ranked = {name: entry for name, entry in playing.items() if not any(left["model"] == name for left in incomplete)}
+    return {
+        "version": VERSION,
+        **_about(plan, summaries),
+        "harnesses": sorted(set(harnesses)),
+        "scenarios": scenarios,
+        "models": _ranked(ranked),
+        "incomplete": incomplete,
+        "excluded": excluded,
+    }
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What the runs hold of one model."""
+
+    transcripts: int = 0
+    hard_fails: int = 0
+    scores: dict[str, list[float | None]] = field(default_factory=dict)  # by scenario
+    dimensions: dict[str, Sample] = field(default_factory=dict)
+    gates: dict[str, dict[str, int]] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
+    harnesses: dict[str, int] = field(default_factory=dict)
+
+
+def _comparable(summaries: Mapping[Path, Mapping[str, Any]]) -> None:
+    first, *others = summaries
+    for key in _SAME:
+        for other in others:
+            if summaries[first].get(key) != summaries[other].get(key):
+                ours, theirs = (_word(summaries[folder].get(key)) for folder in (first, other))
+                raise UsageError(
+                    f"`{first}` and `{other}` can't be compared: their {key} differ (`{ours}`, `{theirs}`); "
+                    "scan both with the same plan"
+                )
+
+
+def _word(value: object) -> str:
+    return value[:12] if isinstance(value, str) else str(value or "none")
+
+
+def _about(plan: Plan, summaries: Mapping[Path, Mapping[str, Any]]) -> dict[str, Any]:
+    about = {"plan": plan.hash, "profile": plan.profile, "semantics": plan.semantics}
+    about["scorecard"] = plan.scorecard.name if plan.scorecard is not None else ""
+    if about["scorecard"] == "":
+        raise UsageError("the runs have no scorecard, so there is nothing to rank by; name one with `--scorecard`")
+    parameters = next(iter(summaries.values())).get("parameters")
+    return about | ({"parameters": parameters} if parameters else {})
+
+
+def _take_in(folder: Path, summary: Mapping[str, Any], entries: dict[str, _Entry]) -> None:
+    before = set(entries)
+    for row in rows(folder / "scores.jsonl"):
+        name = str(row.get("model"))
+        if name in before:
+            raise UsageError(f"the model `{name}` is in `{folder}` and in a run named before it; scan it once")
+        entry = entries.setdefault(name, _Entry())
+        entry.transcripts += 1
+        entry.hard_fails += bool(row.get("hard_fail"))
+        entry.scores.setdefault(str(row.get("scenario_id")), []).append(score_of(row, folder))
+        status = str(row.get("status"))
+        entry.statuses[status] = entry.statuses.get(status, 0) + 1
+        for dimension, value in (row.get("dimension_scores") or {}).items():
+            entry.dimensions.setdefault(dimension, Sample()).add([] if value is None else [(value, 1)])
+        for gate, found in (row.get("gates") or {}).items():
+            counts = entry.gates.setdefault(gate, {"passed": 0, "failed": 0, "undecided": 0})
+            counts[{True: "passed", False: "failed"}.get(found.get("passed"), "undecided")] += 1
+    for name in entries.keys() - before:
+        entries[name].harnesses = dict((summary["models"].get(name) or {}).get("harness") or {})
+
+
+def _excluded(name: str, entry: _Entry, harnesses: Sequence[str]) -> dict[str, Any] | None:
+    silent = entry.transcripts - sum(entry.harnesses.values())
+    recorded = entry.harnesses | ({UNRECORDED: silent} if silent else {})
+    others = {harness: count for harness, count in sorted(recorded.items()) if harness not in harnesses}
+    return {"model": name, "transcripts": entry.transcripts, "harness": others} if others else None
+
+
+def _ranked(entries: Mapping[str, _Entry]) -> list[dict[str, Any]]:
+    found = [_figures(name, entry) for name, entry in entries.items()]
+    found.sort(key=lambda model: (-model["score"], model["model"]))
+    scores = [model["score"] for model in found]
+    return [{"rank": scores.index(model["score"]) + 1, **model} for model in found]
+
+
+def _figures(name: str, entry: _Entry) -> dict[str, Any]:
+    means = [math.fsum(score or 0.0 for score in scores) / len(scores) for scores in entry.scores.values()]
+    sample = Sample()
+    sample.add((mean, 1) for mean in means)
+    unscored = sum(score is None for scores in entry.scores.values() for score in scores)
+    return {
+        "model": name,
+        "score": math.fsum(means) / len(means),
+        "interval": sample.interval(),
+        "scenarios": len(means),
+        "transcripts": entry.transcripts,
+        "unscored": unscored,
+        "hard_fails": entry.hard_fails,
+        "hard_fail_rate": {"rate": entry.hard_fails / entry.transcripts, **wilson(entry.hard_fails, entry.transcripts)},
+        "status": dict(sorted(entry.statuses.items())),
+        "gates": entry.gates,
+        "dimensions": {
+            dimension: {"mean": sample.mean if sample.count else None, "counted": sample.count}
+            for dimension, sample in entry.dimensions.items()
+        },
+    }

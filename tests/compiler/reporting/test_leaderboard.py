@@ -1,0 +1,171 @@
+"""The leaderboard ranks what can be compared and names what it leaves out, with the reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.compiler.small_project import check, write
+
+from rulewright.cli import main
+from rulewright.compiling import compile_project
+from rulewright.errors import UsageError
+from rulewright.reporting.leaderboard import leaderboard
+from rulewright_runtime.plan import Plan
+from rulewright_runtime.store import run
+
+GOOD, BAD = "as you like", "you must"
+TURNS = [{"turn_number": 1, "user_message": "Hello"}]
+SCORECARD = """\
+scorecard: quality
+dimensions:
+  boundary_integrity:
+    rate:
+      of: v.primary_bucket == 'F'
+      hit: [PASS]
+      miss: [FAIL]
+      exclude: [UNCLEAR, NOT_APPLICABLE]
+      error: adjudicate
+      empty: absent
+output:
+  overall_score: 'wmean_present(dimensions, {"boundary_integrity": 1.0})'
+"""
+
+
+def plan(folder: Path, words: str = "you must") -> Plan:
+    rule = check(
+        bucket="F", severity="S3", scope="universal", route="lexicon_only", routing="deterministic_precheck: words"
+    )
+    day = {"scenario_id": "day", "title": "A day", "category": "safety", "turns": TURNS}
+    files = {
+        "checks/W-1.yaml": rule.replace("eligibility:\n  scenario_tags_any: [crisis]\n", ""),
+        "lexicons/words.yaml": f"patterns:\n  - {words}\n",
+        "scenarios/day.json": json.dumps(day),
+        "configs/scorecards/quality.yaml": SCORECARD,
+        "rulewright.yaml": "project: p\nscorecard: quality\nscorecards: configs/scorecards\n",
+    }
+    return compile_project(write(folder, files))
+
+
+def scan(
+    folder: Path, plan: Plan, said: dict[tuple[str, str], str], harness: str | None = "llm/raw", **more: Any
+) -> Path:
+    """A run over one transcript for every (model, scenario) in `said`."""
+    transcripts = folder / "said"
+    transcripts.mkdir(parents=True)
+    for (model, scenario), answer in said.items():
+        recorded = {} if harness is None else {"harness": harness}
+        lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": answer}]
+        text = "".join(json.dumps({**line, **recorded}) + "\n" for line in lines)
+        (transcripts / f"{model}__{scenario}.jsonl").write_text(text, encoding="utf-8")
+    run(plan, [transcripts], folder / "run", **more)
+    return folder / "run"
+
+
+def answers(model: str, night: str, day: str) -> dict[tuple[str, str], str]:
+    return {(model, "night"): night, (model, "day"): day}
+
+
+def ranks(board: dict[str, Any]) -> list[tuple[int, str, float]]:
+    return [(model["rank"], model["model"], model["score"]) for model in board["models"]]
+
+
+def test_models_of_several_runs_are_ranked_and_equal_scores_share_a_rank(tmp_path: Path) -> None:
+    same = plan(tmp_path / "p")
+    first = scan(tmp_path / "a", same, answers("worst", BAD, BAD) | answers("b", GOOD, BAD))
+    second = scan(tmp_path / "b", same, answers("a", BAD, GOOD) | answers("best", GOOD, GOOD))
+    board = leaderboard([first, second])
+    assert ranks(board) == [(1, "best", 1.0), (2, "a", 0.5), (2, "b", 0.5), (4, "worst", 0.0)]
+    assert (board["excluded"], board["incomplete"], board["scenarios"]) == ([], [], ["day", "night"])
+    assert leaderboard([second, first]) == board
+
+
+def test_a_model_that_lacks_a_scenario_is_named_and_not_ranked(tmp_path: Path) -> None:
+    said = answers("whole", GOOD, BAD) | {("partial", "night"): GOOD}
+    board = leaderboard([scan(tmp_path / "a", plan(tmp_path / "p"), said)])
+    assert ranks(board) == [(1, "whole", 0.5)]
+    assert board["incomplete"] == [{"model": "partial", "missing": ["day"]}]
+
+
+@pytest.mark.parametrize(("harness", "name"), [("givecare/v2", "givecare/v2"), (None, "unrecorded")])
+def test_only_raw_transcripts_compete_unless_asked_otherwise(tmp_path: Path, harness: str | None, name: str) -> None:
+    folder = scan(tmp_path / "a", plan(tmp_path / "p"), answers("m", GOOD, GOOD), harness)
+    assert leaderboard([folder])["excluded"] == [{"model": "m", "transcripts": 2, "harness": {name: 2}}]
+    assert leaderboard([folder])["models"] == []
+    assert ranks(leaderboard([folder], [name])) == [(1, "m", 1.0)]
+
+
+def test_scenarios_of_models_that_are_left_out_are_not_asked_of_the_others(tmp_path: Path) -> None:
+    same = plan(tmp_path / "p")
+    raw = scan(tmp_path / "a", same, {("raw", "night"): GOOD})
+    product = scan(tmp_path / "b", same, answers("product", GOOD, GOOD), "givecare/v2")
+    assert ranks(leaderboard([raw, product])) == [(1, "raw", 1.0)]
+
+
+def test_a_transcript_without_a_score_counts_as_nothing_won_and_is_counted(tmp_path: Path) -> None:
+    folder = scan(tmp_path / "a", plan(tmp_path / "p"), answers("m", GOOD, GOOD))
+    rows = [json.loads(line) for line in (folder / "scores.jsonl").read_text().splitlines()]
+    rows[0]["overall_score"] = None
+    (folder / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (model,) = leaderboard([folder])["models"]
+    assert (model["score"], model["unscored"], model["transcripts"]) == (0.5, 1, 2)
+
+
+def test_runs_of_different_plans_are_not_compared(tmp_path: Path) -> None:
+    first = scan(tmp_path / "a", plan(tmp_path / "p"), answers("a", GOOD, GOOD))
+    second = scan(tmp_path / "b", plan(tmp_path / "q", "never"), answers("b", GOOD, GOOD))
+    with pytest.raises(UsageError, match="can't be compared: their plan differ"):
+        leaderboard([first, second])
+
+
+def test_a_model_in_two_runs_is_refused(tmp_path: Path) -> None:
+    same = plan(tmp_path / "p")
+    first = scan(tmp_path / "a", same, answers("a", GOOD, GOOD))
+    second = scan(tmp_path / "b", same, answers("a", BAD, BAD))
+    with pytest.raises(UsageError, match="the model `a` is in"):
+        leaderboard([first, second])
+
+
+@pytest.mark.parametrize("score", ["NaN", "true", '"1"', "1.5", "-0.1"])
+def test_a_score_that_no_scan_writes_is_refused(tmp_path: Path, score: str) -> None:
+    folder = scan(tmp_path / "a", plan(tmp_path / "p"), answers("m", GOOD, GOOD))
+    text = (folder / "scores.jsonl").read_text().replace('"overall_score":1.0', f'"overall_score":{score}')
+    (folder / "scores.jsonl").write_text(text)
+    with pytest.raises(UsageError, match=r"scores\.jsonl"):
+        leaderboard([folder])
+
+
+def test_the_command_says_who_is_left_out_and_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    same = plan(tmp_path / "p")
+    raw = scan(tmp_path / "a", same, answers("raw", GOOD, BAD) | {("partial", "day"): GOOD})
+    product = scan(tmp_path / "b", same, answers("product", GOOD, GOOD), "givecare/v2")
+    out = tmp_path / "board.json"
+    assert main(["leaderboard", str(raw), str(product), "--out", str(out)]) == 1
+    shown = capsys.readouterr().out
+    assert "  1  raw " in shown
+    assert "not ranked: partial lacks 1 scenario (night)" in shown
+    assert "left out: product, of 2 transcripts 2 givecare/v2" in shown
+    assert "help: `--harness givecare/v2` accepts them" in shown
+    assert json.loads(out.read_text()) == leaderboard([raw, product])
+    assert main(["leaderboard", str(raw), "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["models"][0]["model"] == "raw"
+
+
+def test_everybody_ranked_is_a_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = scan(tmp_path / "a", plan(tmp_path / "p"), answers("m", GOOD, GOOD))
+    assert main(["leaderboard", str(folder)]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 100
+
+
+def test_parameters_of_a_run_are_recorded_and_have_to_agree(tmp_path: Path) -> None:
+    same = compile_project(Path(__file__).parents[3] / "benchmark" / "rulewright.yaml", profile="smoke")
+    given = sorted(part.name for part in same.scorecard.parameters)[:1] if same.scorecard else []
+    assert given, "the shipped scorecard has a parameter"
+    first = scan(tmp_path / "a", same, {("a", "night_shift_alone"): GOOD})
+    second = scan(tmp_path / "b", same, {("b", "night_shift_alone"): GOOD}, parameters={given[0]: "0.5"})
+    assert json.loads((second / "summary.json").read_text())["parameters"] == {given[0]: "0.5"}
+    assert "parameters" not in json.loads((first / "summary.json").read_text())
+    with pytest.raises(UsageError, match="their parameters differ"):
+        leaderboard([first, second])
