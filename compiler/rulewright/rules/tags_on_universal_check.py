@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
 from rulewright.documents.check import Check
+from rulewright.load import place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rulewright.diagnostics import Diagnostic
+    from rulewright.diagnostics import Diagnostic, Span
 
 
 def tags_on_universal_check(check: Check) -> Iterator[Diagnostic]:
@@ -20,9 +22,24 @@ def tags_on_universal_check(check: Check) -> Iterator[Diagnostic]:
     to, the check fails transcripts it was never made for.
     Instead: remove the tags, or set `scope: trigger`.
     """
-    if check.scope == "universal" and check.tags and check.tags != ("any",):
+    tags = check.tags or ()
+    if check.scope == "universal" and tags and tags != ("any",):
+        told = _told(check, tags)
         yield warning(
             check.key_place("eligibility", "scenario_tags_any"),
             "these tags restrict nothing: the check is universal",
-            notes=[(check.place("scope"), "the scope is set here")],
+            notes=[
+                (check.place("scope"), "the scope is set here"),
+                *([(told, "the judge is told that they do")] if told else []),
+            ],
         )
+
+
+def _told(check: Check, tags: tuple[str, ...]) -> Span | None:
+    """Where the prompt names all of the tags: the judge then holds the check for one that waits for them."""
+    if check.prompt is None:
+        return None
+    prompt = str(check.prompt.value)
+    places = [re.search(rf"\b{re.escape(tag)}\b", prompt) for tag in tags]
+    first = min((found.span() for found in places if found), default=None)
+    return place(check.prompt, *first) if first is not None and all(places) else None
