@@ -2,7 +2,8 @@
 
 The plan is one JSON document with a hash over its content. It runs wherever the runtime is installed:
 `python -m rulewright_runtime run plan.json DATA --out RUN`. Without -o it goes to standard output. A scorecard over
-cases (its file, or its name, such as `safe-v0`) is compiled to a plan for `python -m rulewright_runtime score`.
+cases (its file, or its name, such as `safe-v0`) is compiled to a plan for `python -m rulewright_runtime score`, with
+the settings that `rulewright score` would find here, in the environment and in `safe.config.json`.
 
 exit codes: 0 compiled, 2 bad usage, 3 the project has errors
 """
@@ -25,6 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", metavar="PROJECT", help="the same as --project")
     add_project_options(parser)
     parser.add_argument("-o", "--out", metavar="FILE", help="where the plan goes (default: standard output)")
+    parser.add_argument(
+        "--config", metavar="FILE", help="settings of a scorecard over cases (default: safe.config.json)"
+    )
     parser.add_argument("--format", choices=("human", "json"), default="human", help="how -o reports what it wrote")
 
 
@@ -53,19 +57,26 @@ def _is_over_cases(path: str) -> bool:
 
 
 def _compile_case_scorecard(args: argparse.Namespace) -> int:
+    from msgspec.structs import replace
+
     from rulewright.diagnostics import Severity
     from rulewright.errors import DocumentError
     from rulewright.scoring.batches import check_labels, load_scorecard
+    from rulewright.scoring.settings import environment_of_process, gather
     from rulewright_runtime.cases.plan import encode, sealed
-    from rulewright_runtime.cases.settings import Settings
 
     card = load_scorecard(args.project)
-    found = check_labels(card, Settings(card.plan))
+    settings = gather(card.plan, file=args.config, environment=environment_of_process(), flags={}, assignments=[])
+    for warning in settings.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    found = check_labels(card, settings.prepared(card.plan))
     if any(each.severity is Severity.ERROR for each in found):
         raise DocumentError(found)
-    plan = sealed(card.plan)
-    facts = {"hash": plan.hash, "scorecard": plan.name, "metrics": len(plan.metrics)}
-    _hand_over(args, encode(plan), facts, f"scorecard {plan.name}, {len(plan.metrics)} metrics")
+    plan = sealed(replace(card.plan, choices=settings.written))
+    number = settings.written.number
+    facts = {"hash": plan.hash, "scorecard": plan.name, "metrics": len(plan.metrics), "settings": number}
+    chosen = f", {number} setting{'s' * (number != 1)} beside the defaults" if number else ""
+    _hand_over(args, encode(plan), facts, f"scorecard {plan.name}, {len(plan.metrics)} metrics{chosen}")
     return 0
 
 

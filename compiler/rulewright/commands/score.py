@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 BAD_USAGE = 3
 REFUSED = 3
 FORMATS = ("json", "console", "markdown", "html", "junit", "all")
-FLAGS = ("--strict-ah", "--fold")
+FLAGS = ("--strict-ah", "--fold", "--cases", "--outputs", "--format", "--semantic")
 _TICK = 0.2  # seconds between two lines of progress
 
 
@@ -73,6 +73,8 @@ def run(args: argparse.Namespace) -> int:
     plan = card.plan
     flags = {flag: getattr(args, flag.lstrip("-").replace("-", "_")) for flag in FLAGS}
     settings = gather(plan, file=args.config, environment=environment_of_process(), flags=flags, assignments=args.set)
+    for warning in settings.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     prepared = settings.prepared(plan)
     if args.show_config:
         if args.format == "json":
@@ -112,8 +114,8 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
         raise UsageError("both `--concern` and `--batch` are needed")
     plan = card.plan
     _prove(card, prepared)
-    batches, found_outputs = find_batches(args.cases or settings.cases, args.concern, args.batch)
-    place = args.outputs or settings.outputs or found_outputs
+    batches, found_outputs = find_batches(settings.place("cases"), args.concern, args.batch)
+    place = settings.place("outputs") or found_outputs
     outputs = Outputs(place) if place else None
     baseline = read_baseline(args.baseline) if args.baseline else None
     reader = CaseReader(plan, args.concern, outputs)
@@ -121,7 +123,7 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     gc.freeze()  # what is loaded by now stays; cases come and go without cycles
     with ExitStack() as stack:
         observe = _observer(_sinks(stack, args.observe), _collectors(stack, args.otlp), plan, now)
-        vectors = WordVectors(args.semantic) if args.semantic else None
+        vectors = WordVectors(semantic) if (semantic := settings.place("semantic")) else None
         judge = open_judge(args.judge) if args.judge else None
         with _progress() as progress:
             run = score_batches(
@@ -139,7 +141,9 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
                 run.note_error(refusal(refused))
         about: dict[str, Any] = {"configuration": settings.as_data(plan)}
         if baseline is not None:
-            about["comparison"] = compare(plan, baseline, run.spool.results(), run.whole.means(), settings.digest(plan))
+            about["comparison"] = compare(
+                plan, baseline, run.spool.results(), run.whole.means(), about["configuration"]["hash"]
+            )
         head = report_head(run, batch_id=args.batch, concern_id=args.concern, generated_at=now, about=about)
         _complain(run, reader.others, args.concern)
         _write_reports(args, settings, prepared, run, head)
@@ -239,10 +243,10 @@ def _write_reports(
     from rulewright.scoring.batches import report_path, wanted_formats
     from rulewright_runtime.cases.writing import write
 
-    forms = wanted_formats(args.format, args.output, settings.formats)
+    forms = wanted_formats(settings.formats, args.output, asked=args.format is not None)
     scorer = prepared.scorer(None, None)
     for form in forms:
-        path = report_path(form, forms, args.output, str(settings.report_dir.value), run.plan, head)
+        path = report_path(form, forms, args.output, str(settings.place("reportDir")), run.plan, head)
         if path is None:
             _write_out(form, run, head, scorer)
             continue

@@ -24,7 +24,7 @@ from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.cases.reading import Batch
 from rulewright_runtime.cases.scoring import Scorer
 from rulewright_runtime.cases.settings import Settings
-from rulewright_runtime.cases.writing import FORMATS, SUFFIXES
+from rulewright_runtime.cases.writing import SUFFIXES
 from rulewright_runtime.errors import PlanError
 
 SCORECARDS: Final = Path("benchmark", "configs", "scorecards")
@@ -150,17 +150,14 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in _DIGITS.split(name)]
 
 
-def wanted_formats(given: str | None, output: str | None, configured: tuple[str, ...]) -> tuple[str, ...]:
-    """The forms to write: `--format`, else what the suffix of `--output` says, else the settings file, else console."""
-    if given == "all":
-        return FORMATS
-    if given is not None:
-        return (given,)
+def wanted_formats(chosen: tuple[str, ...], output: str | None, *, asked: bool) -> tuple[str, ...]:
+    """The forms to write: those `asked` for on the command line, else the one that the suffix of `--output` names
+    unless it is among those of the settings file, else these, else console."""
     suffix = Path(output).suffix.lower() if output else ""
     by_suffix = next((form for form, ending in SUFFIXES.items() if ending == suffix), None)
-    if by_suffix is not None and not configured:
+    if not asked and by_suffix is not None and by_suffix not in chosen:
         return (by_suffix,)
-    return configured or (("json",) if output else ("console",))
+    return chosen or (("json",) if output else ("console",))
 
 
 def report_path(

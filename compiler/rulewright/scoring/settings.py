@@ -13,19 +13,16 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import texts
+from rulewright.documents.base import items
 from rulewright.errors import DocumentError, UsageError
-from rulewright.load import Mapping, Node, Scalar, load_file
-from rulewright_runtime.cases.plan import CaseScorecardPlan, Setting
-from rulewright_runtime.cases.settings import Settings, settings_hash
+from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
+from rulewright_runtime.cases.plan import CaseScorecardPlan, Choices, Chosen, Setting
+from rulewright_runtime.cases.settings import Settings, configuration, defaults, plain_value, prepared
 from rulewright_runtime.cases.writing import FORMATS
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.parameters import parameter_value
 
 DEFAULT_FILE: Final = "safe.config.json"
-REPORT_DIR: Final = "SAFE_V0_REPORT_DIR"
 GROUPS: Final = ("archetypes", "metricIds")
-OTHER_KEYS: Final = ("archetypes", "cases", "metricIds", "outputs", "reportDir", "reportFormats")
 PAGES: Final[dict[str, str]] = {
     "bad-setting": """A settings file with a key that sets nothing, or a value that does not fit.
 
@@ -38,58 +35,66 @@ _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """A setting's value and where it came from."""
+class Place:
+    """A setting beside the scorecard's parameters: its key in the settings file, and where else it can be set."""
 
-    value: Any
-    source: str
+    key: str
+    flag: str | None = None
+    environment: str | None = None
+    default: str | None = None
+
+
+PLACES: Final = (
+    Place("cases", flag="--cases"),
+    Place("outputs", flag="--outputs"),
+    Place("reportDir", environment="SAFE_V0_REPORT_DIR", default="./reports"),
+    Place("reportFormats", flag="--format"),
+    Place("semantic", flag="--semantic"),
+)
+OTHER_KEYS: Final = (*GROUPS, *(place.key for place in PLACES))
 
 
 @dataclass(slots=True)
 class ScoreSettings:
-    """Everything that is set. `chosen` has every parameter; the groups hold only what differs for their cases."""
+    """Everything that is set. `chosen` has every parameter; the groups hold only what differs for their cases, `places`
+    what is set by its key in the settings file, wherever it was set. `warnings` say what was meant to set something."""
 
     chosen: dict[str, Chosen]
     archetypes: dict[str, dict[str, Chosen]] = field(default_factory=dict)
     metric_ids: dict[str, dict[str, Chosen]] = field(default_factory=dict)
-    report_dir: Chosen = field(default_factory=lambda: Chosen("./reports", "default"))
-    formats: tuple[str, ...] = ()
-    cases: str | None = None
-    outputs: str | None = None
+    places: dict[str, Chosen] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def choices(self) -> Choices:
+        """Every parameter with its source, and what differs for some cases."""
+        return Choices(self.chosen, self.archetypes, self.metric_ids)
+
+    @property
+    def written(self) -> Choices:
+        """The same without the defaults: what a plan carries."""
+        chosen = {name: each for name, each in self.chosen.items() if each.source != "default"}
+        return Choices(chosen, self.archetypes, self.metric_ids)
 
     def prepared(self, plan: CaseScorecardPlan) -> Settings:
         """The settings as the runtime takes them. PlanError when together they don't fulfil the scorecard."""
-        metric_ids, archetypes = _values(self.metric_ids), _values(self.archetypes)
-        given = {name: chosen.value for name, chosen in self.chosen.items()}
-        return Settings(plan, given, metric_ids=metric_ids, archetypes=archetypes)
+        return prepared(plan, self.choices)
 
-    def digest(self, plan: CaseScorecardPlan) -> str:
-        """The sha256 (hex) of the scorecard and every value in force: equal digests score alike."""
-        values = {name: chosen.value for name, chosen in self.chosen.items()}
-        return settings_hash(plan, values, _values(self.archetypes), _values(self.metric_ids))
+    def place(self, key: str) -> str | None:
+        """The value of one of `PLACES`, if it has any."""
+        chosen = self.places.get(key)
+        return None if chosen is None else str(chosen.value)
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The forms of reports that were asked for, by name."""
+        written = self.place("reportFormats")
+        return FORMATS if written == "all" else tuple(written.split(", ")) if written else ()
 
     def as_data(self, plan: CaseScorecardPlan) -> dict[str, Any]:
         """Every value with its source, for `--show-config` and the report."""
-        groups = {"archetypes": self.archetypes, "metricIds": self.metric_ids}
-        return {
-            "scorecard": plan.name,
-            "hash": self.digest(plan),
-            "parameters": {name: _shown(chosen) for name, chosen in self.chosen.items()},
-            "reportDir": _shown(self.report_dir),
-            **{
-                key: {name: {k: _shown(c) for k, c in values.items()} for name, values in group.items()}
-                for key, group in groups.items()
-                if group
-            },
-        }
-
-
-def _values(groups: Lookup[str, Lookup[str, Chosen]]) -> dict[str, dict[str, Any]]:
-    return {name: {key: chosen.value for key, chosen in values.items()} for name, values in groups.items()}
-
-
-def _shown(chosen: Chosen) -> dict[str, Any]:
-    return {"value": chosen.value, "source": chosen.source}
+        places = {key: {"value": chosen.value, "source": chosen.source} for key, chosen in self.places.items()}
+        return {**configuration(plan, self.choices), **places}
 
 
 def gather(
@@ -97,29 +102,20 @@ def gather(
     *,
     file: str | None,
     environment: Lookup[str, str],
-    flags: Lookup[str, bool],
+    flags: Lookup[str, Any],
     assignments: list[str],
 ) -> ScoreSettings:
-    """The settings of a run. `flags` are those given on the command line, `assignments` the words after `--set`.
+    """The settings of a run. `flags` are those of the command line with their values, if they are given; `assignments`
+    the words after `--set`.
 
     Raises `DocumentError` for a settings file with mistakes, `UsageError` for a bad variable, flag or assignment.
     """
-    settings = ScoreSettings(
-        {s.parameter.name: Chosen(_plain(parameter_value(s.parameter), s), "default") for s in plan.settings}
-    )
+    settings = ScoreSettings(defaults(plan))
+    settings.places = {place.key: Chosen(place.default, "default") for place in PLACES if place.default is not None}
     _read_file(plan, settings, file)
     _read_environment(plan, settings, environment)
     _read_command_line(plan, settings, flags, assignments)
     return settings
-
-
-def _plain(value: Any, setting: Setting) -> Any:
-    """A value as it is written: scores and numbers as numbers."""
-    return value if setting.parameter.type != "score" else float(value)
-
-
-def _checked(setting: Setting, value: Any) -> Any:
-    return _plain(parameter_value(setting.parameter, value), setting)
 
 
 def _read_file(plan: CaseScorecardPlan, settings: ScoreSettings, file: str | None) -> None:
@@ -152,11 +148,10 @@ class _FileReader:
                     group[entry.name] = self.values(entry.value, f"{key}.{entry.name}.", ())
                 else:
                     self.say(entry.value, f"`{key}.{entry.name}` must be an object of settings")
-        settings.cases, settings.outputs = self.text(root, "cases"), self.text(root, "outputs")
-        folder = self.text(root, "reportDir")
-        if folder is not None:
-            settings.report_dir = Chosen(folder, f"{self.path}: reportDir")
-        settings.formats = self.formats(root)
+        for place in PLACES:
+            written = self.formats(root) if place.key == "reportFormats" else self.text(root, place.key)
+            if written is not None:
+                settings.places[place.key] = Chosen(written, f"{self.path}: {place.key}")
 
     def say(self, node: Node, message: str, help_text: str | None = None) -> None:
         self.found.append(error(node, message, code="bad-setting", help=help_text))
@@ -176,11 +171,18 @@ class _FileReader:
         self.say(node, f"`{key}` must be a text")
         return None
 
-    def formats(self, root: Mapping) -> tuple[str, ...]:
-        for node in (item for item in texts(root, "reportFormats") if item not in FORMATS):
-            place = root.get("reportFormats") or root
-            self.say(place, f"`{node}` is no format of a report; known are {', '.join(f'`{f}`' for f in FORMATS)}")
-        return texts(root, "reportFormats")
+    def formats(self, root: Mapping) -> str | None:
+        node = root.get("reportFormats")
+        if node is None:
+            return None
+        if not isinstance(node, Sequence):
+            self.say(node, "`reportFormats` must be a list of forms")
+        written = [item.value if isinstance(item, Scalar) else None for item in items(root, "reportFormats")]
+        for item, form in zip(items(root, "reportFormats"), written, strict=True):
+            if form not in FORMATS:
+                shown = "this" if form is None else f"`{form}`"
+                self.say(item, f"{shown} is no format of a report; known are {', '.join(f'`{f}`' for f in FORMATS)}")
+        return ", ".join(str(form) for form in written) or None
 
     def values(self, node: Mapping, above: str, others: tuple[str, ...]) -> dict[str, Chosen]:
         """The settings that stand below `node`; a key that sets nothing is a mistake."""
@@ -188,6 +190,9 @@ class _FileReader:
         chosen: dict[str, Chosen] = {}
         for path, key, value in _leaves(node, by_path.keys(), others):
             setting = by_path.get(path)
+            if setting is None and any(known.startswith(f"{path}.") for known in by_path):
+                self.say(value, f"`{above}{path}` must be an object of settings")
+                continue
             if setting is None:
                 known = {*by_path, *others, *(name.partition(".")[0] for name in by_path)}
                 near = difflib.get_close_matches(path, sorted(known), 1)
@@ -198,8 +203,9 @@ class _FileReader:
                 if written is None:
                     raise PlanError(f"`{above}{path}` must be one value")
                 # In a message it bears the name that stands in the file.
-                named = replace(setting, parameter=replace(setting.parameter, name=f"{above}{path}"))
-                chosen[setting.parameter.name] = Chosen(_checked(named, written), f"{self.path}: {above}{path}")
+                named = replace(setting.parameter, name=f"{above}{path}")
+                value_read = plain_value(named, written)
+                chosen[setting.parameter.name] = Chosen(value_read, f"{self.path}: {above}{path}")
             except PlanError as failure:
                 self.say(value, str(failure))
         return chosen
@@ -224,29 +230,43 @@ def _read_environment(plan: CaseScorecardPlan, settings: ScoreSettings, environm
         if name and written:
             value = _from_text(setting, written, f"the environment variable `{name}`")
             settings.chosen[setting.parameter.name] = Chosen(value, f"environment {name}")
-    folder = environment.get(REPORT_DIR, "")
-    if folder:
-        settings.report_dir = Chosen(folder, f"environment {REPORT_DIR}")
+    for place in PLACES:
+        if place.environment and environment.get(place.environment):
+            settings.places[place.key] = Chosen(environment[place.environment], f"environment {place.environment}")
+    known = {setting.environment for setting in plan.settings if setting.environment}
+    prefix = os.path.commonprefix(sorted(known))  # noqa: RUF071 - these are names, not paths
+    known |= {place.environment for place in PLACES if place.environment}
+    for name in sorted(environment):
+        if prefix.endswith("_") and name.startswith(prefix) and name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            settings.warnings.append(f"the environment variable `{name}` sets nothing{hint}")
 
 
 def _read_command_line(
-    plan: CaseScorecardPlan, settings: ScoreSettings, flags: Lookup[str, bool], assignments: list[str]
+    plan: CaseScorecardPlan, settings: ScoreSettings, flags: Lookup[str, Any], assignments: list[str]
 ) -> None:
     by_name = {setting.parameter.name: setting for setting in plan.settings}
     by_flag = {setting.flag: setting for setting in plan.settings if setting.flag}
+    keys = {place.flag: place.key for place in PLACES}
     for flag, given in flags.items():
         if not given:
             continue
-        if flag not in by_flag:
+        if flag in keys:
+            settings.places[keys[flag]] = Chosen(given, flag)
+        elif flag in by_flag:
+            settings.chosen[by_flag[flag].parameter.name] = Chosen(given, flag)
+        else:
             raise UsageError(f"the scorecard `{plan.name}` has no setting for `{flag}`")
-        settings.chosen[by_flag[flag].parameter.name] = Chosen(True, flag)
     for word in assignments:
         name, equals, written = word.partition("=")
         setting = by_name.get(name)
-        if not equals or setting is None:
+        if not equals:
+            raise UsageError(f"`--set` takes NAME=VALUE, found `{word}`")
+        if setting is None:
             near = difflib.get_close_matches(name, by_name, 1)
             hint = f"; did you mean `{near[0]}`?" if near else f"; known are {', '.join(by_name)}"
-            raise UsageError(f"`--set` takes NAME=VALUE, and there is no setting `{name}`{hint}")
+            raise UsageError(f"there is no setting `{name}`{hint}")
         value = _from_text(setting, written.strip(), f"`--set {name}`")
         settings.chosen[name] = Chosen(value, f"--set {name}")
 
@@ -264,7 +284,7 @@ def _from_text(setting: Setting, written: str, where: str) -> Any:
             value = int(written)
         elif kind == "number":
             value = float(written)
-        return _checked(setting, value)
+        return plain_value(setting.parameter, value)
     except (PlanError, ValueError) as failure:
         reason = str(failure) if isinstance(failure, PlanError) else f"`{written}` is no number"
         raise UsageError(f"{where}: {reason}") from None
@@ -277,8 +297,7 @@ def environment_of_process() -> Lookup[str, str]:
 
 def describe(settings: ScoreSettings) -> Iterator[str]:
     """The lines of `--show-config` for people."""
-    rows = [(name, chosen) for name, chosen in settings.chosen.items()]
-    rows.append(("reportDir", settings.report_dir))
+    rows = [*settings.chosen.items(), *settings.places.items()]
     for kind, group in (("archetype", settings.archetypes), ("metric", settings.metric_ids)):
         for name, values in group.items():
             rows += [(f"{key} ({kind} {name})", chosen) for key, chosen in values.items()]

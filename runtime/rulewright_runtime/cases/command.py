@@ -7,14 +7,17 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from rulewright_runtime.cases.outputs import Outputs
-from rulewright_runtime.cases.plan import CaseScorecardPlan
+from rulewright_runtime.cases.plan import CaseScorecardPlan, Choices, Chosen
 from rulewright_runtime.cases.reading import Batch, CaseReader
 from rulewright_runtime.cases.records import json_files
 from rulewright_runtime.cases.run import refusal, report_head, score_batches
 from rulewright_runtime.cases.semantic import WordVectors
-from rulewright_runtime.cases.settings import Settings, settings_hash
+from rulewright_runtime.cases.settings import configuration, defaults, plain_value, prepared
 from rulewright_runtime.cases.writing import complaints, moment, write
+from rulewright_runtime.errors import PlanError
 from rulewright_runtime.judge import open_judge
 
 
@@ -31,7 +34,8 @@ def score(
 ) -> int:
     """Score files and folders of cases, write the JSON report to `out` (None: the standard output), name every mistake
     on the standard error and answer with the exit status. RuntimeFailure for what can't be begun."""
-    settings = Settings(plan, parameters)
+    choices = _choices(plan, parameters)
+    settings = prepared(plan, choices)
     batches = [Batch(os.path.splitext(os.path.basename(file))[0], file) for file in _files(cases)]
     found = Outputs(outputs) if outputs is not None else None
     run = score_batches(
@@ -48,7 +52,7 @@ def score(
         batch_id=", ".join(batch.name for batch in batches),
         concern_id=concern or "",
         generated_at=moment(),
-        about={"configuration": _configuration(settings)},
+        about={"configuration": configuration(plan, choices)},
     )
     for line in complaints(run):
         print(line, file=sys.stderr)
@@ -69,15 +73,10 @@ def _files(cases: Iterable[str]) -> Iterator[str]:
             yield place
 
 
-def _configuration(settings: Settings) -> dict[str, Any]:
-    """Every value in force with its source, as `rulewright score` reports them."""
-    scores = {setting.parameter.name for setting in settings.plan.settings if setting.parameter.type == "score"}
-    values = {name: float(value) if name in scores else value for name, value in settings.values().items()}
-    return {
-        "scorecard": settings.plan.name,
-        "hash": settings_hash(settings.plan, values, {}, {}),
-        "parameters": {
-            name: {"value": value, "source": f"--set {name}" if name in settings.given else "default"}
-            for name, value in values.items()
-        },
-    }
+def _choices(plan: CaseScorecardPlan, parameters: Mapping[str, Any]) -> Choices:
+    """The settings that the plan was compiled under, and over them `parameters`, which the command line sets."""
+    declared = {setting.parameter.name: setting.parameter for setting in plan.settings}
+    for name in parameters.keys() - declared.keys():
+        raise PlanError(f"there is no parameter `{name}`; declared are {', '.join(f'`{each}`' for each in declared)}")
+    given = {name: Chosen(plain_value(declared[name], value), f"--set {name}") for name, value in parameters.items()}
+    return replace(plan.choices, parameters={**defaults(plan), **plan.choices.parameters, **given})

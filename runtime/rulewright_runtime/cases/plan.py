@@ -120,9 +120,30 @@ class Label(Part, frozen=True):
     when: Program
 
 
+class Chosen(Part, frozen=True):
+    """A setting's value and where it came from."""
+
+    value: bool | int | float | str
+    source: str
+
+
+class Choices(Part, frozen=True):
+    """What parameters are set to: for all cases, for those of an archetype, for those of a clinical metric."""
+
+    parameters: dict[str, Chosen] = {}
+    archetypes: dict[str, dict[str, Chosen]] = {}
+    metric_ids: dict[str, dict[str, Chosen]] = {}
+
+    @property
+    def number(self) -> int:
+        """How many values there are."""
+        return sum(map(len, (self.parameters, *self.archetypes.values(), *self.metric_ids.values())))
+
+
 class CaseScorecardPlan(Part, frozen=True):
     """A scorecard over cases, ready to carry out. `exits` lists the labels from the gravest, each with the exit status
-    of a batch that holds it; `accepted` is the label that counts as passed."""
+    of a batch that holds it; `accepted` is the label that counts as passed; `choices` are the settings it was compiled
+    under."""
 
     name: str
     report_type: str
@@ -136,6 +157,7 @@ class CaseScorecardPlan(Part, frozen=True):
     labels: tuple[Label, ...]
     exits: tuple[tuple[str, int], ...]
     accepted: str
+    choices: Choices = Choices()
     format: str = FORMAT
     version: int = VERSION
     hash: str = ""

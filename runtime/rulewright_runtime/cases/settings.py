@@ -10,19 +10,74 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from rulewright_runtime.cases.plan import CaseScorecardPlan
+from rulewright_runtime.cases.plan import CaseScorecardPlan, Choices, Chosen
 from rulewright_runtime.cases.scoring import Scorer
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.parameters import parameter_values
+from rulewright_runtime.parameters import Parameter, parameter_value, parameter_values
+from rulewright_runtime.scorecard import mentioned
 
 Given = Mapping[str, Any]
 
 
-def settings_hash(plan: CaseScorecardPlan, values: Given, *groups: Mapping[str, Given]) -> str:
-    """The sha256 (hex) of the scorecard and every value in force, scores as numbers; `groups` are those of archetypes
-    and clinical metrics. Equal hashes score alike."""
-    everything = (replace(plan, hash=""), values, *groups)
+def prepared(plan: CaseScorecardPlan, choices: Choices) -> Settings:
+    """The scorers of a run under `choices`. PlanError, naming their sources, when together they don't fulfil what the
+    scorecard requires."""
+    try:
+        given = _values(choices.parameters)
+        return Settings(plan, given, metric_ids=_by_name(choices.metric_ids), archetypes=_by_name(choices.archetypes))
+    except PlanError as failure:
+        raise PlanError(f"{failure}{_sources(plan, choices, str(failure))}") from None
+
+
+def configuration(plan: CaseScorecardPlan, choices: Choices) -> dict[str, Any]:
+    """Every value in force with its source, as `--show-config` and reports say it."""
+    groups = {"archetypes": choices.archetypes, "metricIds": choices.metric_ids}
+    return {
+        "scorecard": plan.name,
+        "hash": settings_hash(plan, choices),
+        "parameters": _shown(choices.parameters),
+        **{key: {name: _shown(values) for name, values in group.items()} for key, group in groups.items() if group},
+    }
+
+
+def defaults(plan: CaseScorecardPlan) -> dict[str, Chosen]:
+    """Every parameter at its default."""
+    return {setting.parameter.name: Chosen(plain_value(setting.parameter), "default") for setting in plan.settings}
+
+
+def plain_value(parameter: Parameter, given: Any = None) -> Any:
+    """`given` (None: the default) as it is written, checked: scores as numbers. PlanError when it does not fit."""
+    value = parameter_value(parameter, given)
+    return float(value) if parameter.type == "score" else value
+
+
+def settings_hash(plan: CaseScorecardPlan, choices: Choices) -> str:
+    """The sha256 (hex) of the scorecard and every value in force: equal hashes score alike."""
+    groups = (choices.archetypes, choices.metric_ids)
+    bare = replace(plan, hash="", choices=Choices())
+    everything = (bare, _values(choices.parameters), *map(_by_name, groups))
     return hashlib.sha256(msgspec.json.encode(everything, order="deterministic")).hexdigest()
+
+
+def _values(chosen: Mapping[str, Chosen]) -> dict[str, Any]:
+    return {name: each.value for name, each in chosen.items()}
+
+
+def _by_name(groups: Mapping[str, Mapping[str, Chosen]]) -> dict[str, dict[str, Any]]:
+    return {name: _values(chosen) for name, chosen in groups.items()}
+
+
+def _shown(chosen: Mapping[str, Chosen]) -> dict[str, Any]:
+    return {name: {"value": each.value, "source": each.source} for name, each in chosen.items()}
+
+
+def _sources(plan: CaseScorecardPlan, choices: Choices, failure: str) -> str:
+    """Where the settings that a broken requirement speaks of were written."""
+    read = set().union(*(mentioned([each.that]) for each in plan.requires if each.otherwise in failure))
+    groups = (choices.parameters, *choices.archetypes.values(), *choices.metric_ids.values())
+    found = [each.source for group in groups for name, each in group.items() if name in read]
+    written = dict.fromkeys(source for source in found if source != "default")
+    return f" (set by {'; '.join(written)})" if written else ""
 
 
 @dataclass(slots=True)
@@ -51,7 +106,11 @@ class Settings:
         )
         found = self._scorers.get(key)
         if found is None:
-            found = self._scorers[key] = Scorer(self.plan, self.values(*key))
+            values = self.values(*key)
+            try:
+                found = self._scorers[key] = Scorer(self.plan, values)
+            except PlanError as error:
+                raise PlanError(_of_group(*key, str(error))) from None
         return found
 
     def values(self, archetype: str | None = None, metric_id: str | None = None) -> dict[str, Any]:
@@ -64,6 +123,11 @@ class Settings:
         try:
             return parameter_values([setting.parameter for setting in self.plan.settings], given)
         except PlanError as error:
-            where = [f"archetype `{archetype}`"] * (archetype is not None)
-            where += [f"metric `{metric_id}`"] * (metric_id is not None)
-            raise PlanError(f"{', '.join(where)}: {error}" if where else str(error)) from None
+            raise PlanError(_of_group(archetype, metric_id, str(error))) from None
+
+
+def _of_group(archetype: str | None, metric_id: str | None, message: str) -> str:
+    """A message about the settings of some cases, which says of which."""
+    where = [f"archetype `{archetype}`"] * (archetype is not None)
+    where += [f"metric `{metric_id}`"] * (metric_id is not None)
+    return f"{', '.join(where)}: {message}" if where else message

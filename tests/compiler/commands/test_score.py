@@ -186,6 +186,44 @@ def test_show_config_says_where_each_value_came_from(capsys: pytest.CaptureFixtu
     assert shown["archetypes"]["A"]["AH_weight"]["value"] == 2.0
 
 
+def test_every_place_is_shown_with_its_source(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def shown(*words: str) -> dict[str, tuple[str, str]]:
+        assert main(["score", "--show-config", *words]) == 0
+        rows = (line.split(maxsplit=2) for line in capsys.readouterr().out.splitlines())
+        return {name: (value, source) for name, value, source in rows}
+
+    assert shown()["reportDir"] == ("./reports", "default")
+    assert "cases" not in shown()
+    keys = ("cases", "outputs", "reportDir", "semantic")
+    Path("safe.config.json").write_text(json.dumps({key: f"file-{key}" for key in keys} | {"reportFormats": ["html"]}))
+    for key in keys:
+        assert shown()[key] == (f"file-{key}", f"safe.config.json: {key}")
+    assert shown()["reportFormats"] == ("html", "safe.config.json: reportFormats")
+    monkeypatch.setenv("SAFE_V0_REPORT_DIR", "there")
+    found = shown("--cases", "c", "--outputs", "o", "--semantic", "s", "--format", "junit")
+    assert found["reportDir"] == ("there", "environment SAFE_V0_REPORT_DIR")
+    assert (found["cases"], found["outputs"]) == (("c", "--cases"), ("o", "--outputs"))
+    assert (found["semantic"], found["reportFormats"]) == (("s", "--semantic"), ("junit", "--format"))
+
+
+def test_a_suffix_that_the_settings_file_does_not_name_wins_over_it() -> None:
+    batch("b", case("T1"))
+    Path("safe.config.json").write_text('{"reportFormats": ["json", "html"]}')
+    score("--batch", "b", "--output", "one/r.md")
+    score("--batch", "b", "--output", "two/r.html")
+    assert [path.name for path in Path("one").iterdir()] == ["r.md"]
+    assert sorted(path.name for path in Path("two").iterdir()) == ["r.html", "r.json"]
+
+
+def test_a_misspelt_variable_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("SAFE_V0_CR_PAS", "0.9")
+    assert main(["score", "--show-config"]) == 0
+    said = "warning: the environment variable `SAFE_V0_CR_PAS` sets nothing; did you mean `SAFE_V0_CR_PASS`?\n"
+    assert capsys.readouterr().err == said
+
+
 WRONG_FILES = {
     "an unknown key": ('{"thresholds": {"CR": {"pas": 0.8}}}', "`thresholds.CR.pas` sets nothing"),
     "a threshold above 1": ('{"thresholds": {"CR": {"pass": 80}}}', "must be a score from 0 to 1, found `80`"),
@@ -195,6 +233,14 @@ WRONG_FILES = {
     "weights that are all zero": ('{"weights": {"CR": 0, "AH": 0, "AC": 0}}', "at least one of the weights"),
     "a word for a switch": ('{"strictAH": "yes"}', "must be true or false, found `yes`"),
     "an unknown form": ('{"reportFormats": ["pdf"]}', "`pdf` is no format of a report"),
+    "forms that are no list": ('{"reportFormats": "json"}', "`reportFormats` must be a list of forms"),
+    "a form that is no text": ('{"reportFormats": ["json", 3]}', "`3` is no format of a report"),
+    "a threshold without its kind": ('{"thresholds": {"CR": 0.5}}', "`thresholds.CR` must be an object of settings"),
+    "weights of an archetype that are all zero": (
+        '{"archetypes": {"A": {"weights": {"CR": 0, "AH": 0, "AC": 0}}}}',
+        "archetype `A`: at least one of the weights must be above 0 (set by safe.config.json: "
+        "archetypes.A.weights.CR; safe.config.json: archetypes.A.weights.AH; ",
+    ),
     "a list": ("[]", "must hold an object"),
     "no JSON": ('{"a": ', "safe.config.json"),
     "a bad value for an archetype": ('{"archetypes": {"A": {"strictAH": 1}}}', "must be true or false, found `1`"),
@@ -226,6 +272,7 @@ WRONG_WORDS = {
     "a batch that is not there": (["--concern", "I25", "--batch", "batch1"], "did you mean `batch_1`?"),
     "a folder that is not there": (["--concern", "I25", "--batch", "b", "--cases", "no"], "there is no folder `no`"),
     "an unknown setting": (["--concern", "I25", "--batch", "b", "--set", "CR_pas=1"], "did you mean `CR_pass`?"),
+    "a setting without a value": (["--set", "CR_pass"], "`--set` takes NAME=VALUE, found `CR_pass`"),
     "a bad value": (["--concern", "I25", "--batch", "b", "--set", "CR_pass=nan"], "must be a score from 0 to 1"),
     "an unknown scorecard": (["--scorecard", "x"], "there is no scorecard `x`"),
     "an unknown form": (["--format", "pdf"], "invalid choice"),

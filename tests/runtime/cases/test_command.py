@@ -55,6 +55,41 @@ def test_both_doors_write_the_same_report(place: Path) -> None:
     assert {**mine, "configuration": None} == {**other, "configuration": None}
 
 
+def test_a_plan_carries_the_settings_it_was_compiled_under(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = {"archetypes": {"A": {"weights": {"AH": 3}}, "Unknown": {"strictAH": True}}, "metricIds": {"m": {}}}
+    Path("safe.config.json").write_text(json.dumps({"thresholds": {"CR": {"pass": 0.7}}, "strictAH": False, **groups}))
+    monkeypatch.setenv("SAFE_V0_AC_REVIEW", "0.25")
+    cases = [case("T1"), case("T2", None, questions=["Whose fault is it?"], forbidden=["fault", "x"])]
+    write(Path("cases", "b.json"), cases)
+    assert compiler(["compile", "safe-v0", "-o", "safe.plan.json"]) == 0
+    compiler(["score", "--concern", "I25", "--batch", "b", "--output", "other.json"])
+    other = json.loads(Path("other.json").read_text())
+    Path("safe.config.json").unlink()
+    monkeypatch.setenv("SAFE_V0_AC_REVIEW", "1")  # no variable changes a compiled plan
+    mine = report("--concern", "I25")
+    del other["configuration"]["reportDir"]
+    assert mine == other
+    assert [result["label"] for result in mine["results"]] == ["Pass", "Fail"]
+    shown = report("--set", "CR_pass=0.1")["configuration"]["parameters"]
+    assert shown["CR_pass"] == {"value": 0.1, "source": "--set CR_pass"}
+    assert shown["AC_review"] == {"value": 0.25, "source": "environment SAFE_V0_AC_REVIEW"}
+    assert shown["AH_pass"] == {"value": 1.0, "source": "default"}
+
+
+def test_settings_that_a_plan_can_not_have_are_refused_before_anything_runs(place: Path, capsys: Any) -> None:
+    for chosen, message in [
+        ({"foo": plans.Chosen(1, "x")}, "there is no parameter `foo`"),
+        ({"CR_pass": plans.Chosen("much", "x")}, "must be a score from 0 to 1"),
+        ({f"{name}_weight": plans.Chosen(0, "f: weights") for name in ("CR", "AH", "AC")}, "(set by f: weights)"),
+    ]:
+        plan = plans.sealed(replace(safe().plan, choices=plans.Choices(archetypes={"A": chosen})))
+        Path("safe.plan.json").write_bytes(plans.encode(plan))
+        assert main(["score", "safe.plan.json", "cases", "--out", "r.json"]) == 3
+        said = capsys.readouterr().err
+        assert message in said
+        assert "archetype `A`: " in said
+
+
 def test_switches_and_outputs_are_taken(place: Path) -> None:
     assert [r["scores"]["AH"] for r in report("--set", "strict_ah=true")["results"]] == [1.0, 0.0]
     apart = {key: value for key, value in case("T1").items() if key != "engine_output"}
