@@ -90,6 +90,7 @@ def test_loops_run_over_lists_and_keys_with_one_variable_or_two() -> None:
     assert run(loop("filter", name("xs"), call("_>_", call("_+_", local(0), name("k")), 15)), data) == [6]
     assert run(loop("sort_by", name("xs"), call("-_", local(0))), data) == [6, 5]
     assert run(loop("sort_by", name("xs"), call("-_", call("_+_", local(0), name("k")))), data) == [6, 5]
+    assert code(loop("sort_by", name("m"), local(0)), data) == "no_such_overload"
     for kind in ("all", "exists", "map_list", "filter"):
         assert code(loop(kind, name("k"), const(True)), data) == "no_such_overload"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright.expression import literals_of_calls, scores
 from rulewright.expression.declarations import Overload
 from rulewright.expression.mistakes import did_you_mean, no_overload, operator
-from rulewright.expression.nodes import Call, Expr
+from rulewright.expression.nodes import Call, Expr, ListLiteral, Literal, MapLiteral
 from rulewright.expression.types import (
     BOOL,
     DOUBLE,
@@ -54,12 +54,32 @@ def _called(c: Checker, e: Call, name: str, given: list[Type], nodes: Sequence[E
         return _unknown(c, e, name)
     full, _ = found
     c.functions[id(e)] = full
-    if full in _VARIADIC and len(given) > 2:
-        joined: Type | None = None
-        for t in given:
-            joined = c.join(joined, t)
-        given = [ListType(joined or DYN)]
+    if full in _VARIADIC:
+        wrong = _no_number(e, nodes)
+        if wrong is not None:
+            return c.report(wrong, f"`{full}` takes one number or more, or a list of such")
+        if len(given) > 2:
+            joined: Type | None = None
+            for t in given:
+                joined = c.join(joined, t)
+            given = [ListType(joined or DYN)]
     return _finish(c, e, full, given, False, nodes)
+
+
+def _no_number(e: Call, nodes: Sequence[Expr]) -> Expr | None:
+    """What is written out and is surely no number, where cel-go's macros `math.greatest` and `math.least` point."""
+    if not nodes:
+        return e.target
+    first = nodes[0]
+    if len(nodes) == 1 and isinstance(first, ListLiteral):
+        return None if first.items and not any(map(_is_no_number, first.items)) else first
+    return next(filter(_is_no_number, nodes), None)
+
+
+def _is_no_number(e: Expr) -> bool:
+    if isinstance(e, Literal):
+        return e.value is None or isinstance(e.value, (bool, str, bytes))
+    return isinstance(e, (ListLiteral, MapLiteral))
 
 
 def _unknown(c: Checker, e: Call, name: str, target: Type | None = None) -> Type:

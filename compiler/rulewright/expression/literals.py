@@ -87,7 +87,9 @@ def bytes_(text: str) -> bytes:
 
 
 def _content(text: str) -> tuple[str, str]:
-    """The prefix in lower case, and what stands between the quotes."""
+    r"""The prefix in lower case, and what stands between the quotes; every line break is `\n` (cel-go, `unescape`)."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     start = 0
     while text[start] not in "\"'":
         start += 1

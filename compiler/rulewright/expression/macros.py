@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rulewright.expression.declarations import extensions
-from rulewright.expression.nodes import Expr, Macro
+from rulewright.expression.nodes import Expr, Literal, Macro, MapLiteral
 from rulewright.expression.types import (
     BOOL,
     DYN,
@@ -116,7 +116,8 @@ def _optional(c: Checker, e: Macro, target: Type) -> Type:
 def _sorted(c: Checker, e: Macro, target: Type) -> Type:
     holder = c.known.resolve(target)
     if not isinstance(holder, ListType) and holder not in (DYN, ERROR):
-        return c.report(e, f"`sortBy` sorts a list, found `{holder}`")
+        written = isinstance(e.target, (Literal, MapLiteral))
+        return c.report(e.target if written else e, f"`sortBy` sorts a list, found `{holder}`")
     element = holder.element if isinstance(holder, ListType) else DYN
     key = c.known.resolve(_inside(c, e, (element,), e.bodies[0]), final=True)
     if str(key) not in (*_SORTABLE, "score", "dyn", "error"):

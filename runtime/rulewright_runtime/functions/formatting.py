@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
@@ -132,9 +133,9 @@ def _special(value: float) -> str:
 def _decimal(value: Any, _: int | None) -> str:
     if value.__class__ is int or value.__class__ is UInt:
         return str(int(value))
-    if value.__class__ is float and not math.isfinite(value):
-        return _special(value)
-    raise _refuse("decimal", "integers", value)
+    if value.__class__ is float:
+        return _special(value) or f"{Decimal(repr(value)).normalize():f}"
+    raise _refuse("decimal", "numbers", value)
 
 
 def _double(value: Any, clause: str) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -217,19 +219,30 @@ def decode_base64(text: Any) -> bytes:
         raise EvaluationError("invalid base64 data", "invalid_argument") from None
 
 
+def _found(compiled: Any, text: str) -> Iterator[Any]:
+    """Every match, but for an empty one that touches the match before it."""
+    end = -1
+    for found in compiled.finditer(text):
+        if found.end() > found.start() or found.start() != end:
+            yield found
+        end = found.end()
+
+
 def regex_replace(text: Any, source: Any, new: Any, limit: Any = -1) -> str:
     r"""`text` with what the pattern matches replaced; `\1` in `new` is the first group."""
     _texts("regex.replace", text, source, new)
     _ints("regex.replace", limit)
-    compiled = pattern(source)
     if limit == 0:
         return str(text)
+    compiled = pattern(source)
+    pieces = _pieces(new, compiled.groups)
     parts: list[str] = []
     length = end = 0
-    for count, found in enumerate(compiled.finditer(text)):
+    for count, found in enumerate(_found(compiled, text)):
         if 0 < limit <= count:
             break
-        parts += [text[end : found.start()], _rewrite(new, found)]
+        instead = "".join([piece if piece.__class__ is str else found.group(piece) or "" for piece in pieces])
+        parts += [text[end : found.start()], instead]
         length += len(parts[-1]) + len(parts[-2])
         check_text(length)
         end = found.end()
@@ -237,19 +250,23 @@ def regex_replace(text: Any, source: Any, new: Any, limit: Any = -1) -> str:
     return "".join([*parts, text[end:]])
 
 
-def _rewrite(new: str, found: Any) -> str:
-    parts, rest = [], iter(new)
-    for char in rest:
-        if char == "\\":
-            char = next(rest, "")
-            if char.isdecimal() and int(char) <= found.re.groups:
-                char = found.group(int(char)) or ""
-            elif char != "\\":
-                raise EvaluationError(
-                    "invalid replacement: a backslash needs a group or a backslash", "invalid_argument"
-                )
-        parts.append(char)
-    return "".join(parts)
+_REWRITE: Final = re.compile(r"\\(.?)", re.DOTALL)
+
+
+def _pieces(new: str, groups: int) -> list[str | int]:
+    """The texts and the groups that a replacement is made of."""
+    pieces: list[str | int] = []
+    end = 0
+    for found in _REWRITE.finditer(new):
+        pieces.append(new[end : found.start()])
+        char, end = found[1], found.end()
+        if char.isdecimal() and char.isascii() and int(char) <= groups:
+            pieces.append(int(char))
+        elif char == "\\":
+            pieces.append(char)
+        else:
+            raise EvaluationError("invalid replacement: a backslash needs a group or a backslash", "invalid_argument")
+    return [*pieces, new[end:]]
 
 
 def _one_group(source: str) -> Any:
@@ -272,7 +289,7 @@ def regex_extract_all(text: Any, source: Any) -> list[str]:
     """Every match, or its group where the pattern has one."""
     _texts("regex.extractAll", text, source)
     compiled = _one_group(source)
-    values = [found.group(compiled.groups) for found in compiled.finditer(text)]
+    values = [found.group(compiled.groups) for found in _found(compiled, text)]
     return [value for value in values if value is not None]
 
 

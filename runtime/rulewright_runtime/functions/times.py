@@ -105,7 +105,7 @@ def _zone(name: str) -> ZoneInfo:
 def _offset_seconds(moment: Timestamp, zone: Any) -> int:
     if not isinstance(zone, str):
         raise no_overload("timestamp selector", moment, zone)
-    if zone in ("", "UTC", "Z"):
+    if zone in ("", "UTC"):
         return 0
     fixed = _OFFSET.fullmatch(zone)
     if fixed is not None:

@@ -182,8 +182,16 @@ def _only_two(name: str) -> Closure:
 
 
 def _sort_by(building: Building, node: Node, mode: int, inner: int, args: list[Closure]) -> Closure:
-    each, key = _each(building, node, mode, inner, args[0]), args[1]
+    over, key = args
     place = FIRST_SLOT + node.value[0]
+
+    def listed(argument: Any) -> Any:
+        items = over(argument)
+        if not isinstance(items, (list, tuple)):
+            raise no_overload("sortBy", items)
+        return items
+
+    each = _each(building, node, mode, inner, listed)
 
     def sort(argument: Any) -> list[Any]:
         items, keys = [], []

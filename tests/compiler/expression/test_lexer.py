@@ -101,6 +101,8 @@ def test_a_sign_belongs_to_the_number_unless_there_is_something_to_subtract_from
         (r"b'\xff\377é\101'", b"\xff\xff\xc3\xa9A"),
         (r"br'\x'", b"\\x"),
         ("B'''\n'''", b"\n"),
+        ("'''a\r\nb\rc\\r'''", "a\nb\nc\r"),
+        ("r'''\r\n'''", "\n"),
     ],
 )
 def test_literals_mean_what_cel_says(text: str, expected: object) -> None:
