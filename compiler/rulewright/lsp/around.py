@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rulewright.documents.kinds import kind_of
-from rulewright.documents.layout import PROJECT_FILE_NAMES, looks_like_a_project, places, project_file_in, resolve
+from rulewright.documents.layout import (
+    PROJECT_FILE_NAMES,
+    USUAL_WORKFLOWS,
+    looks_like_a_project,
+    places,
+    project_file_in,
+    resolve,
+)
+from rulewright.documents.project_file import read_project_file
 from rulewright.errors import RulewrightError
-from rulewright.workflows.load import USUAL_AGENTS, load_workflow
+from rulewright.load import Mapping, load_file
+from rulewright.workflows.load import USUAL_AGENTS, USUAL_CONTRACTS, load_workflow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,15 +97,34 @@ def projects_round(path: Path, within: Path | None) -> Iterator[Path]:
     """The projects that a file may belong to, the nearest first: above it, and inside the folders above it as long as
     these lie `within` the folder that the editor has open."""
     for folder in path.parents:
-        if (file := project_file_in(folder)) is not None:
-            yield file
-        elif within is not None and (folder == within or within in folder.parents):
-            yield from _inside(folder)
-        if looks_like_a_project(folder):
-            yield folder
+        beside = within is not None and (folder == within or within in folder.parents)
+        for place in _projects_in(folder, beside=beside):
+            if _may_hold(place, path):
+                yield place
 
 
-def _inside(folder: Path) -> Iterator[Path]:
-    for inner in sorted(folder.iterdir()):
-        if inner.is_dir() and (file := project_file_in(inner)) is not None:
-            yield file
+def _projects_in(folder: Path, *, beside: bool) -> Iterator[Path]:
+    if (file := project_file_in(folder)) is not None:
+        yield file
+    elif looks_like_a_project(folder):
+        yield folder
+    elif beside:
+        inner = (project_file_in(each) for each in sorted(folder.iterdir()) if each.is_dir())
+        yield from (file for file in inner if file is not None)
+
+
+def _may_hold(place: Path, path: Path) -> bool:
+    """Whether a file lies where a project has its documents; only a look at the project tells for sure."""
+    file = place if place.is_file() else None
+    node = None if file is None else load_file(file).root
+    if file is not None and (path == file or not isinstance(node, Mapping)):
+        return path == file
+    document = read_project_file(node, os.environ) if isinstance(node, Mapping) else None
+    folder = place if file is None else place.parent
+    root = folder if document is None or document.root is None else Path(os.path.normpath(folder / document.root))
+    where = [each.path for each in places(root, document, file).values()]
+    where += [root / name for name in (*USUAL_WORKFLOWS, USUAL_AGENTS, USUAL_CONTRACTS)]
+    if document is not None and file is not None:
+        markers = document.markers.values() if isinstance(document.markers, dict) else ()
+        where += [resolve(written, file, root) for written in (*document.workflow.values(), *markers)]
+    return any(path == each or each in path.parents for each in where)

@@ -33,7 +33,8 @@ class Editor:
         self.errors: list[bytes] = []
         self.asked: list[str] = []  # requests of the server
         self.findings: dict[str, list[dict[str, Any]]] = {}
-        self.number = 0
+        self.texts: dict[str, str] = {}
+        self.number = self.version = 0
         self.readers = [threading.Thread(target=read, daemon=True) for read in (self._read, self._listen)]
         for reader in self.readers:
             reader.start()
@@ -66,14 +67,22 @@ class Editor:
         """Open a file, or a text in its place; gives what the server finds in it."""
         uri = path.as_uri() if uri is None else uri
         text = path.read_text(encoding="utf-8") if text is None else text
-        document = {"uri": uri, "languageId": "yaml", "version": 1, "text": text}
-        return self._after("textDocument/didOpen", {"textDocument": document}, uri)
+        self.texts[uri] = text
+        document = {"uri": uri, "languageId": "yaml", "text": text}
+        return self._after("textDocument/didOpen", document, {})
 
-    def change(self, path: Path, text: str, version: int = 2) -> list[dict[str, Any]]:
+    def change(self, path: Path, text: str) -> list[dict[str, Any]]:
         """Give a document another text; gives what the server finds first."""
-        document = {"uri": path.as_uri(), "version": version}
-        params = {"textDocument": document, "contentChanges": [{"text": text}]}
-        return self._after("textDocument/didChange", params, path.as_uri())
+        self.texts[path.as_uri()] = text
+        changes = [{"text": text}]
+        return self._after("textDocument/didChange", {"uri": path.as_uri()}, {"contentChanges": changes})
+
+    def show(self, path: Path, text: str) -> None:
+        """Have a document with this text open; findings of an earlier text are gone."""
+        if path.as_uri() not in self.texts:
+            self.open(path, text)
+        elif self.texts[path.as_uri()] != text:
+            self.change(path, text)
 
     def save(self, path: Path) -> None:
         """Say that a document was saved."""
@@ -126,9 +135,12 @@ class Editor:
                 pipe.close()
         return code
 
-    def _after(self, method: str, params: object, uri: str) -> list[dict[str, Any]]:
-        self.notify(method, params)
-        self._until(lambda message: _is_about(message, uri))
+    def _after(self, method: str, document: dict[str, Any], params: dict[str, Any]) -> list[dict[str, Any]]:
+        """What the server finds in this version of a document, whatever it may still say of earlier ones."""
+        self.version += 1
+        uri, version = document["uri"], self.version
+        self.notify(method, {"textDocument": {**document, "version": version}, **params})
+        self._until(lambda message: _is_about(message, uri) and message["params"].get("version") == version)
         return self.findings[uri]
 
     def _send(self, message: dict[str, Any]) -> None:

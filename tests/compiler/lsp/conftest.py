@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from tests.compiler.lsp import a_project
 from tests.compiler.lsp.client import Editor
 

@@ -1,0 +1,75 @@
+"""What the editor shows of the word under the pointer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.compiler.lsp import a_project
+from tests.compiler.lsp.client import Editor
+
+CHECK = "checks/promises-presence.yaml"
+
+
+def said(editor: Editor, path: Path, text: str, word: str) -> str:
+    """What hovering over a word of a text gives."""
+    editor.show(path, text)
+    at = text.index(word) + 1
+    line = text.count("\n", 0, at)
+    found = editor.at("hover", path, line, at - (text.rfind("\n", 0, at) + 1))
+    return "" if found is None else str(found["contents"]["value"])
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("severity", "**severity**: how grave a failure is"),
+        ("S2", "one of `S1`, `S2`, `S3`, `S4`, `S4_GATE`, `S5`"),
+        ("route:", "*read by: routing*"),
+        ("pass_rule", "*documentation: nothing reads it*"),
+        ("deterministic_precheck", "for `hybrid_llm`, `lexicon_only`"),
+        ("presence_promise\n", "lexicon `presence_promise`: promises to be there for ever"),
+        ("scenario.tags", "scenario: scenario {"),
+        ("tags &&", "tags: list(string)"),
+        ("category ==", "category: category: confidential | context | continuity | empathy | safety"),
+        ("empathy", "empathy: a constant"),
+    ],
+)
+def test_a_word_is_explained(editor: Editor, project: Path, word: str, expected: str) -> None:
+    assert expected in said(editor, project / CHECK, a_project.CHECK, word)
+
+
+@pytest.mark.parametrize("word", ["\n  type", "The assistant"])
+def test_between_words_there_may_be_nothing(editor: Editor, project: Path, word: str) -> None:
+    assert "list(" not in said(editor, project / CHECK, a_project.CHECK, word)
+
+
+def test_a_code_in_a_comment_shows_its_page(editor: Editor, project: Path) -> None:
+    text = f"{a_project.CHECK}# rulewright: allow dead-key, unknown-key because it is old\n"
+    found = said(editor, project / CHECK, text, "unknown-key")
+    assert found.startswith("**unknown-key**\n\nA key that nothing reads.")
+    assert "Instead:" in found
+
+
+def test_an_expression_in_a_block_is_explained_at_its_place(editor: Editor, project: Path) -> None:
+    when = "\"'lonely' in scenario.tags && scenario.category == empathy\""
+    folded = ">-\n    '😀' in scenario.tags &&\n    scenario.category == empathy"
+    assert when in a_project.CHECK
+    text = a_project.CHECK.replace(when, folded)
+    assert "category: category" in said(editor, project / CHECK, text, "category ==")
+
+
+def test_a_value_of_a_prompt_is_explained(editor: Editor, project: Path) -> None:
+    text = f"{a_project.CHECK}prompt: |\n  Question {{{{ check.severity | upper }}}}?\n"
+    assert "severity: severity: S1" in said(editor, project / CHECK, text, "severity | upper")
+    assert "severity" not in said(editor, project / CHECK, text, "Question")
+
+
+def test_a_condition_of_a_workflow_is_explained(editor: Editor, project: Path) -> None:
+    text = a_project.WORKFLOW
+    assert "decision: decision: GO | NO_GO" in said(editor, project / "workflow.yaml", text, "decision")
+    assert "agent `critic`" in said(editor, project / "workflow.yaml", text, "critic")
+
+
+def test_a_broken_document_is_not_explained(editor: Editor, project: Path) -> None:
+    assert said(editor, project / CHECK, f"{a_project.CHECK}broken: [\n", "severity") == ""
