@@ -1,0 +1,387 @@
+"""What lint finds in the published corpus is what a plain reading of the same files finds: file by file, key by key.
+
+The reading below knows the files as JSON and YAML only, and none of our rules. Every family is an equation: nothing is
+missed, and nothing is found beyond it. Positions are compared as paths (`turns[0].rubric[1].dimension`), which are
+looked up from the line and column of the finding.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+from tests import shared_data
+
+from rulewright.linting.run import lint
+from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
+
+Place = tuple[str, str]  # a file below the corpus, a path in it
+JUDGES: Final = {"hybrid_llm", "llm_primary", "longitudinal_trace"}
+ROUTE_OF: Final = {"hybrid": "hybrid_llm", "llm_verifier": "llm_primary", "lexicon": "lexicon_only"}
+GATE: Final = {"S5", "S4_GATE"}
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The files as plain data, by their paths."""
+
+    checks: dict[str, Any]
+    scenarios: dict[str, Any]
+    lexicons: dict[str, Any]
+
+    def check(self, name: str) -> Any:
+        """A check by its id."""
+        return next(check for check in self.checks.values() if check["id"] == name)
+
+    def tags(self) -> set[str]:
+        """Every tag that a scenario bears."""
+        return {tag for scenario in self.scenarios.values() for tag in scenario["failure_mode_tags"]}
+
+    def unit(self, check: Any) -> str:
+        """The unit of analysis, its bucket's where it has none."""
+        units = {"A": "event_window", "B": "turn_level", "C": "local_exchange", "D": "local_exchange"}
+        longitudinal = check["routing"]["route"] == "longitudinal_trace"
+        default = "session_state" if longitudinal else units.get(check["primary_bucket"], "turn_level")
+        return str(check["routing"].get("unit_of_analysis", default))
+
+
+@cache
+def corpus() -> Corpus:
+    """The published corpus."""
+    root = shared_data.folder("invisiblebench")
+
+    def read(pattern: str) -> dict[str, Any]:
+        loaders: dict[str, Callable[[str], Any]] = {".json": json.loads, ".yaml": yaml.safe_load}
+        files = (path for path in sorted(root.glob(pattern)) if not path.stem.startswith("_"))
+        return {str(path.relative_to(root)): loaders[path.suffix](path.read_text(encoding="utf-8")) for path in files}
+
+    return Corpus(read("checks/*.yaml"), read("scenarios/**/*.json"), read("lexicons/*.yaml"))
+
+
+@cache
+def linted() -> dict[str, list[Place]]:
+    """The places of lint's findings by their codes."""
+    root = shared_data.folder("invisiblebench")
+    found: dict[str, list[Place]] = {}
+    for each in lint([root]).diagnostics:
+        path = Path(each.span.path)
+        known = paths_of(path)
+        place = known.get((each.span.line, each.span.column), "")
+        found.setdefault(each.code, []).append((str(path.relative_to(root)), place))
+    return found
+
+
+@cache
+def paths_of(file: Path) -> dict[tuple[int, int], str]:
+    """The path of every key and value of a file, by line and column; of those that begin together the innermost."""
+    return dict(_paths(load_file(file).root, ""))
+
+
+def _paths(node: Node | None, path: str) -> Iterator[tuple[tuple[int, int], str]]:
+    if isinstance(node, Mapping):
+        for entry in node.entries:
+            below = f"{path}.{entry.name}".lstrip(".")
+            yield (entry.key.span.line, entry.key.span.column), below
+            yield from _paths(entry.value, below)
+    elif isinstance(node, Sequence):
+        for i, item in enumerate(node.items):
+            yield from _paths(item, f"{path}[{i}]")
+    elif isinstance(node, Scalar):
+        yield (node.span.line, node.span.column), path
+
+
+Reading = Callable[[Corpus, Any], Iterator[str]]
+FAMILIES: dict[str, Callable[[Corpus], Iterator[Place]]] = {}
+
+
+def of_scenarios(reading: Reading) -> Reading:
+    """A reading of one scenario, which has to agree with the rule of its name in all of them."""
+    FAMILIES[reading.__name__.replace("_", "-")] = lambda among: _each(reading, among, among.scenarios)
+    return reading
+
+
+def of_checks(reading: Reading) -> Reading:
+    """A reading of one check, which has to agree with the rule of its name in all of them."""
+    FAMILIES[reading.__name__.replace("_", "-")] = lambda among: _each(reading, among, among.checks)
+    return reading
+
+
+def _each(reading: Reading, among: Corpus, documents: dict[str, Any]) -> Iterator[Place]:
+    for file, document in documents.items():
+        yield from ((file, path) for path in reading(among, document))
+
+
+def turns_of(scenario: Any) -> Iterator[tuple[str, Any]]:
+    """The turns with their paths."""
+    if "turns" in scenario:
+        yield from ((f"turns[{i}]", turn) for i, turn in enumerate(scenario["turns"]))
+    for n, session in enumerate(scenario.get("sessions", ())):
+        yield from ((f"sessions[{n}].turns[{i}]", turn) for i, turn in enumerate(session["turns"]))
+
+
+def branches_of(scenario: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The branches with their paths and turns."""
+    for path, turn in turns_of(scenario):
+        yield from ((f"{path}.branches[{i}]", branch, turn) for i, branch in enumerate(turn.get("branches", ())))
+
+
+@of_scenarios
+def rubric_dimension_unknown(among: Corpus, scenario: Any) -> Iterator[str]:
+    """Criteria, of turns and of branches, whose dimension has no maximum."""
+    owners = [*turns_of(scenario), *((path, branch) for path, branch, _ in branches_of(scenario))]
+    for path, owner in owners:
+        for key in ("rubric", "autofail_rubric"):
+            for i, criterion in enumerate(owner.get(key, ())):
+                if criterion["dimension"] not in scenario["scoring_dimensions"]:
+                    yield f"{path}.{key}[{i}].dimension"
+
+
+@of_scenarios
+def anchor_names_ineligible_check(among: Corpus, scenario: Any) -> Iterator[str]:
+    """Anchors for checks that do not apply."""
+    for i, anchor in enumerate(scenario.get("cue_anchors", ())):
+        for j, name in enumerate(anchor["modes"]):
+            if among.check(name)["scope"] != "universal" and name not in scenario["eligible_modes"]:
+                yield f"cue_anchors[{i}].modes[{j}]"
+
+
+@of_scenarios
+def anchor_without_event_window(among: Corpus, scenario: Any) -> Iterator[str]:
+    """Anchors for checks that apply and look at something else."""
+    for i, anchor in enumerate(scenario.get("cue_anchors", ())):
+        for j, name in enumerate(anchor["modes"]):
+            if name in scenario["eligible_modes"] and among.unit(among.check(name)) != "event_window":
+                yield f"cue_anchors[{i}].modes[{j}]"
+
+
+@of_scenarios
+def several_anchors_for_check(among: Corpus, scenario: Any) -> Iterator[str]:
+    """The second anchor of a check that applies and looks at the anchored turns."""
+    seen: set[str] = set()
+    for i, anchor in enumerate(scenario.get("cue_anchors", ())):
+        for j, name in enumerate(anchor["modes"]):
+            if name in scenario["eligible_modes"] and among.unit(among.check(name)) == "event_window":
+                if name in seen:
+                    yield f"cue_anchors[{i}].modes[{j}]"
+                seen.add(name)
+
+
+@of_scenarios
+def event_window_without_anchor(among: Corpus, scenario: Any) -> Iterator[str]:
+    """Judged checks of an event window that apply where no anchor names them."""
+    anchored = {name for anchor in scenario.get("cue_anchors", ()) for name in anchor["modes"]}
+    for i, name in enumerate(scenario["eligible_modes"]):
+        check = among.check(name)
+        if (
+            check["routing"]["route"] in JUDGES
+            and among.unit(check) == "event_window"
+            and name not in anchored
+            and check["scope"] != "universal"
+        ):
+            yield f"eligible_modes[{i}]"
+
+
+@of_scenarios
+def cue_text_not_in_turn(among: Corpus, scenario: Any) -> Iterator[str]:
+    """Cues whose words the user does not say in the turn."""
+    said = {turn["turn_number"]: turn["user_message"].lower() for _, turn in turns_of(scenario)}
+    for i, anchor in enumerate(scenario.get("cue_anchors", ())):
+        if anchor["cue_text_match"].lower() not in said[anchor["cue_turn"]]:
+            yield f"cue_anchors[{i}].cue_text_match"
+
+
+@of_scenarios
+def turn_that_does_not_exist(among: Corpus, scenario: Any) -> Iterator[str]:
+    """Windows, probes and triggers past the last turn."""
+    last = max(turn["turn_number"] for _, turn in turns_of(scenario))
+    for i, anchor in enumerate(scenario.get("cue_anchors", ())):
+        for key in ("from_turn", "to_turn"):
+            if not 1 <= anchor["response_window"][key] <= last:
+                yield f"cue_anchors[{i}].response_window.{key}"
+    for key in ("probes", "risk_triggers"):
+        for i, each in enumerate(scenario.get(key, ())):
+            if not 1 <= each["t"] <= last:
+                yield f"{key}[{i}].t"
+
+
+@of_scenarios
+def branch_changes_nothing(among: Corpus, scenario: Any) -> Iterator[str]:
+    """Branches that send the turn's own message."""
+    for path, branch, turn in branches_of(scenario):
+        if branch["user_message"] == turn["user_message"]:
+            yield f"{path}.user_message"
+
+
+@of_scenarios
+def update_of_unstated_fact(among: Corpus, scenario: Any) -> Iterator[str]:
+    """Updates of what nobody stated."""
+    stated: set[str] = set()
+    for path, turn in turns_of(scenario):
+        stated.update(fact.split("=")[0] for fact in turn.get("facts", ()))
+        for i, update in enumerate(turn.get("updates", ())):
+            if update.split("=")[0] not in stated:
+                yield f"{path}.updates[{i}]"
+
+
+@of_scenarios
+def list_and_tags_disagree(among: Corpus, scenario: Any) -> Iterator[str]:
+    """Lists that hold what no tag selects, and lists that leave out what a tag selects: one finding each."""
+    selected = {
+        check["id"]
+        for check in among.checks.values()
+        if check["eligibility"]["scenario_tags_any"] == ["any"]
+        or set(check["eligibility"]["scenario_tags_any"]) & set(scenario["failure_mode_tags"])
+    }
+    waiting = {check["id"] for check in among.checks.values() if check["scope"] != "universal"}
+    listed = set(scenario["eligible_modes"])
+    yield from ["eligible_modes"] * (bool(waiting & listed - selected) + bool(waiting & selected - listed))
+
+
+@of_checks
+def tag_no_scenario_carries(among: Corpus, check: Any) -> Iterator[str]:
+    """Tags of checks that no scenario bears."""
+    for section, key in (("eligibility", "scenario_tags_any"), ("routing", "safety_override_suppressed_by")):
+        for i, tag in enumerate(check[section].get(key, ())):
+            if tag not in {*among.tags(), "any"}:
+                yield f"{section}.{key}[{i}]"
+
+
+@of_scenarios
+def tag_no_check_looks_for(among: Corpus, scenario: Any) -> Iterator[str]:
+    """Tags of scenarios that no check names."""
+    wanted = {tag for check in among.checks.values() for tag in check["eligibility"]["scenario_tags_any"]}
+    wanted |= {
+        tag for check in among.checks.values() for tag in check["routing"].get("safety_override_suppressed_by", ())
+    }
+    for i, tag in enumerate(scenario["failure_mode_tags"]):
+        if tag not in wanted:
+            yield f"failure_mode_tags[{i}]"
+
+
+@of_checks
+def tags_on_universal_check(among: Corpus, check: Any) -> Iterator[str]:
+    """Tags that restrict nothing."""
+    if check["scope"] == "universal" and check["eligibility"]["scenario_tags_any"] != ["any"]:
+        yield "eligibility.scenario_tags_any"
+
+
+@of_checks
+def unit_of_analysis_missing(among: Corpus, check: Any) -> Iterator[str]:
+    """Checks that may ask a judge and do not say what it sees."""
+    routing = check["routing"]
+    has_edge = routing["route"] == "regex_with_llm_edge" and routing["llm_on_ambiguous"]
+    if (routing["route"] in JUDGES or has_edge) and "unit_of_analysis" not in routing:
+        yield "routing.route"
+
+
+@of_checks
+def unclear_policy_without_its_path(among: Corpus, check: Any) -> Iterator[str]:
+    """`llm_edge` where there is no edge."""
+    if check["scorer"]["unclear_policy"] == "llm_edge" and check["routing"]["route"] != "regex_with_llm_edge":
+        yield "scorer.unclear_policy"
+
+
+@of_checks
+def scorer_type_contradicts_routing(among: Corpus, check: Any) -> Iterator[str]:
+    """A scorer of another type than the route."""
+    if ROUTE_OF.get(check["scorer"]["type"], check["scorer"]["type"]) != check["routing"]["route"]:
+        yield "scorer.type"
+
+
+@of_checks
+def scorer_repetitions_contradict_routing(among: Corpus, check: Any) -> Iterator[str]:
+    """Two numbers of repetitions."""
+    if check["scorer"]["repetitions"] != check["routing"]["repetitions"]:
+        yield "scorer.repetitions"
+
+
+@of_checks
+def llm_required_contradicts_routing(among: Corpus, check: Any) -> Iterator[str]:
+    """A judge's route that needs no judge, or the other way round."""
+    if check["routing"]["llm_required"] != (check["routing"]["route"] in JUDGES):
+        yield "routing.llm_required"
+
+
+@of_checks
+def hard_fail_contradicts_severity(among: Corpus, check: Any) -> Iterator[str]:
+    """`hard_fail` of a severity that stops no gate."""
+    if check["hard_fail"] != (check["severity"] in GATE):
+        yield "hard_fail"
+
+
+@of_checks
+def gate_severity_outside_gate_bucket(among: Corpus, check: Any) -> Iterator[str]:
+    """A gate's severity where no gate looks."""
+    if check["severity"] in GATE and check["primary_bucket"] not in "AB":
+        yield "severity"
+
+
+@of_checks
+def state_machine_without_definition(among: Corpus, check: Any) -> Iterator[str]:
+    """State machines: the corpus defines none."""
+    yield from ["routing.state_machine"] * ("state_machine" in check["routing"])
+
+
+@of_checks
+def detector_without_definition(among: Corpus, check: Any) -> Iterator[str]:
+    """Detectors that neither a lexicon nor the routing's machine or marker is called."""
+    known = {Path(file).stem for file in among.lexicons}
+    routed = {check["routing"].get("state_machine"), check["routing"].get("scenario_marker")}
+    for i, name in enumerate(check["scorer"].get("detectors", ())):
+        if name not in known | routed:
+            yield f"scorer.detectors[{i}]"
+
+
+@pytest.mark.parametrize("code", FAMILIES)
+def test_lint_finds_what_a_plain_reading_finds(code: str) -> None:
+    assert sorted(linted().get(code, [])) == sorted(FAMILIES[code](corpus()))
+
+
+def test_every_finding_stands_on_a_key_or_a_value() -> None:
+    prose = {
+        "comment-contradicts-files",
+        "lexicon-misses-own-example",
+        "prompt-names-another-check",
+        "subsumed-pattern",
+    }
+    for code in sorted(set(linted()) - prose - {"unread-definitions"}):
+        assert [place for place in linted()[code] if not place[1]] == [], code
+
+
+def test_a_prompt_that_names_another_check_is_found() -> None:
+    named = {
+        (file, re.search(r"Failure mode: (IB-[\w-]+)", check["prompt"])[1], check["id"])  # type: ignore[index]
+        for file, check in corpus().checks.items()
+        if "Failure mode: " in check.get("prompt", "")
+    }
+    assert sorted(file for file, _ in linted()["prompt-names-another-check"]) == sorted(
+        file for file, name, own in named if name != own
+    )
+
+
+def test_every_phrase_with_a_typewriters_apostrophe_is_found() -> None:
+    expected = [
+        (file, f"patterns[{i}]")
+        for file, lexicon in corpus().lexicons.items()
+        for i, pattern in enumerate(lexicon["patterns"])
+        if isinstance(pattern, str) and "'" in pattern
+    ]
+    for file, scenario in corpus().scenarios.items():
+        for path, branch, _ in branches_of(scenario):
+            condition = branch["condition"]
+            if "'" in condition.get("pattern", ""):
+                expected.append((file, f"{path}.condition.pattern"))
+            expected += [
+                (file, f"{path}.condition.values[{i}]")
+                for i, text in enumerate(condition.get("values", ()))
+                if "'" in text
+            ]
+    found = [place for place in linted()["ascii-only-apostrophe"] if place[0] != "scenario_rule_markers.json"]
+    assert sorted(found) == sorted(expected)
