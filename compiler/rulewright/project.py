@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,15 @@ from rulewright.documents.base import Document, text
 from rulewright.documents.check import Check, read_check
 from rulewright.documents.corpus import Corpus, read_corpus
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
-from rulewright.documents.layout import Place, documents_in, looks_like_a_project, places, project_file_in, resolve
+from rulewright.documents.layout import (
+    Place,
+    documents_in,
+    looks_like_a_project,
+    path_fits,
+    places,
+    project_file_in,
+    resolve,
+)
 from rulewright.documents.lexicon import Lexicon, read_lexicon, read_lexicons
 from rulewright.documents.markers import MarkerSet, read_markers
 from rulewright.documents.profile import Profile, read_profile, read_profiles
@@ -157,10 +164,10 @@ def load_project(path: Path | str, environment: Environment[str, str] | None = N
     and `DocumentError` where the project file can't be read; mistakes in documents are `Project.diagnostics`.
     """
     given = Path(path)
-    file = project_file_in(given) if given.is_dir() else given
+    file = project_file_in(given) if os.path.isdir(given) else given
     if file is None and not looks_like_a_project(given):
         raise UsageError(f"`{path}` is no project: it holds neither `rulewright.yaml` nor a folder `checks`")
-    if file is not None and not file.is_file():
+    if file is not None and not os.path.isfile(file):
         raise UsageError(f"there is no project file `{path}`")
     return _Reader(os.environ if environment is None else environment).project(given, file)
 
@@ -191,15 +198,6 @@ def accepted(project: Project, found: Diagnostic) -> bool:
     )
 
 
-def path_fits(pattern: str, path: str, root: Path) -> bool:
-    """Whether `path`, seen from `root`, fits: `*` stays in a folder, `**` crosses folders, a folder means all in it."""
-    below = os.path.relpath(path, root).replace(os.sep, "/")
-    parts = re.split(r"(\*\*/?|\*|\?)", pattern.rstrip("/"))
-    words = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    regex = "".join(words.get(part, re.escape(part)) for part in parts)
-    return re.fullmatch(f"{regex}(?:/.*)?", below) is not None
-
-
 @dataclass(slots=True)
 class _Reader:
     """Reads documents and keeps what it found; one for each project."""
@@ -211,7 +209,7 @@ class _Reader:
     def project(self, given: Path, path: Path | None) -> Project:
         file = None if path is None else self._project_file(path)
         folder = given if path is None else path.parent
-        root = folder if file is None or file.root is None or path is None else _root(file.root, path)
+        root = folder if file is None else file.top
         where = places(root, file, path)
         self._require(file, where)
         roots: dict[str, Mapping] = {}
@@ -262,7 +260,7 @@ class _Reader:
 
     def _require(self, file: ProjectFile | None, where: dict[str, Place]) -> None:
         for kind, place in where.items():
-            if file is not None and place.named and not place.path.exists():
+            if file is not None and place.named and not os.path.exists(place.path):
                 span = file.place(kind)
                 self.found.append(
                     error(span, f"`{kind}` leads to `{place.path}`, which does not exist", code="missing-path")
@@ -283,12 +281,10 @@ class _Reader:
         return loaded.root if isinstance(loaded.root, Mapping) else None
 
     def _single(self, place: Place | None, kind: str) -> Mapping | None:
-        return self._load(place.path, kind) if place is not None and place.path.is_file() else None
+        return self._load(place.path, kind) if place is not None and os.path.isfile(place.path) else None
 
     def _meta(self, folder: Path) -> Mapping | None:
-        path = next(
-            (folder / f"_meta{suffix}" for suffix in (".yaml", ".json") if (folder / f"_meta{suffix}").is_file()), None
-        )
+        path = next(filter(os.path.isfile, (folder / "_meta.yaml", folder / "_meta.json")), None)
         return None if path is None else self._load(path, None)
 
     def _checks(self, where: dict[str, Place]) -> dict[str, Check]:
@@ -317,7 +313,7 @@ class _Reader:
         read_many: Callable[[Mapping], tuple[Named, ...]],
     ) -> dict[str, Named]:
         """Documents named by their file, from a folder; or by their key, from one file."""
-        if place is not None and place.path.is_file():
+        if place is not None and os.path.isfile(place.path):
             root = self._load(place.path, many)
             return {} if root is None else {model.name: model for model in read_many(root)}
         return self._each(place, kind, read_one)
@@ -338,11 +334,11 @@ class _Reader:
             for name, written in file.markers.items():
                 each.append((name, resolve(written, path, root)))
                 self._require(file, {"markers": Place(each[-1][1], named=True)})
-        elif place is not None and place.path.is_file():
+        elif place is not None and os.path.isfile(place.path):
             each.append((None, place.path))  # one set that serves every name
-        elif place is not None and place.path.is_dir():
+        elif place is not None and os.path.isdir(place.path):
             each.extend((found.stem, found) for found in documents_in(place.path))
-        roots = [(name, self._load(found, "markers")) for name, found in each if found.is_file()]
+        roots = [(name, self._load(found, "markers")) for name, found in each if os.path.isfile(found)]
         return tuple(read_markers(mapping, name) for name, mapping in roots if mapping is not None)
 
     def scorecards(self, place: Place | None) -> dict[str, ScorecardDocument]:
@@ -360,7 +356,7 @@ class _Reader:
     def _rule_sets(
         self, place: Place | None
     ) -> tuple[dict[str, dict[str, Any]], dict[str, dict[tuple[str, ...], Node]]]:
-        if place is None or not place.path.is_dir():
+        if place is None or not os.path.isdir(place.path):
             return {}, {}
         sets = load_rule_sets(place.path)
         self.loaded.extend(sets.loaded)
@@ -368,7 +364,7 @@ class _Reader:
         return sets.merged, sets.origins
 
     def _documents(self, place: Place | None, kind: str | None, *, deep: bool = False) -> list[tuple[Path, Mapping]]:
-        if place is None or not place.path.exists():
+        if place is None or not os.path.exists(place.path):
             return []
         found = [(path, self._load(path, kind)) for path in documents_in(place.path, deep=deep)]
         return [(path, root) for path, root in found if root is not None]
@@ -386,10 +382,6 @@ class _Reader:
             self.found.append(
                 error(model.place(key), f"the {kind} `{name}` exists twice", code="duplicate-id", notes=notes)
             )
-
-
-def _root(written: str, path: Path) -> Path:
-    return Path(os.path.normpath(path.parent / written))
 
 
 def load_scorecards(folder: Path) -> dict[str, ScorecardDocument]:

@@ -1,8 +1,9 @@
 """Find mistakes before anything runs, to the exact column.
 
 PATHS are projects, folders or single files; without any, the project around the working folder. `-` reads one
-document from standard input (name it with --stdin-name). What was found is remembered in the user's cache folder and
-shown again as long as no file, option or program has changed.
+document from standard input (name it with --stdin-name). The settings and `accept` entries of the nearest project file
+upwards count for single files, too; what takes the whole project to see is found in the project only. What was found is
+remembered in the user's cache folder and shown again as long as no file, option or program has changed.
 
 exit codes: 0 clean, 1 findings, 2 bad usage, 3 internal error
 """
@@ -80,7 +81,11 @@ def _variables(report: Report) -> set[str] | None:
 
     from rulewright.documents.layout import PROJECT_FILE_NAMES
 
-    texts = [source.text for path, source in report.sources.items() if path.endswith(PROJECT_FILE_NAMES)]
+    texts = [
+        source.text
+        for path, source in report.sources.items()
+        if path.endswith(PROJECT_FILE_NAMES) or re.search(r"^[ \t{]*[\"']?project\b", source.text, re.MULTILINE)
+    ]
     if any("\\" in text for text in texts):
         return None
     return {name for text in texts for name in re.findall(r"\$\{([A-Za-z0-9_]+)", text)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -41,19 +42,36 @@ class Place:
 
 def project_file_in(folder: Path) -> Path | None:
     """The project file of a folder, or None."""
-    return next((folder / name for name in PROJECT_FILE_NAMES if (folder / name).is_file()), None)
+    return next((folder / name for name in PROJECT_FILE_NAMES if os.path.isfile(folder / name)), None)
+
+
+def project_file_above(folder: Path) -> Path | None:
+    """The project file of a folder, else of the nearest folder above it that has one."""
+    for depth in range(len(Path(os.path.abspath(folder)).parts)):
+        if (found := project_file_in(Path(os.path.normpath(folder / Path(*[".."] * depth))))) is not None:
+            return found
+    return None
+
+
+def path_fits(pattern: str, path: str, root: Path) -> bool:
+    """Whether `path`, seen from `root`, fits: `*` stays in a folder, `**` crosses folders, a folder means all in it."""
+    below = os.path.relpath(path, root).replace(os.sep, "/")
+    parts = re.split(r"(\*\*/?|\*|\?)", pattern.rstrip("/"))
+    words = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    regex = "".join(words.get(part, re.escape(part)) for part in parts)
+    return re.fullmatch(f"{regex}(?:/.*)?", below) is not None
 
 
 def looks_like_a_project(folder: Path) -> bool:
     """Whether a folder without project file is laid out as one; not where a folder in it has a project file."""
-    return (folder / "checks").is_dir() and not any(
-        project_file_in(inner) for inner in folder.iterdir() if inner.is_dir()
+    return os.path.isdir(folder / "checks") and not any(
+        project_file_in(inner) for inner in folder.iterdir() if os.path.isdir(inner)
     )
 
 
 def has_workflow(folder: Path) -> bool:
     """Whether a workflow lies where one looks first."""
-    return any((folder / name).is_file() for name in USUAL_WORKFLOWS)
+    return any(os.path.isfile(folder / name) for name in USUAL_WORKFLOWS)
 
 
 def resolve(written: str, file: Path, root: Path) -> Path:
@@ -70,7 +88,7 @@ def places(root: Path, file: ProjectFile | None, project_path: Path | None) -> d
         if isinstance(written, str) and project_path is not None:
             found[kind] = Place(resolve(written, project_path, root), named=True)
         elif written is None:
-            there = next((root / place for place in usual if (root / place).exists()), None)
+            there = next((root / place for place in usual if os.path.exists(root / place)), None)
             if there is not None:
                 found[kind] = Place(there, named=False)
     return found
@@ -83,13 +101,13 @@ def unread_places(root: Path, file: ProjectFile | None) -> Iterator[tuple[str, s
     """
     for kind, usual in USUAL_PLACES.items():
         decided = file is not None and (file.markers if kind == "markers" else file.places.get(kind)) is not None
-        there = [] if decided else [place for place in usual if (root / place).exists()]
-        yield from ((kind, there[0], root / other) for other in there[1:] if (root / other).is_file())
+        there = [] if decided else [place for place in usual if os.path.exists(root / place)]
+        yield from ((kind, there[0], root / other) for other in there[1:] if os.path.isfile(root / other))
 
 
 def descriptions_in(place: Path) -> list[Path]:
     """The descriptions for people in a folder: the files whose names end in `_SCHEMA`."""
-    return sorted(path for path in place.glob("*_SCHEMA.*") if path.suffix in SUFFIXES and path.is_file())
+    return sorted(path for path in place.glob("*_SCHEMA.*") if path.suffix in SUFFIXES and os.path.isfile(path))
 
 
 def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
@@ -98,12 +116,12 @@ def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
     Names that start with `_` or `.` and descriptions that end in `_SCHEMA` are no documents. A link that leads nowhere
     is one: whoever reads it says so.
     """
-    if not place.is_dir():
+    if not os.path.isdir(place):
         yield place
         return
     candidates = place.rglob("*") if deep else place.iterdir()
     for path in sorted(candidates, key=lambda path: path.relative_to(place).parts):
         hidden = any(part.startswith((".", "_")) for part in path.relative_to(place).parts)
         named_as_one = path.suffix in SUFFIXES and not hidden and not path.stem.endswith("_SCHEMA")
-        if named_as_one and (path.is_file() or not path.exists()):
+        if named_as_one and (os.path.isfile(path) or not os.path.exists(path)):
             yield path

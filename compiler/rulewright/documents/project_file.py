@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from rulewright.documents.base import Document, descend, items, optional_text, text, texts, value
@@ -66,6 +67,11 @@ class ProjectFile(Document):
     accept: tuple[Accept, ...]
     workflow: dict[str, str]  # paths of the part `workflow`: file, agents, contracts, folder, state
     unset: tuple[tuple[str, Scalar], ...]  # variables without value or default, with the scalar that names them
+
+    @property
+    def top(self) -> Path:
+        """The folder that its paths start from: `root`, seen from the file, or the file's own."""
+        return Path(os.path.normpath(Path(self.path).parent / (self.root or "")))
 
 
 def read_project_file(node: Mapping, environment: Environment[str, str]) -> ProjectFile:

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulewright.documents.kinds import CASE_SCORECARD
+from rulewright.documents.structure import PAGES as STRUCTURE
 from rulewright.documents.structure import check_structure
-from rulewright.rules import findings
+from rulewright.load import mistakes
+from rulewright.rules import RULES, findings
+from rulewright.suppressions import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,6 +41,15 @@ def lone_findings(kind: str, root: Mapping) -> list[Diagnostic]:
     if kind == "scorecard" and is_whole:
         found += _scorecard_findings(root)
     return found
+
+
+def is_seen_alone(code: str) -> bool:
+    """Whether all findings of a code are seen in the file they are about, without its project."""
+    name = f"{code.replace('-', '_')}: "
+    subjects = next((row.removeprefix(name).split(" | ") for row in RULES if row.startswith(name)), None)
+    if subjects is None:
+        return code in OURS or code in mistakes.PAGES or code in STRUCTURE
+    return not {"Project", "Beside"} & set(subjects)
 
 
 def template_findings(check: Check) -> list[Diagnostic]:

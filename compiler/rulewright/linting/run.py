@@ -6,10 +6,10 @@ held against suppression comments, `accept` entries and the caller's selection, 
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,19 +18,19 @@ from rulewright.documents.kinds import kind_of
 from rulewright.documents.layout import PROJECT_FILE_NAMES, documents_in, looks_like_a_project, project_file_in
 from rulewright.errors import DocumentError, UsageError
 from rulewright.linting import fixes
-from rulewright.linting.lone import lone_findings
+from rulewright.linting.lone import is_seen_alone, lone_findings
 from rulewright.linting.overlaps import without_echoes
+from rulewright.linting.settings import Settings, fits, settings_around, settings_of
 from rulewright.load import Loaded, Mapping, load_file, load_text
 from rulewright.manual import pages
 from rulewright.spelling import suggest
-from rulewright.suppressions import suppress, unknown_rule, unused
+from rulewright.suppressions import suppress, unused
 from rulewright_runtime.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rulewright.documents.lint_settings import LintSetting
-    from rulewright.load import Scalar, Source
+    from rulewright.load import Source
     from rulewright.project import Project
 
 PAGES: Final[dict[str, str]] = {
@@ -52,12 +52,7 @@ class Selection:
 
     def wants(self, code: str) -> bool:
         """Whether findings of this code count."""
-        chosen = not self.select or any(fnmatchcase(code, pattern) for pattern in self.select)
-        return chosen and not any(fnmatchcase(code, pattern) for pattern in self.ignore)
-
-    def wants_at(self, code: str, path: str) -> bool:
-        """The same in every file."""
-        return self.wants(code)
+        return fits(code, self.select, self.ignore)
 
     def check(self) -> None:
         """Raise `UsageError` for a pattern that fits no code: it would silently choose nothing."""
@@ -96,16 +91,19 @@ class Report:
 def lint(paths: Sequence[Path | str], selection: Selection = EVERYTHING) -> Report:
     """The findings of every project and file at `paths`; a folder that is no project stands for the files in it.
 
+    What the nearest project file upwards says of findings counts for a file that is given alone, too.
+
     Raises `UsageError` for a path that doesn't exist and for a selection that names no rule.
     """
     selection.check()
     found: list[Diagnostic] = []
     allowed: list[Diagnostic] = []
     sources: dict[str, Source] = {}
+    around = cache(settings_around)  # folders with many files have one answer
     for path in map(Path, paths):
         if not path.exists():
             raise UsageError(f"there is no file or folder `{path}`")
-        for report in _reports(path, selection):
+        for report in _reports(path, selection, around):
             found += report.diagnostics
             allowed += report.allowed
             sources |= report.sources
@@ -114,44 +112,16 @@ def lint(paths: Sequence[Path | str], selection: Selection = EVERYTHING) -> Repo
 
 def lint_project(project: Project, selection: Selection = EVERYTHING) -> Report:
     """The findings of a project that is already loaded."""
-    from rulewright.documents.lint_settings import read_lint_settings
-    from rulewright.linting.whole import project_findings, without_accepted
-    from rulewright.project import path_fits
+    from rulewright.linting.whole import project_findings
 
     found, read = project_findings(project)
-    settings = [] if project.file is None else read_lint_settings(project.file.node)
-
-    def wants(code: str, path: str) -> bool:
-        """The caller and the project both have a say."""
-        return selection.wants(code) and all(
-            Selection(_texts(row.select), _texts(row.ignore)).wants(code)
-            for row in settings
-            if path_fits(row.path, path, project.root)
-        )
-
-    kept, allowed = without_accepted(project, found, wants)
-    report = _report(kept, allowed, (*project.loaded, *read), wants)
-    unknown = _unknown_patterns(settings)  # one that fits no code may be what hides everything else
-    return dataclasses.replace(report, diagnostics=_sorted([*report.diagnostics, *unknown]))
-
-
-def _unknown_patterns(settings: Iterable[LintSetting]) -> list[Diagnostic]:
-    """The patterns of a project's settings that fit no code."""
-    patterns = [scalar for row in settings for scalar in (*row.select, *row.ignore)]
-    return [
-        unknown_rule(scalar.span, str(scalar.value), pages())
-        for scalar in patterns
-        if not any(fnmatchcase(code, str(scalar.value)) for code in pages())
-    ]
-
-
-def _texts(scalars: Iterable[Scalar]) -> tuple[str, ...]:
-    return tuple(str(scalar.value) for scalar in scalars)
+    return _report(found, (*project.loaded, *read), selection, settings_of(project.file), whole=True)
 
 
 def lint_text(text: str | bytes, path: str, selection: Selection = EVERYTHING) -> Report:
-    """The findings of one document that stands alone, for instance one that comes from a pipe; `path` names it."""
-    return _lone(load_text(text, path), selection)
+    """The findings of one document that stands alone, for instance one that comes from a pipe; `path` names it, and the
+    settings of the nearest project file from there upwards count."""
+    return _lone(load_text(text, path), selection, settings_around(Path(path).parent))
 
 
 def fix(report: Report, *, unsafe: bool = False) -> dict[str, str]:
@@ -172,62 +142,85 @@ def fix_files(paths: Sequence[Path | str], selection: Selection = EVERYTHING, *,
     return report
 
 
-def _reports(path: Path, selection: Selection) -> Iterator[Report]:
+def _reports(path: Path, selection: Selection, around: Callable[[Path], Settings]) -> Iterator[Report]:
     if path.is_file() and path.name not in PROJECT_FILE_NAMES:
-        yield _file(path, selection)
+        yield _file(path, selection, around)
     elif path.is_file() or project_file_in(path) or looks_like_a_project(path):
-        try:
-            from rulewright.project import load_project  # a document that stands alone has none
-
-            yield lint_project(load_project(path), selection)
-        except DocumentError as failure:  # the project file itself is broken
-            files = [load_file(name) for name in sorted({found.span.path for found in failure.diagnostics})]
-            yield _report(failure.diagnostics, [], files, selection.wants_at)
+        yield _project(path, selection)
     else:
         for file in documents_in(path, deep=True):
-            yield _file(file, selection)
+            yield _file(file, selection, around)
 
 
-def _file(path: Path, selection: Selection) -> Report:
+def _project(path: Path, selection: Selection) -> Report:
+    try:
+        from rulewright.project import load_project  # a document that stands alone has none
+
+        return lint_project(load_project(path), selection)
+    except DocumentError as failure:  # the project file itself is broken
+        files = [load_file(name) for name in sorted({found.span.path for found in failure.diagnostics})]
+        return _report(failure.diagnostics, files, selection, Settings(), whole=False)
+
+
+def _file(path: Path, selection: Selection, around: Callable[[Path], Settings]) -> Report:
     """A file that was given alone; a workflow brings the project that it belongs to, for agents and contracts."""
     loaded = load_file(path)
-    if kind_of(loaded.root) != "workflow":
-        return _lone(loaded, selection)
+    kind = kind_of(loaded.root)
+    if kind == "project":
+        return _project(path, selection)
+    if kind != "workflow":
+        return _lone(loaded, selection, around(path.parent))
     from rulewright.workflows.load import check, load_workflow
 
     workflow = load_workflow(path)
-    return _report(check(workflow), [], workflow.loaded, selection.wants_at)
+    return _report(check(workflow), workflow.loaded, selection, settings_of(workflow.project), whole=False)
 
 
-def _lone(loaded: Loaded, selection: Selection) -> Report:
+def _lone(loaded: Loaded, selection: Selection, settings: Settings) -> Report:
     """A document without its project: its structure, and the rules that look at one document."""
     found = list(loaded.diagnostics)
     kind = kind_of(loaded.root)
     if kind == "workflow":
         from rulewright.workflows.load import check, workflow_of
 
-        return _report(check(workflow_of(loaded)), [], (loaded,), selection.wants_at)
-    if isinstance(loaded.root, Mapping) and kind is not None:
+        found = list(check(workflow_of(loaded)))
+    elif isinstance(loaded.root, Mapping) and kind is not None:
         found += lone_findings(kind, loaded.root)
     elif not found and loaded.root:
         message = "this is no document that can be checked"
         found.append(error(loaded.source.span(0, 0), message, code="unknown-document"))
     elif not found:
         found.append(error(loaded.source.span(0, 0), "the file is empty", code="empty-document"))
-    return _report(found, [], (loaded,), selection.wants_at)
+    return _report(found, (loaded,), selection, settings, whole=False)
 
 
 def _report(
-    found: Iterable[Diagnostic], allowed: list[Diagnostic], files: Sequence[Loaded], wants: Callable[[str, str], bool]
+    found: Iterable[Diagnostic], files: Sequence[Loaded], selection: Selection, settings: Settings, *, whole: bool
 ) -> Report:
-    """The findings that stay; `wants` says whether those of a code count in a file."""
-    sources = {loaded.source.path: loaded.source for loaded in files}
+    """The findings that stay, and those that comments and `accept` entries allow.
+
+    Only where a `whole` project was linted is it known that an entry, or a comment about a finding that takes a
+    project to see, allows nothing.
+    """
+
+    def wants(code: str, path: str) -> bool:
+        return selection.wants(code) and settings.wants(code, path)
+
+    sources = {loaded.source.path: loaded.source for loaded in (*files, *settings.loaded)}
     # The manual gathers every page there is, so it is only opened where a comment names a code.
     codes = pages() if any("rulewright:" in loaded.source.text for loaded in files) else {}
-    kept, gone, useless = suppress(found, files, codes)
-    kept += [unused(each, sources[each.path]) for each in useless if wants(each.code, each.path)]
-    wanted = [each for each in kept if wants(each.code, each.span.path)]
-    return Report(_sorted(without_echoes(wanted)), _sorted([*allowed, *gone]), dict(sorted(sources.items())))
+    rest, accepted = settings.without_accepted(found)
+    kept, allowed, useless = suppress(rest, files, codes)
+    kept += settings.idle(accepted, wants) if whole else []
+    kept += [
+        unused(each, sources[each.path])
+        for each in useless
+        if wants(each.code, each.path) and (whole or is_seen_alone(each.code))
+    ]
+    wanted = without_echoes([each for each in kept if wants(each.code, each.span.path)])
+    return Report(
+        _sorted([*wanted, *settings.mistakes()]), _sorted([*accepted, *allowed]), dict(sorted(sources.items()))
+    )
 
 
 def _sorted(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

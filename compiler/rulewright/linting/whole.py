@@ -1,11 +1,10 @@
-"""What is wrong with a project: its documents together, its plan, its workflow; and what its file says of findings."""
+"""What is wrong with a project: its documents together, its plan, its workflow."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from rulewright.compiling import choice_findings, shipped_findings
-from rulewright.diagnostics import warning
 from rulewright.documents.beside import Beside, read_beside
 from rulewright.documents.case_scorecard import read_case_scorecard
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
@@ -22,16 +21,14 @@ from rulewright.lower.rubrics import lower_rubrics
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright.lower.selection import select
 from rulewright.lower.semantics import policies
-from rulewright.manual import pages
-from rulewright.project import Project, path_fits
 from rulewright.rules import findings
-from rulewright.suppressions import unknown_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from rulewright.diagnostics import Diagnostic
     from rulewright.load import Loaded, Node
+    from rulewright.project import Project
 
 
 def project_findings(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]:
@@ -98,30 +95,3 @@ def _subjects(project: Project, beside: Beside) -> dict[str, Sequence[Any]]:
 
 def _is_case_scorecard(root: Node | None) -> TypeGuard[Mapping]:
     return kind_of(root) == CASE_SCORECARD
-
-
-def without_accepted(
-    project: Project, found: Iterable[Diagnostic], wants: Callable[[str, str], bool]
-) -> tuple[list[Diagnostic], list[Diagnostic]]:
-    """The findings that no `accept` entry covers, with those about the entries; and those that one does.
-
-    `wants` says whether findings of a code count in a file."""
-    kept: list[Diagnostic] = []
-    allowed: list[Diagnostic] = []
-    used: set[int] = set()
-    for each in found:
-        covering = {
-            i
-            for i, entry in enumerate(project.accept)
-            if entry.rule == each.code and path_fits(entry.path, each.span.path, project.root)
-        }
-        used |= covering
-        (allowed if covering else kept).append(each)
-    for i, entry in enumerate(project.accept):
-        place = entry.node.get("rule") or entry.node
-        if entry.rule and entry.rule not in pages():
-            kept.append(unknown_rule(place.span, entry.rule, pages()))
-        elif i not in used and wants(entry.rule, place.span.path):
-            message = f"nothing below `{entry.path}` is `{entry.rule}`, so this entry accepts nothing"
-            kept.append(warning(place, message, code="unused-suppression"))
-    return kept, allowed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +33,7 @@ def reference_to_missing_file(project: Project) -> Iterator[Diagnostic]:
                 if not isinstance(value, str) or not entry.name.endswith(ENDINGS) or not _is_path(value):
                     continue
                 beside = Path(node.source.path).parent
-                if not any((folder / value).exists() for folder in (beside, project.root, project.folder)):
+                if not any(os.path.exists(folder / value) for folder in (beside, project.root, project.folder)):
                     yield warning(entry.value, f"there is no file `{value}`")
 
 

@@ -12,7 +12,7 @@ from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.agents import AgentDocument, Registry, read_agent, read_agents, registry
 from rulewright.documents.base import descend, value
 from rulewright.documents.contracts import ContractRegistry, read_contracts
-from rulewright.documents.layout import USUAL_WORKFLOWS, documents_in, project_file_in, resolve
+from rulewright.documents.layout import USUAL_WORKFLOWS, documents_in, project_file_above, resolve
 from rulewright.documents.project_file import ProjectFile, read_project_file
 from rulewright.documents.structure import check_structure
 from rulewright.documents.workflow import WorkflowDocument, read_workflow
@@ -81,14 +81,12 @@ def load_workflow(
     `DocumentError` where the file holds none; other mistakes are found by `check`.
     """
     given = Path(path) if path is not None else None
-    if given is not None and not given.is_file():
+    if given is not None and not os.path.isfile(given):
         raise UsageError(f"there is no workflow `{given}`")
     reader = _Reader(os.environ if environment is None else environment)
-    project_path = _project_above(given.parent if given else Path(folder))
+    project_path = project_file_above(given.parent if given else Path(folder))
     project = None if project_path is None else reader.project(project_path)
-    root = project_path.parent if project_path is not None else Path(given.parent if given else folder)
-    if project is not None and project_path is not None:
-        root = resolve(f"./{project.root or '.'}", project_path, project_path.parent)
+    root = Path(given.parent if given else folder) if project is None else project.top
     file = given if given is not None else _default_file(Path(folder), project, root)
     loaded = reader.load(file, "workflow")
     if not isinstance(loaded.root, Mapping):
@@ -118,7 +116,7 @@ def findings_of(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]
     path = usual if written is None or project.path is None else resolve(written, project.path, project.root)
     if path is None:
         return [], ()
-    if not path.is_file() and project.file is not None:
+    if not os.path.isfile(path) and project.file is not None:
         message = f"`workflow.file` leads to `{path}`, which does not exist"
         return [error(project.file.place("workflow", "file"), message, code="missing-path")], ()
     reader = _Reader(os.environ)
@@ -159,24 +157,15 @@ def rule_findings(workflow: Workflow) -> tuple[Diagnostic, ...]:
     return tuple(findings({"Workflow": (workflow,), "TaskDocument": workflow.document.tasks}))
 
 
-def _project_above(folder: Path) -> Path | None:
-    absolute = folder.resolve()
-    for depth, above in enumerate((absolute, *absolute.parents)):
-        shown = folder / Path(*[".."] * depth)
-        if project_file_in(above) is not None:
-            return project_file_in(Path(os.path.normpath(shown)))
-    return None
-
-
 def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path:
     written = project.workflow.get("file") if project else None
     if written is not None and project is not None:
         file = resolve(written, Path(project.path), root)
-        if not file.is_file():
+        if not os.path.isfile(file):
             raise UsageError(f"`workflow.file` of `{project.path}` leads to `{file}`, which does not exist")
         return file
     for usual in USUAL_WORKFLOWS:
-        if (root / usual).is_file():
+        if os.path.isfile(root / usual):
             return root / usual
     raise UsageError(
         f"name a workflow: the project of `{folder}` has no `workflow.file`, and there is no workflow.yaml"
@@ -232,7 +221,7 @@ class _Reader:
         """The agent files of the project, or of the folder `agents` beside a lone workflow."""
         place = self.path(project, root, "agents")
         folder = root / USUAL_AGENTS if place is None else place
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             if place is not None and project is not None:
                 self.missing(project, ("agents", "directory"), folder)
             return []
@@ -244,7 +233,7 @@ class _Reader:
         place = self.path(project, root, "contracts")
         file = root / USUAL_CONTRACTS if place is None else place
         types = None
-        if file.is_file():
+        if os.path.isfile(file):
             types = descend(self.load(file, "contracts").root, "contracts")
         elif place is not None and project is not None:
             self.missing(project, ("contracts",), file)

@@ -302,3 +302,21 @@ def test_an_unchanged_project_is_answered_without_importing_the_linter(project: 
     assert first[0] == second[0]
     assert "yaml" in first[1]
     assert second[1].endswith("[]")
+
+
+def test_settings_of_the_project_around_a_lone_file_are_noticed(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "checks" / "X1.yaml").write_text(CHECK + "wrong: 1\n", encoding="utf-8")
+    settle(project)
+    first = lint(capsys, "checks/X1.yaml")
+    assert first[0] == 1
+    assert is_cached(capsys, "checks/X1.yaml") == first
+    write("rulewright.yaml", "project: p\nlint: {ignore: [unknown-key]}\n")(project)
+    settle(project)
+    assert is_cached(capsys, "checks/X1.yaml") is None
+    assert lint(capsys, "checks/X1.yaml")[0] == 0
+    write("checks/rulewright.yaml", "project: nearer\n")(project)
+    settle(project)
+    assert is_cached(capsys, "checks/X1.yaml") is None
+    assert lint(capsys, "checks/X1.yaml")[0] == 1
