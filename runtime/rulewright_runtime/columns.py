@@ -22,7 +22,7 @@ from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.evaluate import prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.rows.building import ROOT, Building
-from rulewright_runtime.rows.cells import Axis, Cells, cells_of
+from rulewright_runtime.rows.cells import Axis, Cells, axes_of, cells_of
 
 _ODD: Final = 255  # the code of a row that no cell answers
 _MAX_CODES: Final = 255
@@ -71,7 +71,8 @@ def prepare_columns(program: Program, numpy: bool | None = None) -> Callable[[Co
     """
     evaluate = prepare(program)
     building = Building.of(program)
-    cells = cells_of(building, len(program.nodes) - 1, ROOT, evaluate)
+    axes = axes_of(building, len(program.nodes) - 1, ROOT)
+    cells = cells_of(axes, evaluate) if axes else None
     answers = _distinct(cells) if cells is not None else None
     if cells is None or answers is None:
         return lambda columns: _row_by_row(evaluate, columns)
@@ -321,7 +322,7 @@ def _code_numpy(cells: Cells, indices: bytes, columns: list[Any]) -> tuple[Any, 
     for axis, column in zip(cells.axes, columns, strict=True):
         values = column if getattr(column, "dtype", None) == np.float64 else np.asarray(_doubles(column, axis, odd))
         # The least of values with a NaN among them is NaN, so that the comparison fails as it must.
-        if length and not (axis.least <= values.min() and (axis.most == math.inf or values.max() <= axis.most)):
+        if length and not axis.least <= values.min() <= values.max() <= axis.most:
             odd.update(np.flatnonzero(~((values >= axis.least) & (values <= axis.most))).tolist())
         part = np.zeros(length, dtype=kind) if not axis.cuts else (values >= axis.cuts[0]).astype(kind, copy=False)
         for cut in axis.cuts[1:]:

@@ -57,7 +57,27 @@ def _leaf(read: Callable[[str], Tree], paths: list[str]) -> st.SearchStrategy[Tr
         st.builds(lambda t, p: call("@in", t, p), st.sampled_from(TEXTS), path),
         st.builds(lambda p, t: loop("exists", p, call("_==_", local(9), t), slots=(9,)), path, st.sampled_from(TEXTS)),
         st.builds(lambda p, t: loop("exists", p, call("@in", local(9), t), slots=(9,)), path, texts),
-        st.builds(lambda p: loop("all", p, call("_>_", local(9), 0.5), slots=(9,)), path),
+        st.builds(
+            lambda kind, p, t, wanted: loop(
+                kind, p, call("@in", local(9), t) if wanted else op("not", call("@in", local(9), t)), slots=(9,)
+            ),
+            st.sampled_from(["all", "exists"]),
+            path,
+            texts,
+            st.booleans(),
+        ),
+        st.builds(
+            lambda kind, p, o, c: loop(kind, p, call(o, local(9), c), slots=(9,)),
+            st.sampled_from(["all", "exists"]),
+            path,
+            order,
+            constant,
+        ),
+        st.builds(
+            lambda kind, p: loop(kind, p, op("and", call("_>_", local(9), 0.5), call("_<_", local(9), 3)), slots=(9,)),
+            st.sampled_from(["all", "exists"]),
+            path,
+        ),
         st.booleans().map(const),
     )
 
@@ -125,7 +145,7 @@ ROOTS = st.fixed_dictionaries(
 )
 
 
-def _outcome(given_program: Program, bindings: dict[str, Any]) -> object:
+def _outcome(given_program: Program, bindings: dict[str, Any]) -> str:
     try:
         value = evaluate.prepare(given_program)(bindings)
     except EvaluationError as why:
@@ -139,38 +159,69 @@ def test_fast_and_general_closures_agree(tree: Tree, bindings: dict[str, Any], s
     given_program = program(tree, strict)
     fast = _outcome(given_program, bindings)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluate, "fuse", lambda building, number, mode, general, built: general)
+        patch.setattr(evaluate, "fuse", lambda *_: None)
         assert fast == _outcome(given_program, bindings)
 
 
-LABEL_LEAF = st.builds(
-    lambda p, o, c, s: call(o, call("score", name(p)) if s else name(p), Score(int(c * 10), 10) if s else c),
-    st.sampled_from(["a", "b", "c"]),
-    st.sampled_from(["_<_", "_<=_", "_>_", "_>=_"]),
-    st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0]),
-    st.just(True),
-)
-TABLES = st.recursive(
-    st.sampled_from(["Fail", "Review", "Pass"]).map(const),
-    lambda inner: st.builds(
-        lambda leaves, kind, t, e: op("cond", leaves[0] if len(leaves) == 1 else op(kind, *leaves), t, e),
-        st.lists(LABEL_LEAF, min_size=1, max_size=3),
+BOUNDS = [-1.0, 0.0, 0.2, 0.5, 0.8, 1.0, 50.0]
+
+
+def _tables(scored: bool, paths: list[str]) -> st.SearchStrategy[Tree]:
+    """Decisions over numbers, each compared with a few bounds."""
+    bounds = [bound for bound in BOUNDS if not scored or 0 <= bound <= 1]
+    comparison = st.builds(
+        lambda path, order, bound: call(
+            order, call("score", name(path)) if scored else name(path), Score(int(bound * 10), 10) if scored else bound
+        ),
+        st.sampled_from(paths),
+        st.sampled_from(["_<_", "_<=_", "_>_", "_>=_"]),
+        st.sampled_from(bounds),
+    )
+    condition = st.builds(
+        lambda parts, kind: parts[0] if len(parts) == 1 else op(kind, *parts),
+        st.lists(comparison, min_size=1, max_size=3),
         st.sampled_from(["and", "or"]),
-        inner,
-        inner,
-    ),
-    max_leaves=5,
+    )
+    return condition | st.recursive(
+        st.sampled_from(["Fail", "Review", "Pass"]).map(const),
+        lambda inner: st.builds(lambda test, then, other: op("cond", test, then, other), condition, inner, inner),
+        max_leaves=5,
+    )
+
+
+READ_TOGETHER = [["a"], ["a", "b", "c"], ["r.a", "r.b"], ["a", "r.a"]]
+TABLES = st.one_of([_tables(scored, paths) for scored in (True, False) for paths in READ_TOGETHER])
+NUMBERS: st.SearchStrategy[Any] = st.one_of(
+    st.sampled_from([0.0, 0.19, 0.2, 0.5, 0.8, 0.81, 1.0, 60.0, -2.0]),
+    st.sampled_from([None, True, False, 1, 0, math.nan, 1.5, "x"]),
 )
-SCORES: st.SearchStrategy[Any] = st.one_of(
-    st.sampled_from([0.0, 0.19, 0.2, 0.5, 0.8, 0.81, 1.0]), st.sampled_from([None, True, 1, 0, math.nan, 1.5, "x"])
-)
+NUMBERED = st.fixed_dictionaries({}, optional={"a": NUMBERS, "b": NUMBERS, "c": NUMBERS})
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(tree=TABLES, bindings=st.fixed_dictionaries({}, optional={"a": SCORES, "b": SCORES, "c": SCORES}))
-def test_tables_of_scores_agree_with_the_general_closures(tree: Tree, bindings: dict[str, Any]) -> None:
-    given_program = program(tree)
+@given(tree=TABLES, numbers=NUMBERED, record=NUMBERED | NUMBERS)
+def test_tables_of_numbers_agree_with_the_general_closures(tree: Tree, numbers: dict[str, Any], record: Any) -> None:
+    given_program, bindings = program(tree), {**numbers, "r": record}
     fast = _outcome(given_program, bindings)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluate, "fuse", lambda building, number, mode, general, built: general)
+        patch.setattr(evaluate, "fuse", lambda *_: None)
         assert fast == _outcome(given_program, bindings)
+
+
+def test_a_number_that_is_read_as_a_record_too_decides_nothing() -> None:
+    tree = op("cond", op("or", call("_<_", name("a"), 0.5), call("_<_", name("a.b"), 0.5)), "low", "high")
+    assert evaluate.prepare(program(tree))({"a": 0.2}) == "low"
+    assert _outcome(program(tree), {"a": {"b": 0.2}}) == "'low'"
+    assert _outcome(program(tree), {"a": 0.7}).startswith("error no_such_overload")
+
+
+def test_an_error_under_many_conditions_takes_no_exponential_time() -> None:
+    tree = call("contains", name("r.absent"), "x")
+    for level in range(100):
+        tree = op("or" if level % 2 else "and", tree, call("contains", name("r.b"), "" if level % 2 == 0 else "x"))
+    assert _outcome(program(tree), {"r": {"b": "GO"}}) == "error no_such_key: no such key: `absent`"
+
+
+def test_scores_without_a_reading_of_their_own_are_compared_with_doubles() -> None:
+    for operator, expected in {"_<_": False, "_>=_": True, "_==_": False}.items():
+        assert evaluate.prepare(program(call(operator, name("a"), 0.5)))({"a": Score(4, 5)}) is expected

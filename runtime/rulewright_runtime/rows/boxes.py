@@ -1,192 +1,120 @@
-"""Fast closures for decisions over one to three numbers: boxes one inside the other, else bisection and a look-up."""
+"""Fast closures for decisions over one to three numbers of one record: boxes one inside the other, else bisection and a
+look-up."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.rows.cells import Box, Cells, nested_boxes
+from rulewright_runtime.rows.cells import Box, Cells, all_cells, axes_of, bindings_of, cells_of, nested_boxes
+from rulewright_runtime.rows.chains import ABSENT
+
+if TYPE_CHECKING:
+    from rulewright_runtime.rows.building import Building
 
 Closure: TypeAlias = Callable[[Any], Any]
-_ABSENT = (LookupError, TypeError)
+_MOST_NUMBERS: Final = 3
+_MOST_CELLS: Final = 256
 
 
-def decision(cells: Cells, slow: Closure) -> Closure | None:
-    """The closure for the cells; None for more than three numbers, or paths of unlike depth."""
-    keys = [axis.keys for axis in cells.axes]
-    if len(keys) > 3 or len({key[:-1] for key in keys}) != 1 or len(keys[0]) > 2:
+def decision(building: Building, number: int, mode: int, general: Closure) -> Closure | None:
+    """The closure of a decision over numbers of one kind, where it is faster than comparing one after the other."""
+    axes = axes_of(building, number, mode, _MOST_CELLS) or ()
+    if not 1 <= len(axes) <= _MOST_NUMBERS or len({(axis.keys[:-1], axis.least, axis.most) for axis in axes}) > 1:
+        return None
+    cells = cells_of(axes, general)
+    if cells is None or len(axes[0].keys) > 2:
         return None
     boxes = nested_boxes(cells)
-    if boxes is None:
-        made = _looked_up(cells, slow)
-    else:
-        padded = [boxes[0]] * (3 - len(boxes)) + boxes
-        early = len(keys) == 3 and len(keys[0]) == 1 and all(_alone(cells, axis, padded, slow) for axis in range(3))
-        make = _three_in_turn if early else (_one_number, _two_numbers, _three_numbers)[len(keys) - 1]
-        made = make(cells, padded, slow)
-    return made if len(keys[0]) == 1 else _inside(keys[0][0], made, slow)
+    if boxes is not None and len(cells.answers) > 2:
+        inner, middle, outer = [boxes[0]] * (3 - len(boxes)) + boxes
+        if _in_turn(cells, middle.corner, general):
+            return _boxes(cells, inner, middle, outer, general)
+    many = sum(len(axis.cuts) for axis in axes) > 2 * len(axes)
+    return _looked_up(cells, general) if many else None
 
 
-def _inside(root: str, made: Closure, slow: Closure) -> Closure:
-    """The numbers stand in one record of the bindings; what `made` can't answer about it, `slow` answers."""
-
-    def decide(a: Any) -> Any:
-        try:
-            value = made(a[root])
-        except _ABSENT:
-            return slow(a)
-        return slow(a) if value is _AGAIN else value
-
-    return decide
-
-
-_AGAIN = object()
-
-
-def _again(_: Any) -> Any:
-    return _AGAIN
-
-
-def _alone(cells: Cells, number: int, boxes: list[Box], slow: Closure) -> bool:
-    """Whether one number below the middle box decides for the outermost answer, even with the others absent. Logic here
-    is Kleene's: what is decided while a value is absent, no value can change."""
-    axis = cells.axes[number]
-    bound, answer = boxes[1].corner[number], boxes[2].answer
+def _in_turn(cells: Cells, corner: Sequence[float], general: Closure) -> bool:
+    """Whether the numbers can be read one by one: the first below its bound decides, even with those after it absent.
+    (Logic here is Kleene's: what is decided while a value is absent, no value can change.) The bounds are above 0, so
+    that among the bools only True reaches one."""
     try:
-        values = (axis.example(cell) for cell in range(len(axis.cuts) + 1))
-        return all(slow({axis.keys[0]: value}) == answer for value in values if value < bound)
+        for end in range(1, len(cells.axes) + 1):
+            axes = cells.axes[:end]
+            for cell in all_cells(axes):
+                *before, last = (axis.example(i) >= bound for axis, i, bound in zip(axes, cell, corner, strict=False))
+                if all(before) and not last:
+                    general(bindings_of(axes, cell))
     except EvaluationError:
         return False
+    return min(corner) > 0
 
 
-def _three_in_turn(cells: Cells, boxes: list[Box], slow: Closure) -> Closure:
-    """Three numbers, each of which alone can decide for the outermost answer."""
-    (key_x,), (key_y,), (key_z,) = (axis.keys for axis in cells.axes)
-    most_x, most_y, most_z = (axis.most for axis in cells.axes)
-    least_x, least_y, least_z = (axis.least for axis in cells.axes)
-    inner, middle, outer = boxes
-    (x1, y1, z1), (x2, y2, z2) = inner.corner, middle.corner
-    answer1, answer2, answer3 = inner.answer, middle.answer, outer.answer
+def _root(cells: Cells) -> Any:
+    """The name of the record that holds the numbers, or None where the bindings do."""
+    way = cells.axes[0].keys[:-1]
+    return way[0] if way else None
+
+
+def _boxes(cells: Cells, inner: Box, middle: Box, outer: Box, general: Closure) -> Closure:
+    """Three boxes, of which the first two may be one."""
+    root, least, most = _root(cells), cells.axes[0].least, cells.axes[0].most
+    corners = list(zip((axis.keys[-1] for axis in cells.axes), inner.corner, middle.corner, strict=True))
+    missing = [(None, least, least)] * (_MOST_NUMBERS - len(corners))
+    (key_x, x1, x2), (key_y, y1, y2), (key_z, z1, z2) = corners + missing
+    best, good, poor = inner.answer, middle.answer, outer.answer
 
     def decide(a: Any) -> Any:
         try:
-            x = a[key_x]
-            if x is not True and x is not False:
-                if x2 <= x <= most_x:
-                    y = a[key_y]
-                    if y is not True and y is not False:
-                        if y2 <= y <= most_y:
-                            z = a[key_z]
-                            if z is not True and z is not False:
-                                if z2 <= z <= most_z:
-                                    return answer1 if x1 <= x and y1 <= y and z1 <= z else answer2
-                                if least_z <= z < z2:
-                                    return answer3
-                        elif least_y <= y < y2:
-                            return answer3
-                elif least_x <= x < x2:
-                    return answer3
-        except _ABSENT:
+            record = a if root is None else a[root]
+            x = record[key_x]
+            if x2 <= x <= most:
+                if x is True:
+                    return general(a)
+                if key_y is None:
+                    return best if x1 <= x else good
+                y = record[key_y]
+                if y2 <= y <= most:
+                    if y is True:
+                        return general(a)
+                    if key_z is None:
+                        return best if x1 <= x and y1 <= y else good
+                    z = record[key_z]
+                    if z2 <= z <= most:
+                        if z is not True:
+                            return best if x1 <= x and y1 <= y and z1 <= z else good
+                    elif least <= z < z2 and z is not True and z is not False:
+                        return poor
+                elif least <= y < y2 and y is not True and y is not False:
+                    return poor
+            elif least <= x < x2 and x is not True and x is not False:
+                return poor
+        except ABSENT:
             pass
-        return slow(a)
+        return general(a)
 
     return decide
 
 
-def _one_number(cells: Cells, boxes: list[Box], slow: Closure) -> Closure:
-    (axis,) = cells.axes
-    key, most = axis.keys[-1], axis.most
-    first, second, third = boxes
-    (x1,), (x2,), (x3,) = first.corner, second.corner, third.corner
-    answer1, answer2, answer3 = first.answer, second.answer, third.answer
-    again = slow if len(axis.keys) == 1 else _again
-
-    def decide(a: Any) -> Any:
-        try:
-            x = a[key]
-            if x is not True and x is not False:
-                if x1 <= x <= most:
-                    return answer1
-                if x2 <= x <= most:
-                    return answer2
-                if x3 <= x <= most:
-                    return answer3
-        except _ABSENT:
-            pass
-        return again(a)
-
-    return decide
-
-
-def _two_numbers(cells: Cells, boxes: list[Box], slow: Closure) -> Closure:
-    (key_x, most_x), (key_y, most_y) = ((axis.keys[-1], axis.most) for axis in cells.axes)
-    first, second, third = boxes
-    (x1, y1), (x2, y2), (x3, y3) = first.corner, second.corner, third.corner
-    answer1, answer2, answer3 = first.answer, second.answer, third.answer
-    again = slow if len(cells.axes[0].keys) == 1 else _again
-
-    def decide(a: Any) -> Any:
-        try:
-            x = a[key_x]
-            y = a[key_y]
-            if x.__class__ is not bool and y.__class__ is not bool:
-                if x1 <= x <= most_x and y1 <= y <= most_y:
-                    return answer1
-                if x2 <= x <= most_x and y2 <= y <= most_y:
-                    return answer2
-                if x3 <= x <= most_x and y3 <= y <= most_y:
-                    return answer3
-        except _ABSENT:
-            pass
-        return again(a)
-
-    return decide
-
-
-def _three_numbers(cells: Cells, boxes: list[Box], slow: Closure) -> Closure:
-    (key_x, most_x), (key_y, most_y), (key_z, most_z) = ((axis.keys[-1], axis.most) for axis in cells.axes)
-    first, second, third = boxes
-    (x1, y1, z1), (x2, y2, z2), (x3, y3, z3) = first.corner, second.corner, third.corner
-    answer1, answer2, answer3 = first.answer, second.answer, third.answer
-    again = slow if len(cells.axes[0].keys) == 1 else _again
-
-    def decide(a: Any) -> Any:
-        try:
-            x = a[key_x]
-            y = a[key_y]
-            z = a[key_z]
-            if x.__class__ is not bool and y.__class__ is not bool and z.__class__ is not bool:
-                if x1 <= x <= most_x and y1 <= y <= most_y and z1 <= z <= most_z:
-                    return answer1
-                if x2 <= x <= most_x and y2 <= y <= most_y and z2 <= z <= most_z:
-                    return answer2
-                if x3 <= x <= most_x and y3 <= y <= most_y and z3 <= z <= most_z:
-                    return answer3
-        except _ABSENT:
-            pass
-        return again(a)
-
-    return decide
-
-
-def _looked_up(cells: Cells, slow: Closure) -> Closure:
+def _looked_up(cells: Cells, general: Closure) -> Closure:
     """By bisection of each number and one look-up."""
-    axes = [(axis.keys[-1], axis.cuts, axis.least, axis.most, len(axis.cuts) + 1) for axis in cells.axes]
+    root, least, most = _root(cells), cells.axes[0].least, cells.axes[0].most
+    axes = [(axis.keys[-1], axis.cuts, len(axis.cuts) + 1) for axis in cells.axes]
     answers = cells.answers
-    again = slow if len(cells.axes[0].keys) == 1 else _again
 
     def decide(a: Any) -> Any:
         try:
+            record = a if root is None else a[root]
             cell = 0
-            for key, cuts, least, most, width in axes:
-                x = a[key]
-                if x.__class__ is bool or not least <= x <= most:
-                    return again(a)
+            for key, cuts, width in axes:
+                x = record[key]
+                if x is True or x is False or not least <= x <= most:
+                    return general(a)
                 cell = cell * width + bisect_right(cuts, x)
             return answers[cell]
-        except _ABSENT:
-            return again(a)
+        except ABSENT:
+            return general(a)
 
     return decide

@@ -15,6 +15,7 @@ from rulewright_runtime.functions.limits import MAX_STEPS
 from rulewright_runtime.ir import BINDING, Program, free_locals
 
 Closure: TypeAlias = Callable[[Any], Any]
+Closures: TypeAlias = dict[tuple[int, int], Closure]  # by the node and the mode
 
 ROOT: Final = -1
 FRAME: Final = -2

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.rows.building import ROOT
-from rulewright_runtime.rows.leaves import Leaf, leaf_of
+from rulewright_runtime.rows.leaves import Keys, Number, leaf_of
 
 if TYPE_CHECKING:
     from rulewright_runtime.rows.building import Building
@@ -30,7 +30,7 @@ class Axis:
     A value lies in the cell whose index is the number of cuts not above it.
     """
 
-    keys: tuple[Any, ...]
+    keys: Keys
     least: float
     most: float
     cuts: tuple[float, ...]
@@ -53,11 +53,33 @@ class Cells:
         return tuple(len(axis.cuts) + 1 for axis in self.axes)
 
 
-def numeric_leaves(building: Building, number: int, mode: int) -> list[Leaf] | None:
-    """The comparisons a decision is made of, when they compare doubles or scores with constants and nothing else
-    varies; else None."""
+def axes_of(building: Building, number: int, mode: int, most: int = MAX_CELLS) -> tuple[Axis, ...] | None:
+    """One axis for each number that a decision reads, in order of first sight. None when it does anything but compare
+    doubles or scores of the bindings with constants, reads one of them in two ways, or has more than `most` cells."""
+    leaves = _numbers(building, number, mode) if mode == ROOT else None
+    if not leaves:
+        return None
+    domains: dict[Keys, tuple[float, float]] = {}
+    cuts: dict[Keys, set[float]] = {}
+    for leaf in leaves:
+        domain = (min(leaf.low, leaf.other_low), max(leaf.high, leaf.other_high))
+        if domains.setdefault(leaf.keys, domain) != domain:
+            return None
+        for low, high in ((leaf.low, leaf.high), (leaf.other_low, leaf.other_high)):
+            if low > domain[0]:
+                cuts.setdefault(leaf.keys, set()).add(low)
+            if high < domain[1]:
+                cuts.setdefault(leaf.keys, set()).add(math.nextafter(high, math.inf))
+    if any(keys[:end] in domains for keys in domains for end in range(1, len(keys))):
+        return None  # what is a number can't be a record too
+    axes = tuple(Axis(keys, *domains[keys], tuple(sorted(cuts.get(keys, ())))) for keys in domains)
+    return axes if math.prod(len(axis.cuts) + 1 for axis in axes) <= most else None
+
+
+def _numbers(building: Building, number: int, mode: int) -> list[Number] | None:
+    """The comparisons a decision is made of, when there is nothing else in it; else None."""
     nodes = building.program.nodes
-    found: list[Leaf] = []
+    found: list[Number] = []
     pending = [number]
     while pending:
         here = pending.pop()
@@ -70,47 +92,27 @@ def numeric_leaves(building: Building, number: int, mode: int) -> list[Leaf] | N
                 return None
             continue
         leaf = leaf_of(building, here, mode)
-        if leaf is None or leaf.kind is not float or not leaf.keys:
+        if not isinstance(leaf, Number) or leaf.kind is not float or not leaf.keys:
             return None
         found.append(leaf)
     return found
 
 
-def axes_of(leaves: list[Leaf]) -> tuple[Axis, ...] | None:
-    """One axis for each number read, in order of first sight; None when a number is read in two ways."""
-    domains: dict[tuple[Any, ...], tuple[float, float]] = {}
-    cuts: dict[tuple[Any, ...], set[float]] = {}
-    for leaf in leaves:
-        domain = (min(leaf.low, leaf.other_low), max(leaf.high, leaf.other_high))
-        if domains.setdefault(leaf.keys, domain) != domain:
-            return None
-        for low, high in ((leaf.low, leaf.high), (leaf.other_low, leaf.other_high)):
-            if low > domain[0]:
-                cuts.setdefault(leaf.keys, set()).add(low)
-            if high < domain[1]:
-                cuts.setdefault(leaf.keys, set()).add(math.nextafter(high, math.inf))
-    return tuple(Axis(keys, *domains[keys], tuple(sorted(cuts.get(keys, ())))) for keys in domains)
-
-
-def cells_of(building: Building, number: int, mode: int, evaluate: Callable[[Any], Any]) -> Cells | None:
-    """The cells of a decision in the bindings themselves, or None where it has no such form. `evaluate` is the node's
-    general closure."""
-    leaves = numeric_leaves(building, number, mode)
-    axes = axes_of(leaves) if leaves else None
-    if axes is None or mode != ROOT or math.prod(len(axis.cuts) + 1 for axis in axes) > MAX_CELLS:
-        return None
+def cells_of(axes: Sequence[Axis], evaluate: Callable[[Any], Any]) -> Cells | None:
+    """The cells of a decision, answered by its general closure; None where one has no answer."""
     try:
-        answers = tuple(evaluate(_bindings(axes, cell)) for cell in _all_cells(axes))
+        return Cells(tuple(axes), tuple(evaluate(bindings_of(axes, cell)) for cell in all_cells(axes)))
     except EvaluationError:
         return None
-    return Cells(axes, answers)
 
 
-def _all_cells(axes: tuple[Axis, ...]) -> Iterator[tuple[int, ...]]:
+def all_cells(axes: Sequence[Axis]) -> Iterator[tuple[int, ...]]:
+    """The place of every cell on each axis, the last running fastest."""
     return itertools.product(*(range(len(axis.cuts) + 1) for axis in axes))
 
 
-def _bindings(axes: tuple[Axis, ...], cell: tuple[int, ...]) -> dict[str, Any]:
+def bindings_of(axes: Sequence[Axis], cell: tuple[int, ...]) -> dict[str, Any]:
+    """Bindings whose numbers lie in the cell."""
     bindings: dict[str, Any] = {}
     for axis, index in zip(axes, cell, strict=True):
         place = bindings

@@ -1,335 +1,254 @@
-"""Fast closures for conditions made of leaves: one or two tests in one Python call, then whatever follows.
+"""Fast closures for conditions made of leaves: as many tests as one Python call can hold, then whatever follows.
 
-Each closure answers `no` when a leaf is false, and when all are true `yes`, or what `rest` says if there is one. What
-is neither (absent, or of another type) goes to `slow`, which knows the whole meaning.
+Every closure here answers `no` when a leaf is false, and when all are true `yes`, or what `rest` says if there is one.
+What is neither (absent, or of another type) goes to `slow`, which knows the whole meaning.
 
-The cases are written out, by the kind of the leaf (range, equal, truth) and the number of subscripts, because a call, a
-loop or a test that serves several types costs more than the test itself. A bool would pass for a number in Python, so
-that it is ruled out by identity; anything else that is no number fails to compare and is left to `slow`.
+A call costs what a test costs, asking whether there is a test a tenth of one. Hence one closure for each kind of leaf,
+and two whose tests may be missing: a step asks for a number, and one record for a text and a flag; a search does so for
+every record of a list. A bool would pass for a number in Python, so that it is ruled out by identity; anything else
+that is no number fails to compare and is left to `slow`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any, Final, TypeAlias
 
-from rulewright_runtime.rows.chain_pairs import PAIRS
-from rulewright_runtime.rows.leaves import Leaf
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.rows.leaves import Flag, Items, Keys, Leaf, Number, Text
 from rulewright_runtime.rows.own import own
 
 Closure: TypeAlias = Callable[[Any], Any]
-_ABSENT: Final = (LookupError, TypeError)
-WIDEST: Final = 2  # leaves in one closure
-DEEPEST: Final = 3  # subscripts in one path
+ABSENT: Final = (LookupError, TypeError)
+_UNDECIDED: Final = (*ABSENT, EvaluationError)
+_NO_NUMBER: Final = Number((None,), float, None, None, None, None)
+_NO_TEXT: Final = Text((None,), frozenset({""}))
+_NO_FLAG: Final = Flag((None,), True)
+
+
+def fits(leaf: Leaf) -> bool:
+    """Whether a chain can ask it: it has one to three subscripts, or is the number itself."""
+    return (not isinstance(leaf, Number)) <= len(leaf.keys) <= 3
 
 
 def chain(leaves: Sequence[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    """The closure for a leaf, or for two that `pairs` allows."""
-    ordered = sorted(leaves, key=_shape)
-    return own(_MAKERS["_".join(map(_shape, ordered))](ordered, rest, yes, no, slow))
+    """The closure for leaves that fit, made from the last to the first."""
+    steps = _steps([leaf for leaf in leaves if 1 <= len(leaf.keys) <= 2]) if len(leaves) > 1 else []
+    inside = [leaf for step in steps for leaf in step]
+    for leaf in reversed(leaves):
+        if leaf not in inside:
+            rest = own(_single(leaf, rest, yes, no, slow))
+    for step in reversed(steps):
+        rest = own(_step(*step, rest, yes, no, slow))
+    assert rest is not None
+    return rest
 
 
-def pairs(leaf: Leaf) -> bool:
-    """Whether the leaf can share a closure with another."""
-    return _shape(leaf) in _PAIRED
+def _is_one(leaf: Leaf) -> bool:
+    """Whether the leaf is equality with one text."""
+    return isinstance(leaf, Text) and leaf.wanted and len(leaf.texts) == 1
 
 
-def _shape(leaf: Leaf) -> str:
-    return f"{leaf.test}{len(leaf.keys)}"
+def _steps(leaves: Sequence[Leaf]) -> list[tuple[Number, Text, Flag]]:
+    """What can be asked together: a number, a text and a flag, of which two at least are there. The number is true only
+    above 0, where of the bools just True would pass for one."""
+    numbers = [leaf for leaf in leaves if isinstance(leaf, Number) and leaf.low > 0]
+    found: list[tuple[Number, Text, Flag]] = []
+    for way in dict.fromkeys(leaf.keys[:-1] for leaf in leaves):
+        here = [leaf for leaf in leaves if leaf.keys[:-1] == way]
+        texts = [leaf for leaf in here if isinstance(leaf, Text) and _is_one(leaf)]
+        flags = [leaf for leaf in here if isinstance(leaf, Flag)]
+        for text, flag in zip_longest(texts, flags):
+            if numbers or (text and flag):
+                number = numbers.pop(0) if numbers else _NO_NUMBER
+                found.append((number, text or _NO_TEXT, flag or _NO_FLAG))
+    return found
 
 
-def _range_0(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    low, high, under, over = one.low, one.high, one.other_low, one.other_high
-
-    def test(v: Any) -> Any:
-        try:
-            if v is not True and v is not False:
-                if low <= v <= high:
-                    return yes if rest is None else rest(v)
-                if under <= v <= over:
-                    return no
-        except TypeError:
-            pass
-        return slow(v)
-
-    return test
+def _single(leaf: Leaf, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
+    if isinstance(leaf, Number):
+        return _number(leaf, rest, yes, no, slow)
+    if isinstance(leaf, Flag):
+        return _flag(leaf, rest, yes, no, slow)
+    if isinstance(leaf, Items):
+        return _items(leaf, rest, yes, no, slow)
+    return _text(leaf, rest, yes, no, slow) if _is_one(leaf) else _member(leaf, rest, yes, no, slow)
 
 
-def _range_1(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    (key,) = one.keys
-    low, high, under, over = one.low, one.high, one.other_low, one.other_high
-
-    def test(a: Any) -> Any:
-        try:
-            v = a[key]
-            if v is not True and v is not False:
-                if low <= v <= high:
-                    return yes if rest is None else rest(a)
-                if under <= v <= over:
-                    return no
-        except _ABSENT:
-            pass
-        return slow(a)
-
-    return test
+def _three(keys: Keys) -> tuple[Any, Any, Any]:
+    """The keys of a path, None where there are fewer than three."""
+    first, second, third = (*keys, None, None, None)[:3]
+    return first, second, third
 
 
-def _range_2(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    key, sub = one.keys
-    low, high, under, over = one.low, one.high, one.other_low, one.other_high
+def _number(leaf: Number, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
+    first, second, third = _three(leaf.keys)
+    low, high, under, over = leaf.low, leaf.high, leaf.other_low, leaf.other_high
 
     def test(a: Any) -> Any:
         try:
-            v = a[key][sub]
-            if v is not True and v is not False:
-                if low <= v <= high:
-                    return yes if rest is None else rest(a)
-                if under <= v <= over:
-                    return no
-        except _ABSENT:
-            pass
-        return slow(a)
-
-    return test
-
-
-def _range_3(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    key, sub, last = one.keys
-    low, high, under, over = one.low, one.high, one.other_low, one.other_high
-
-    def test(a: Any) -> Any:
-        try:
-            v = a[key][sub][last]
+            v = a if first is None else a[first] if second is None else a[first][second]
+            if third is not None:
+                v = v[third]
             if v is not True and v is not False:
                 if low <= v <= high:
                     return yes if rest is None else rest(a)
                 if under <= v <= over:
                     return no
-        except _ABSENT:
+        except ABSENT:
             pass
         return slow(a)
 
     return test
 
 
-def _truth_0(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    good, bad = one.low, one.other_low
-
-    def test(v: Any) -> Any:
-        if v is good:
-            return yes if rest is None else rest(v)
-        if v is bad:
-            return no
-        return slow(v)
-
-    return test
-
-
-def _truth_1(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    (key,) = one.keys
-    good, bad = one.low, one.other_low
+def _flag(leaf: Flag, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
+    first, second, third = _three(leaf.keys)
+    good, bad = leaf.good, not leaf.good
 
     def test(a: Any) -> Any:
         try:
-            v = a[key]
+            v = a[first] if second is None else a[first][second] if third is None else a[first][second][third]
             if v is good:
                 return yes if rest is None else rest(a)
             if v is bad:
                 return no
-        except _ABSENT:
+        except ABSENT:
             pass
         return slow(a)
 
     return test
 
 
-def _truth_2(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    key, sub = one.keys
-    good, bad = one.low, one.other_low
+def _text(leaf: Text, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
+    first, second, third = _three(leaf.keys)
+    (text,) = leaf.texts
 
     def test(a: Any) -> Any:
         try:
-            v = a[key][sub]
-            if v is good:
+            v = a[first] if second is None else a[first][second] if third is None else a[first][second][third]
+            if v == text:
                 return yes if rest is None else rest(a)
-            if v is bad:
+            return no
+        except ABSENT:
+            return slow(a)
+
+    return test
+
+
+def _member(leaf: Text, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
+    first, second, third = _three(leaf.keys)
+    texts, wanted = leaf.texts, leaf.wanted
+
+    def test(a: Any) -> Any:
+        try:
+            v = a[first] if second is None else a[first][second] if third is None else a[first][second][third]
+            if (v in texts) is wanted:
+                return yes if rest is None else rest(a)
+            return no
+        except ABSENT:
+            return slow(a)
+
+    return test
+
+
+def _items(leaf: Items, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
+    first, second, third = _three(leaf.keys)
+    asks, wanted = leaf.asks, leaf.wanted
+
+    def test(a: Any) -> Any:
+        try:
+            v = a[first] if second is None else a[first][second] if third is None else a[first][second][third]
+            if v.__class__ is list or v.__class__ is dict:
+                if asks(v) is wanted:
+                    return yes if rest is None else rest(a)
                 return no
-        except _ABSENT:
+        except ABSENT:
             pass
         return slow(a)
 
     return test
 
 
-def _truth_3(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    key, sub, last = one.keys
-    good, bad = one.low, one.other_low
+def _step(number: Number, text: Text, flag: Flag, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
+    first, second, _ = _three(number.keys)
+    low, high, other = number.low, number.high, (number.other_low, number.other_high)
+    root, _, _ = _three(text.keys[:-1] or flag.keys[:-1])
+    (wanted,), text_key = text.texts, text.keys[-1]
+    good, flag_key = flag.good, flag.keys[-1]
 
     def test(a: Any) -> Any:
         try:
-            v = a[key][sub][last]
-            if v is good:
-                return yes if rest is None else rest(a)
-            if v is bad:
+            if first is not None:
+                v = a[first] if second is None else a[first][second]
+                if not low <= v <= high or v is True:
+                    under, over = other
+                    return no if under <= v <= over and v is not True and v is not False else slow(a)
+            record = a if root is None else a[root]
+            if text_key is not None and record[text_key] != wanted:
                 return no
-        except _ABSENT:
-            pass
-        return slow(a)
-
-    return test
-
-
-def _equal_0(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    text = one.low
-
-    def test(v: Any) -> Any:
-        if v == text:
-            return yes if rest is None else rest(v)
-        return no
-
-    return test
-
-
-def _equal_1(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    (key,) = one.keys
-    text = one.low
-
-    def test(a: Any) -> Any:
-        try:
-            if a[key] == text:
-                return yes if rest is None else rest(a)
-            return no
-        except _ABSENT:
-            pass
-        return slow(a)
-
-    return test
-
-
-def _equal_2(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    key, sub = one.keys
-    text = one.low
-
-    def test(a: Any) -> Any:
-        try:
-            if a[key][sub] == text:
-                return yes if rest is None else rest(a)
-            return no
-        except _ABSENT:
-            pass
-        return slow(a)
-
-    return test
-
-
-def _equal_3(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    key, sub, last = one.keys
-    text = one.low
-
-    def test(a: Any) -> Any:
-        try:
-            if a[key][sub][last] == text:
-                return yes if rest is None else rest(a)
-            return no
-        except _ABSENT:
-            pass
-        return slow(a)
-
-    return test
-
-
-def _different_0(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    text = one.low
-
-    def test(v: Any) -> Any:
-        if v == text:
-            return no
-        return yes if rest is None else rest(v)
-
-    return test
-
-
-def _different_1(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    (key,) = one.keys
-    text = one.low
-
-    def test(a: Any) -> Any:
-        try:
-            if a[key] == text:
-                return no
+            if flag_key is not None:
+                v = record[flag_key]
+                if v is not good:
+                    return no if v is True or v is False else slow(a)
             return yes if rest is None else rest(a)
-        except _ABSENT:
-            pass
-        return slow(a)
+        except ABSENT:
+            return slow(a)
 
     return test
 
 
-def _different_2(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    key, sub = one.keys
-    text = one.low
+def search(
+    over: Closure, leaves: Sequence[Leaf], others: Closure | None, hit: bool, step: Closure, general: Closure
+) -> Closure:
+    """`exists` (hit) or `all` (not hit) over a list: an element decides when all the leaves are true and the others
+    answer `hit`. `step` is the whole body, `general` the whole loop."""
+    near = [leaf for leaf in leaves if len(leaf.keys) <= 1]
+    number = next((leaf for leaf in near if isinstance(leaf, Number) and leaf.low < leaf.high), _NO_NUMBER)
+    text = next((leaf for leaf in near if isinstance(leaf, Text) and _is_one(leaf)), _NO_TEXT)
+    flag = next((leaf for leaf in near if isinstance(leaf, Flag)), _NO_FLAG)
+    left = [leaf for leaf in leaves if leaf not in (number, text, flag)]
+    rest = chain(left, others, hit, not hit, step) if left else others
+    return _search(over, number, text, flag, rest, hit, general)
 
-    def test(a: Any) -> Any:
+
+def _search(
+    over: Closure, number: Number, text: Text, flag: Flag, rest: Closure | None, hit: bool, general: Closure
+) -> Closure:
+    """The text is asked for first, because few values equal it; a number without a key is the element itself."""
+    (wanted,), text_key = text.texts, text.keys[-1]
+    good, bad, flag_key = flag.good, not flag.good, flag.keys[-1]
+    low, high, under, above = number.low, number.high, number.other_low, number.other_high
+    number_key, _, _ = _three(number.keys)
+    miss = not hit
+
+    def decide(a: Any) -> Any:
         try:
-            if a[key][sub] == text:
-                return no
-            return yes if rest is None else rest(a)
-        except _ABSENT:
+            items = over(a)
+            if items.__class__ is list:
+                for item in items:
+                    if text_key is not None and item[text_key] != wanted:
+                        continue
+                    if flag_key is not None:
+                        v = item[flag_key]
+                        if v is bad:
+                            continue
+                        if v is not good:
+                            return general(a)
+                    if low is not None:
+                        v = item if number_key is None else item[number_key]
+                        if v is True or v is False:
+                            return general(a)
+                        if under <= v <= above:
+                            continue
+                        if not low <= v <= high:
+                            return general(a)
+                    if rest is None or rest(item) is hit:
+                        return hit
+                return miss
+        except _UNDECIDED:
             pass
-        return slow(a)
+        return general(a)
 
-    return test
-
-
-def _different_3(leaves: list[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    (one,) = leaves
-    key, sub, last = one.keys
-    text = one.low
-
-    def test(a: Any) -> Any:
-        try:
-            if a[key][sub][last] == text:
-                return no
-            return yes if rest is None else rest(a)
-        except _ABSENT:
-            pass
-        return slow(a)
-
-    return test
-
-
-_PAIRED: Final = frozenset({"e1", "e2", "r1", "r2", "t1", "t2"})
-_MAKERS: Final[dict[str, Callable[[list[Leaf], Closure | None, Any, Any, Closure], Closure]]] = {
-    "r0": _range_0,
-    "r1": _range_1,
-    "r2": _range_2,
-    "r3": _range_3,
-    "t0": _truth_0,
-    "t1": _truth_1,
-    "t2": _truth_2,
-    "t3": _truth_3,
-    "e0": _equal_0,
-    "e1": _equal_1,
-    "e2": _equal_2,
-    "e3": _equal_3,
-    "d0": _different_0,
-    "d1": _different_1,
-    "d2": _different_2,
-    "d3": _different_3,
-    **PAIRS,
-}
+    return decide

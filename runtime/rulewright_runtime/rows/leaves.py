@@ -1,16 +1,16 @@
-"""The simplest conditions, found in a program: a path compared with a constant, as a closed range of one Python type.
+"""The simplest conditions, found in a program: what stands at a path, tested against constants.
 
-Comparisons, equality and truth all have that shape: `x >= 0.8` asks for a float in [0.8, inf], `d == 'GO'` for a str in
-['GO', 'GO'], `b` for a bool in [True, True]. A value of another type, or in neither range, is left to the general
-closures, so that a fast path is right whenever it answers.
+Each is true for some values and false for others. A value of which it says neither (a bool among numbers, an absent
+one) is left to the general closures, so that a fast path is right whenever it answers.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
 
 from rulewright_runtime.ir import Node, literal_value
 from rulewright_runtime.rows.building import FIRST_SLOT, FRAME, Building
@@ -18,43 +18,71 @@ from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import INT_MAX, INT_MIN
 
 _INEXACT: Final = 2**53  # from here on a double may stand for several integers
+_MOST: Final = sys.float_info.max  # an exact score can't be compared with infinity
 _MIRRORED: Final = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_", "_==_": "_==_", "_!=_": "_!=_"}
+Keys: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
-    """True when the value at `keys` is a `kind` in [low, high], false when it is one in [other_low, other_high].
+class Number:
+    """True for a number in [low, high], else false for one in [other_low, other_high]. `kind` is the constant's."""
 
-    `test` says how to find out: `r` a range of numbers, `t` a bool, `e` a text that equals `low` (any other value is
-    unequal, whatever its type), `d` one that differs from it.
-    """
-
-    test: str
-    keys: tuple[Any, ...]
+    keys: Keys
     kind: type
     low: Any
     high: Any
     other_low: Any
     other_high: Any
 
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """True when the value at `keys` is one of the texts."""
-
-    keys: tuple[Any, ...]
-    texts: frozenset[str]
+    def negated(self) -> Number | None:
+        """The leaf that is true where this one is false; equality with a number has none."""
+        if self.low == self.high:
+            return None
+        return replace(self, low=self.other_low, high=self.other_high, other_low=self.low, other_high=self.high)
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
-    """True when the list or map at `keys` holds one of the texts."""
+class Flag:
+    """True for the bool `good`, false for the other one."""
 
-    keys: tuple[Any, ...]
+    keys: Keys
+    good: bool
+
+    def negated(self) -> Flag:
+        """The leaf that is true where this one is false."""
+        return replace(self, good=not self.good)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Whether a value is among the texts is as `wanted`; no value but a text is."""
+
+    keys: Keys
     texts: frozenset[str]
+    wanted: bool = True
+
+    def negated(self) -> Text:
+        """The leaf that is true where this one is false."""
+        return replace(self, wanted=not self.wanted)
 
 
-def path_of(building: Building, number: int, mode: int) -> tuple[Any, ...] | None:
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Whether what `asks` says of a list or a map (a method of a set of texts) is as `wanted`."""
+
+    keys: Keys
+    asks: Callable[[Iterable[Any]], bool]
+    wanted: bool
+
+    def negated(self) -> Items:
+        """The leaf that is true where this one is false."""
+        return replace(self, wanted=not self.wanted)
+
+
+Leaf: TypeAlias = Number | Flag | Text | Items
+
+
+def path_of(building: Building, number: int, mode: int) -> Keys | None:
     """The subscripts from the argument of `mode` to the value of a plain path, or None for anything else.
 
     They are interned, because a dict finds the very object it holds as a key faster than an equal one.
@@ -78,16 +106,22 @@ def path_of(building: Building, number: int, mode: int) -> tuple[Any, ...] | Non
 
 
 def leaf_of(building: Building, number: int, mode: int) -> Leaf | None:
-    """The node as a `Leaf`, or None."""
+    """The node as a leaf, or None."""
     nodes = building.program.nodes
     node = nodes[number]
     if node.op == "not":
-        keys = path_of(building, node.args[0], mode)
-        return None if keys is None else Leaf("t", keys, bool, False, False, True, True)
+        leaf = leaf_of(building, node.args[0], mode)
+        return None if leaf is None else leaf.negated()
     if node.op in ("name", "local", "select"):
         keys = path_of(building, number, mode)
-        return None if keys is None else Leaf("t", keys, bool, True, True, False, False)
-    if node.op != "call" or node.value not in _MIRRORED:
+        return None if keys is None else Flag(keys, True)
+    if node.op in ("exists", "all"):
+        return _items(building, number, mode)
+    if node.op != "call" or len(node.args) != 2:
+        return None
+    if node.value == "@in":
+        return _member(building, node, mode)
+    if node.value not in _MIRRORED:
         return None
     left, right = (nodes[a] for a in node.args)
     if right.op == "const":
@@ -114,18 +148,17 @@ def _comparison(building: Building, operand: int, operator: str, constant: Node,
             return None
         return _number(keys, operator, float, double, 0.0, 1.0)
     if value.__class__ is float and math.isfinite(value):
-        return _number(keys, operator, float, value, -math.inf, math.inf)
+        return _number(keys, operator, float, value, -_MOST, _MOST)
     if value.__class__ is int:
         return _number(keys, operator, int, value, INT_MIN, INT_MAX)
     if operator in ("_==_", "_!=_") and value.__class__ is str:
-        return Leaf("e" if operator == "_==_" else "d", keys, str, value, value, "", "")
+        return Text(keys, frozenset({value}), operator == "_==_")
     if operator in ("_==_", "_!=_") and value.__class__ is bool:
-        wanted = value is (operator == "_==_")
-        return Leaf("t", keys, bool, wanted, wanted, not wanted, not wanted)
+        return Flag(keys, value is (operator == "_==_"))
     return None
 
 
-def _number(keys: tuple[Any, ...], operator: str, kind: type, bound: Any, least: Any, most: Any) -> Leaf | None:
+def _number(keys: Keys, operator: str, kind: type, bound: Any, least: Any, most: Any) -> Number | None:
     if abs(bound) >= _INEXACT:
         return None  # there an integer beside a double counts as the nearest double, which Python's order does not know
     if kind is int:
@@ -142,55 +175,43 @@ def _number(keys: tuple[Any, ...], operator: str, kind: type, bound: Any, least:
     ranges = true_and_false.get(operator)
     if ranges is None or ranges[0] > ranges[1] or ranges[2] > ranges[3]:
         return None
-    return Leaf("r", keys, kind, *ranges)
+    return Number(keys, kind, *ranges)
 
 
-def _texts(node: Node) -> frozenset[str] | None:
-    if node.op != "const":
+def _member(building: Building, node: Node, mode: int) -> Leaf | None:
+    """`path in ['a', 'b']` or `'a' in path`."""
+    item, items = node.args
+    keys, texts = path_of(building, item, mode), _texts_of(building, items)
+    if keys is not None and texts is not None:
+        return Text(keys, texts)
+    keys, text = path_of(building, items, mode), _text_of(building.program.nodes[item])
+    return None if keys is None or text is None else Items(keys, frozenset({text}).isdisjoint, False)
+
+
+def _items(building: Building, number: int, mode: int) -> Items | None:
+    """`path.exists(t, t == 'a')`, `path.all(t, t in ['a', 'b'])`, and the like."""
+    node = building.program.nodes[number]
+    keys, inner = path_of(building, node.args[0], mode), building.bodies[number, mode]
+    leaf = leaf_of(building, node.args[1], inner) if [inner] == list(node.value) else None
+    if keys is None or not isinstance(leaf, Text) or leaf.keys:
         return None
-    value = literal_value(node.value)
-    if isinstance(value, list) and all(item.__class__ is str for item in value):
-        return frozenset(value)
-    return None
+    asks = leaf.texts.isdisjoint if leaf.wanted is (node.op == "exists") else leaf.texts.issuperset
+    return Items(keys, asks, node.op == "all")
 
 
-def member_of(building: Building, number: int, mode: int) -> Member | None:
-    """`path in ['a', 'b']`, or None."""
+def _text_of(node: Node) -> str | None:
+    value = literal_value(node.value) if node.op == "const" else None
+    return value if value.__class__ is str else None
+
+
+def _texts_of(building: Building, number: int) -> frozenset[str] | None:
+    """The texts of a list that holds nothing else, written as a constant or item by item."""
     nodes = building.program.nodes
     node = nodes[number]
-    if node.op != "call" or node.value != "@in":
-        return None
-    texts = _texts(nodes[node.args[1]]) if nodes[node.args[1]].op == "const" else _list_of(building, node.args[1])
-    keys = path_of(building, node.args[0], mode)
-    return None if texts is None or keys is None else Member(keys, texts)
-
-
-def _list_of(building: Building, number: int) -> frozenset[str] | None:
-    nodes = building.program.nodes
-    node = nodes[number]
-    if node.op != "list" or node.value:
-        return None
-    found = [literal_value(nodes[a].value) if nodes[a].op == "const" else None for a in node.args]
-    texts = frozenset(item for item in found if item.__class__ is str)
-    return texts if all(item.__class__ is str for item in found) else None
-
-
-def holder_of(building: Building, number: int, mode: int) -> Holder | None:
-    """`'a' in path`, `path.exists(t, t == 'a')`, `path.exists(t, t in ['a', 'b'])`, or None."""
-    nodes = building.program.nodes
-    node = nodes[number]
-    if node.op == "call" and node.value == "@in":
-        first = nodes[node.args[0]]
-        text = literal_value(first.value) if first.op == "const" else None
-        keys = path_of(building, node.args[1], mode)
-        return Holder(keys, frozenset({text})) if text.__class__ is str and keys is not None else None
-    if node.op != "exists" or len(node.value) != 1:
-        return None
-    keys, inner = path_of(building, node.args[0], mode), node.value[0]
-    if keys is None or building.bodies[number, mode] != inner:
-        return None
-    leaf = leaf_of(building, node.args[1], inner)
-    if leaf is not None and leaf.keys == () and leaf.test == "e":
-        return Holder(keys, frozenset({leaf.low}))
-    member = member_of(building, node.args[1], inner)
-    return Holder(keys, member.texts) if member is not None and member.keys == () else None
+    items: list[Any] = [None]
+    if node.op == "const":
+        value = literal_value(node.value)
+        items = value if value.__class__ is list else items
+    elif node.op == "list" and not node.value:
+        items = [_text_of(nodes[a]) for a in node.args]
+    return frozenset(items) if all(item.__class__ is str for item in items) else None
