@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from rulewright.expression.raising import raise_program
 from rulewright.expression.unparse import unparse
-from rulewright.prove.domains import MOST_TEXTS, NUMBERS, Domain, Domains, Path
+from rulewright.prove.domains import MOST_TEXTS, NUMBERS, Domain, Domains, Path, wholes_at
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.evaluate import Evaluator, prepare
 from rulewright_runtime.ir import Node, Program, free_locals, literal, literal_value
@@ -435,7 +435,8 @@ class _Cuts:
         return lines
 
     def readings(self, value: Any) -> set[Fraction]:
-        """A constant's exact values: a double beside a score is its shortest decimal, elsewhere what it is."""
+        """Where a variable passes a constant: a double beside a score is its shortest decimal; of an int and a double
+        the int counts as its nearest double."""
         if isinstance(value, Optional):
             return self.readings(value.value) if value.present else set()
         if isinstance(value, bool) or not isinstance(value, (int, float, Score)):
@@ -443,9 +444,12 @@ class _Cuts:
         shortest = _exact(value)
         if shortest is None:
             return set()
-        return (
-            {shortest} if self.domain.kind == "score" or isinstance(value, int) else {shortest, Fraction(float(value))}
-        )
+        if self.domain.kind == "score":
+            return {shortest}
+        if isinstance(value, float) and self.domain.kind != "double":
+            low, high = wholes_at(value)
+            return {shortest} if low > high else {Fraction(low), Fraction(high)}
+        return {shortest, Fraction(float(value))}
 
     def reads(self, at: int) -> bool:
         node = self.program.nodes[at]

@@ -38,6 +38,7 @@ Kind: TypeAlias = Literal["score", "int", "uint", "double", "bool", "string", "e
 Path: TypeAlias = tuple[str, ...]
 
 MOST_TEXTS: Final = 10  # that conditions may look for in one list
+_WHOLE_FROM: Final = 2.0**53  # from here on doubles are further apart than ints
 NUMBERS: Final = frozenset({"score", "int", "uint", "double"})
 
 
@@ -274,6 +275,17 @@ def _integers(low: int, high: int, cuts: list[Fraction]) -> list[int]:
     if edge <= high:
         found.add(_plain(edge, high))
     return sorted(found)
+
+
+def wholes_at(value: float) -> tuple[int, int]:
+    """The least and the greatest int that count as `value` or more, and as `value` or less, beside a double: an int
+    counts as its nearest double. For what no int counts as, the first is the greater one."""
+    low, high = math.ceil(value), math.floor(value)
+    if not _WHOLE_FROM <= abs(value) <= UINT_MAX:
+        return low, high
+    before, after = (Fraction(math.nextafter(value, to)) for to in (-math.inf, math.inf))
+    low, high = math.ceil((low + before) / 2), math.floor((high + after) / 2)
+    return low + (float(low) != value), high - (float(high) != value)
 
 
 def _plain(low: int, high: int) -> int:

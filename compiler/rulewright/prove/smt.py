@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any, Final, TypeAlias
 
 from rulewright.prove.atoms import COMPARISONS, ERROR, FALSE, TRUE, extract, path_at, paths_of, shape
-from rulewright.prove.domains import Absent, Domain, Domains, Path
+from rulewright.prove.domains import Absent, Domain, Domains, Path, wholes_at
 from rulewright.prove.results import Unknown
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.evaluate import prepare
@@ -137,7 +137,7 @@ class _Encoding:
         if condition.kind != "bool":
             raise _Beyond
         one, two = self.alike(then, otherwise)
-        if one.kind == "list":
+        if one.kind in ("list", "double"):
             raise _Beyond
         error = z3.Or(condition.error, z3.If(condition.value, one.error, two.error))
         present = None if one.present is None else z3.If(condition.value, one.present, two.present)
@@ -283,18 +283,32 @@ class _Encoding:
         if name in ("_==_", "_!=_"):
             value = self.equals(left, right)
             return _Term("bool", value if name == "_==_" else self.z3.Not(value), error)
+        if {left.kind, right.kind} == {"int", "double"}:
+            return _Term("bool", self.beside_double(name, left, right), error)
         one, two = self.numbers(left, right)
         return _Term("bool", _ORDER[name](one.value, two.value), error)
 
     def equals(self, left: _Term, right: _Term) -> Formula:
+        z3 = self.z3
         if left.present is not None or right.present is not None or "list" in (left.kind, right.kind):
             raise _Beyond
         if left.kind == right.kind and left.kind in ("text", "bool"):
             return left.value == right.value
         if "text" in (left.kind, right.kind) or "bool" in (left.kind, right.kind):
             return self.no
+        if {left.kind, right.kind} == {"int", "double"}:
+            return z3.And(self.beside_double("_<=_", left, right), self.beside_double("_>=_", left, right))
         one, two = self.numbers(left, right)
         return one.value == two.value
+
+    def beside_double(self, name: str, left: _Term, right: _Term) -> Formula:
+        """The order of an int and a double, which is always a constant here: the int counts as its nearest double."""
+        if left.present is not None or right.present is not None:
+            raise _Beyond
+        if left.kind == "double":
+            return self.beside_double(_TURNED[name], right, left)
+        low, high = wholes_at(right.value)
+        return _ORDER[name](left.value, low if name in ("_<_", "_>=_") else high)
 
     def numbers(self, left: _Term, right: _Term) -> tuple[_Term, _Term]:
         """Two numbers that may be compared or calculated with; a double beside a score is its shortest decimal."""
@@ -456,6 +470,7 @@ _ORDER: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "_>_": lambda a, b: a > b,
     "_>=_": lambda a, b: a >= b,
 }
+_TURNED: Final = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_"}
 _FUNCTIONS: Final[Mapping[tuple[str, int], Callable[..., _Term]]] = {
     ("_+_", 2): lambda e, a, b: e.arithmetic("+", a, b),
     ("_-_", 2): lambda e, a, b: e.arithmetic("-", a, b),

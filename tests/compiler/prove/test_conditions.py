@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from operator import eq, ge, gt, le, lt, ne
+from typing import Final
+
 import pytest
 from hypothesis import given, settings
-from tests.compiler.prove.conditions_at_random import DOMAINS, conditions, inputs, program
+from tests.compiler.prove.conditions_at_random import DOMAINS, ORDER, TYPES, conditions, inputs, program
 
+from rulewright.expression.build import build
+from rulewright.expression.environment import Environment
+from rulewright.expression.types import DOUBLE
 from rulewright.prove.atoms import bits_of, extract, written
 from rulewright.prove.conditions import (
     constant,
@@ -16,8 +23,10 @@ from rulewright.prove.conditions import (
     same,
     without_effect,
 )
+from rulewright.prove.domains import Domains
 from rulewright.prove.results import Proved, Refuted, Unknown
 from rulewright_runtime.evaluate import prepare
+from rulewright_runtime.values import INT_MAX, INT_MIN
 
 INPUTS = list(inputs())[::13]
 
@@ -115,3 +124,34 @@ def test_a_part_that_adds_nothing_can_be_dropped_everywhere(text: str) -> None:
         whole = prepare(extract(condition, nodes.index(joined)))
         if len(rest) == 1:
             assert all(bits_of(whole, each) == bits_of(rest[0], each) for each in INPUTS)
+
+
+LARGE: Final = (9007199254740992.0, 9007199254740994.0, -9007199254740992.0, 2.0**62, 2.0**63, 0.5, -3.0)
+OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
+    "<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne,
+}  # fmt: skip
+
+
+def beside(text: str, order: str) -> Iterator[tuple[str, bool]]:
+    """Conditions that hold for one int near a double at most, each with whether they do."""
+    for value in LARGE:
+        for number in {int(value) + step for step in (-1025, -513, -512, -2, -1, 0, 1, 2, 512, 1025)}:
+            if INT_MIN <= number <= INT_MAX:
+                yield text.format(number, order, value), OPERATORS[order](float(number), value)
+
+
+@pytest.mark.parametrize("order", ORDER)
+@pytest.mark.parametrize("text", ["n == {} && n {} {!r}", "n == {} && (n {} {!r} && (x > y || x <= y))"])
+def test_beside_a_double_an_int_counts_as_its_nearest_double_for_splitting_and_solver(text: str, order: str) -> None:
+    for condition, holds in beside(text, order):
+        found = holds_never(program(condition), DOMAINS)
+        assert isinstance(found, Refuted if holds else Proved), condition
+
+
+def test_a_double_meets_the_nearest_double_of_an_int() -> None:
+    types = {**TYPES, "d": DOUBLE}
+    environment, domains = Environment(variables=types), Domains(types)
+    met = build("d == 9007199254740993", environment).program
+    passed = build("d < 9007199254740993 && d >= 9007199254740992.0", environment).program
+    assert isinstance(holds_never(met, domains), Refuted)
+    assert holds_never(passed, domains) == Proved()
