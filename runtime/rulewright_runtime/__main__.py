@@ -7,6 +7,7 @@ test cases by a compiled scorecard over cases.
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -74,7 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0 if words else REFUSED
     try:
         given = _parse(words)
-        return {"play": _play, "run": _run, "score": _score}[words[0]](given)
+        status = {"play": _play, "run": _run, "score": _score}[words[0]](given)
+        sys.stdout.flush()  # a report that can't be written is an error too
+        return status
     except (RuntimeFailure, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
@@ -211,5 +214,5 @@ if __name__ == "__main__":
     gc.set_threshold(50_000, 20, 20)  # starting up makes many objects and no garbage
     _import_msgspec()
     status = main()
-    gc.freeze()  # what is left goes with the process: nobody needs to look for garbage in it
-    sys.exit(status)
+    sys.stderr.flush()
+    os._exit(status)  # all is written, and taking the interpreter apart takes as long as judging forty transcripts

@@ -190,7 +190,8 @@ def _fuse(lexicons: Sequence[Lexicon]) -> re.Pattern[str] | None:
     options.never_capture = True
     options.log_errors = False
     try:
-        fused: re.Pattern[str] = re2.compile("|".join(dict.fromkeys(parts)), options)
+        # Sorted, so that RE2 sees which begin alike and need be told apart only behind that.
+        fused: re.Pattern[str] = re2.compile("|".join(sorted(set(parts))), options)
     except re2.error:  # too large when fused; every pattern alone was accepted
         return None
     return fused

@@ -12,6 +12,7 @@ they are good. The final names appear at the end, each at once, `summary.json` l
 from __future__ import annotations
 
 import os
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -25,7 +26,7 @@ from rulewright_runtime.transcripts import Reader
 from rulewright_runtime.verdicts import VerdictResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import BinaryIO
 
     from rulewright_runtime.judge import Judge
@@ -34,8 +35,11 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts import Transcript
 
 PROGRESS: Final = "progress.jsonl"
+BUFFER: Final = 2**18  # bytes of lines that are written at once
 KEPT: Final = 4096  # encoded records that may come again
-FLUSH_EVERY: Final = 50  # inputs that cost no judge's answer may be lost together
+# What cost no judge's answer may be lost together: so many inputs, or what took so many seconds.
+LOST_INPUTS: Final = 200
+LOST_SECONDS: Final = 0.5
 ROWS: Final = ("verdicts.jsonl", "scores.jsonl")
 
 
@@ -112,8 +116,10 @@ class _Folder:
         from rulewright_runtime.report.summary import Summary
 
         self._path = path
-        self._digest = ""
-        self._unwritten: list[bytes] = []
+        self._unwritten: list[Transcript | InputError] = []  # inputs that progress.jsonl does not know of
+        self._written = 0  # steps that it does
+        self._sizes = [0, 0]  # bytes of verdicts and scores
+        self._flushed = monotonic()
         self._encoded: dict[int, tuple[VerdictResult, bytes]] = {}
         self._files: dict[str, BinaryIO] = {}
         self._header = header
@@ -141,6 +147,7 @@ class _Folder:
         try:
             before = msgspec.json.decode(header, type=_Header)
             self.steps = [msgspec.json.decode(line, type=_Step) for line in lines]
+            self._written = len(self.steps)
         except msgspec.MsgspecError as error:
             raise PlanError(f"`{self.at(PROGRESS)}` is damaged ({error}); run without `--resume`") from None
         if before != self._header:
@@ -150,11 +157,10 @@ class _Folder:
         """The inputs that are not done yet; the done ones must come first and be unchanged."""
         done = [step.digest for step in self.steps]
         for index, item in enumerate(items):
-            digest = _digest(item)
             if index >= len(done):
-                self._digest = digest
+                self._unwritten.append(item)
                 yield item
-            elif digest != done[index]:
+            elif _digest(item) != done[index]:
                 where = str(item) if isinstance(item, InputError) else f"transcript `{item.id}`"
                 raise PlanError(f"{where} is not what the killed run had read; run without `--resume`")
 
@@ -162,25 +168,26 @@ class _Folder:
         self._open()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._flush()
+    def __exit__(self, failure: object, *_: object) -> None:
+        if failure is not None:  # else `finish` ends the run, and nobody needs to know how far it came
+            self._flush()
         for stream in self._files.values():
             stream.close()
 
     def _open(self) -> None:
-        sizes = (self.steps[-1].verdicts, self.steps[-1].scores) if self.steps else (0, 0)
-        for name, size in zip(ROWS, sizes, strict=True):
+        self._sizes = [self.steps[-1].verdicts, self.steps[-1].scores] if self.steps else [0, 0]
+        for name, size in zip(ROWS, self._sizes, strict=True):
             self._files[name] = _continued(self.at(f"{name}.part"), size)
         lines = [self._header, *self.steps]
         write_whole(self.at(PROGRESS), b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
         self._files[PROGRESS] = open(self.at(PROGRESS), "ab")  # noqa: SIM115  closed by __exit__
-        self._recount(sizes)
+        self._recount()
 
-    def _recount(self, sizes: Sequence[int]) -> None:
+    def _recount(self) -> None:
         """Take what the killed run had found into the summary."""
         if not self.steps:
             return
-        verdicts, scores = (self._lines(name, size) for name, size in zip(ROWS, sizes, strict=True))
+        verdicts, scores = (self._lines(name, size) for name, size in zip(ROWS, self._sizes, strict=True))
         found: dict[str, list[VerdictResult]] = {}
         for line in verdicts:
             key = msgspec.json.decode(line, type=_Key).transcript_id
@@ -204,24 +211,26 @@ class _Folder:
             self.summary.refuse(refused)
         else:
             row = result.scores or _bare_row(result)
-            self._files[ROWS[0]].write(self._verdict_lines(result))
-            self._files[ROWS[1]].write(msgspec.json.encode(row) + b"\n")
+            self._sizes[0] += self._files[ROWS[0]].write(self._verdict_lines(result))
+            self._sizes[1] += self._files[ROWS[1]].write(msgspec.json.encode(row) + b"\n")
             self.summary.add(row, result.verdicts, result.harness)
-        verdicts, scores = (self._files[name].tell() for name in ROWS)
         place = None if refused is None else (refused.path, refused.reason, refused.line)
-        step = _Step(self._digest, verdicts, scores, sum(result.judge_calls.values()), place, result.harness)
-        self._unwritten.append(msgspec.json.encode(step) + b"\n")
+        step = _Step("", self._sizes[0], self._sizes[1], sum(result.judge_calls.values()), place, result.harness)
         self.steps.append(step)
-        if step.calls or len(self._unwritten) >= FLUSH_EVERY:
+        if step.calls or len(self._unwritten) >= LOST_INPUTS or monotonic() - self._flushed > LOST_SECONDS:
             self._flush()
 
     def _flush(self) -> None:
         """First the rows, then the lines that say how far they are good."""
         for name in ROWS:
             self._files[name].flush()
-        self._files[PROGRESS].write(b"".join(self._unwritten))
+        for item, step in zip(self._unwritten, self.steps[self._written :], strict=False):  # one may be under way
+            line = msgspec.structs.replace(step, digest=_digest(item))
+            self._files[PROGRESS].write(msgspec.json.encode(line) + b"\n")
         self._files[PROGRESS].flush()
-        self._unwritten.clear()
+        del self._unwritten[: len(self.steps) - self._written]
+        self._written = len(self.steps)
+        self._flushed = monotonic()
 
     def _verdict_lines(self, result: TranscriptResult) -> bytes:
         """A line for each verdict: the transcript's id, then the fields of the record."""
@@ -273,7 +282,7 @@ def _digest(item: Transcript | InputError) -> str:
 
 def _continued(path: str, size: int) -> BinaryIO:
     """The file at `path`, cut to `size` bytes and open for more. Raises PlanError where it is shorter."""
-    stream = open(path, "r+b" if size else "wb")  # noqa: SIM115  the caller closes it
+    stream = open(path, "r+b" if size else "wb", BUFFER)  # noqa: SIM115  the caller closes it
     if size and os.path.getsize(path) < size:
         stream.close()
         raise PlanError(f"`{path}` is shorter than the killed run left it; run without `--resume`")

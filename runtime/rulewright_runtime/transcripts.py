@@ -7,6 +7,7 @@ conversation `{transcript_id, scenario_id, model, turns}` a line. A refused conv
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -90,12 +91,11 @@ class Reader:
 
     def _file(self, path: str) -> Iterator[Transcript | InputError]:
         try:
-            with open(path, "rb", buffering=0) as stream:
-                if os.fstat(stream.fileno()).st_size <= self._max_line:
-                    quick = self._quick(path, stream.read())
-                    if quick is not None:
-                        yield quick
-                        return
+            data = _small_file(path, self._max_line)
+            quick = None if data is None else self._quick(path, data)
+            if quick is not None:
+                yield quick
+                return
             with open(path, "rb") as lines:
                 yield from self._careful(path, _numbered_lines(lines, path, self._max_line))
         except OSError as error:
@@ -217,6 +217,18 @@ def _files(path: str) -> Iterator[str | InputError]:
     yield from found
     if not found:
         yield InputError("the folder holds no `*.jsonl` file", path)
+
+
+def _small_file(path: str, limit: int) -> bytes | None:
+    """What a regular file of at most `limit` bytes holds, read without the layers of a stream; None for any other."""
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
+        return None
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        return os.read(handle, status.st_size)
+    finally:
+        os.close(handle)
 
 
 def _stem(path: str) -> str:

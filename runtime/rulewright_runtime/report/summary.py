@@ -74,10 +74,11 @@ class Summary(Struct):
             self.left_out[mode_id] = self.left_out.get(mode_id, 0) + 1
         self.profiles.append(row.get("blindspot_profile") or {})
         self._add_model(row, harness)
+        transcript = row.get("transcript_id")
         for verdict in verdicts:
-            self._add_verdict(str(row.get("transcript_id")), verdict)
+            self._add_verdict(str(transcript), verdict)
         for item in row.get("undecided", ()):
-            entry = {"transcript_id": row.get("transcript_id"), "mode_id": item["mode_id"] or None}
+            entry = {"transcript_id": transcript, "mode_id": item["mode_id"] or None}
             self.adjudication.append({**entry, "verdict": None, "reason": f"{item['place']}: {item['reason']}"})
 
     def _add_gate(self, name: str, gate: Mapping[str, Any]) -> None:
@@ -95,7 +96,9 @@ class Summary(Struct):
         model["overall"].add(row.get("overall_score"))
 
     def _add_verdict(self, transcript: str, verdict: Verdict) -> None:
-        counts = self.checks.setdefault(verdict.mode_id, {"eligible": 0, **dict.fromkeys(VERDICTS, 0)})
+        counts = self.checks.get(verdict.mode_id)
+        if counts is None:
+            counts = self.checks[verdict.mode_id] = {"eligible": 0, **dict.fromkeys(VERDICTS, 0)}
         if verdict.eligible:
             counts["eligible"] += 1
             counts[verdict.verdict] = counts.get(verdict.verdict, 0) + 1
