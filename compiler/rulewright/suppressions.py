@@ -1,8 +1,11 @@
 """Comments that allow a finding: `# rulewright: allow CODE because REASON`.
 
-Behind a value, or on a line of its own above it, the comment covers that line and a text of several lines that begins
-there; above everything else in the file it covers the whole file. A reason is required, and a comment that allows
-nothing that was found is itself a finding, so that old ones don't pile up.
+Behind a value, or on a line of its own above it, the comment covers that line and every value of several lines that
+begins there: a text, or what stands in brackets; behind the end of such a value it covers all of it. Above everything
+else in the file it covers the whole file. JSON has no comments: there an `accept` entry of the project does it.
+
+A reason is required, and a comment that allows nothing that was found is itself a finding, so that old ones don't pile
+up.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from rulewright.load import Mapping, Node, Scalar, Source, walk
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from rulewright.load import Loaded
 
@@ -96,7 +99,7 @@ def read(source: Source, root: Node | None, codes: Collection[str]) -> tuple[lis
     """The suppressions of one file, and what is wrong with its comments. JSON has no comments."""
     if root is None or "rulewright:" not in source.text or source.path.endswith(".json"):
         return [], []
-    texts = _texts(root)
+    texts, values = _texts(root), _values(root)
     allowed: list[Suppression] = []
     found: list[Diagnostic] = []
     for comment in _COMMENT.finditer(source.text):
@@ -112,7 +115,7 @@ def read(source: Source, root: Node | None, codes: Collection[str]) -> tuple[lis
             found.append(error(span, message, code="suppression-without-reason", help=help))
         else:
             named = [code.strip() for code in allows.group("codes").split(",")]
-            first, last = _lines(source, comment, texts)
+            first, last = _lines(source, comment, values)
             for code in named:
                 if code not in codes:
                     found.append(unknown_rule(span, code, codes))
@@ -140,27 +143,38 @@ def _malformed(span: Span) -> Diagnostic:
 
 
 def _texts(root: Node) -> list[tuple[int, int]]:
-    """The offsets of every scalar: what looks like a comment inside one is text."""
+    """The offsets of every text: what looks like a comment inside one is none. A block begins below its first line."""
     found = []
     for node in walk(root):
         if isinstance(node, Scalar):
-            found.append((node.start, node.end))
+            below = node.raw.find("\n") if node.style in ("|", ">") else 0
+            found.append((node.start + max(below, 0), node.end))
         elif isinstance(node, Mapping):
             found += [(entry.key.start, entry.key.end) for entry in node.entries]
     return sorted(found)
 
 
-def _lines(source: Source, comment: re.Match[str], texts: Sequence[tuple[int, int]]) -> tuple[int, int]:
+def _values(root: Node) -> list[tuple[int, int]]:
+    """The offsets of every scalar and of everything in brackets."""
+    return [
+        (node.start, node.end)
+        for node in walk(root)
+        if isinstance(node, Scalar) or node.source.text.startswith(("[", "{"), node.start)
+    ]
+
+
+def _lines(source: Source, comment: re.Match[str], values: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """The lines a comment covers."""
     line, column = source.position(comment.start())
     if source.line_text(line)[: column - 1].strip():
-        return line, _last_line(source, line, texts)
+        covered = [(first, last) for first, last in _spread(source, values) if line in (first, last)]
+        return min((first for first, _ in covered), default=line), max((last for _, last in covered), default=line)
     if all(_is_empty(source.line_text(above)) for above in range(1, line)):
         return 1, len(source.starts)
     below = line + 1
     while below <= len(source.starts) and _is_empty(source.line_text(below)):
         below += 1
-    return below, _last_line(source, below, texts)
+    return below, max((last for first, last in _spread(source, values) if first == below), default=below)
 
 
 def _is_empty(line: str) -> bool:
@@ -168,13 +182,10 @@ def _is_empty(line: str) -> bool:
     return not line.strip() or line.lstrip().startswith("#") or line.startswith(("---", "%"))
 
 
-def _last_line(source: Source, line: int, texts: Sequence[tuple[int, int]]) -> int:
-    """The last line of the texts that begin on `line`."""
-    last = line
-    for start, end in texts:
-        if source.position(start)[0] == line:
-            last = max(last, source.position(max(end - 1, start))[0])
-    return last
+def _spread(source: Source, values: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The first and the last line of every value."""
+    for start, end in values:
+        yield source.position(start)[0], source.position(max(end - 1, start))[0]
 
 
 def _removal(comment: Span, source: Source) -> Span:
