@@ -25,6 +25,12 @@ def known_routes() -> frozenset[str]:
     return frozenset(schema("check")["properties"]["routing"]["properties"]["route"]["enum"])
 
 
+@cache
+def known_buckets() -> frozenset[str]:
+    """The buckets there are."""
+    return frozenset(schema("check")["properties"]["primary_bucket"]["enum"])
+
+
 @dataclass(frozen=True, slots=True)
 class Scorer:
     """What the author expects of the verifier; it has to agree with the routing."""

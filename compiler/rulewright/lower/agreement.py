@@ -124,6 +124,8 @@ def _detectors(check: Check) -> Iterator[Diagnostic]:
 
 def _needs(check: Check) -> Iterator[Diagnostic]:
     routing = check.routing
+    if routing.route not in known_routes():
+        return
     needs_judge = check.is_judged
     may_need_judge = needs_judge or routing.route == "regex_with_llm_edge"
     if routing.llm_required is not None and not (needs_judge <= routing.llm_required <= may_need_judge):

@@ -72,6 +72,8 @@ PAGES: Final[dict[str, str]] = {
 
 def lower_verifier(check: Check, lowering: Lowering) -> Verifier | None:
     """What carries the check out, or None when a finding says why there is nothing."""
+    if not check.routing.route:
+        return None  # the structure has found that it is missing
     build = _BUILDERS.get(check.routing.route)
     if build is None:
         place = check.place("routing", "route")

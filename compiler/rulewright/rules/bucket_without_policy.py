@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import Check
     from rulewright.project import Project
 
 
@@ -29,10 +30,16 @@ def bucket_without_policy(project: Project) -> Iterator[Diagnostic]:
         counted.update(texts(entry.value, "buckets"))
     if not counted:
         return
+    buckets: dict[str, list[Check]] = {}
     for check in project.checks:
         if check.primary_bucket and check.primary_bucket not in counted:
-            yield warning(
-                check.place("primary_bucket"),
-                f"bucket {check.primary_bucket} counts nowhere: no gate and no dimension holds it",
-                notes=[(project.scoring.span, "the scoring file")],
-            )
+            buckets.setdefault(check.primary_bucket, []).append(check)
+    for bucket, (first, *others) in buckets.items():
+        yield warning(
+            first.place("primary_bucket"),
+            f"bucket {bucket} counts nowhere: no gate and no dimension holds it",
+            notes=[
+                (project.scoring.span, "the scoring file"),
+                *((check.place("primary_bucket"), "in this bucket as well") for check in others),
+            ],
+        )
