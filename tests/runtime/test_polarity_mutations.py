@@ -5,21 +5,42 @@ The rows are turned round in the table itself; the probes look at what the produ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
+from tests.runtime.plans import asked, check, plan, talk
 from tests.runtime.programs import name, program
 from tests.runtime.test_polarity import IDS, MEANING, UNDECIDABLE
+from tests.runtime.workflow.running import plan_of
 
+from rulewright.documents.case_scorecard import read_case_scorecard
+from rulewright.documents.profile import read_profile
+from rulewright.load import load_text
+from rulewright.lower.case_scorecard import requirements_of_defaults
+from rulewright.lower.selection import select
+from rulewright.planning.scan import scan_plan
+from rulewright.project import load_project
+from rulewright.scoring.batches import load_scorecard
 from rulewright_runtime import aggregate, decisions, polarity, prompts, replies
-from rulewright_runtime.errors import JudgeError
+from rulewright_runtime.cases.plan import Label, Requirement
+from rulewright_runtime.cases.settings import Settings
+from rulewright_runtime.errors import EvaluationError, JudgeError, PlanError
+from rulewright_runtime.execution import execute
 from rulewright_runtime.harness.branches import choose
 from rulewright_runtime.harness.plan import Branch, Turn
 from rulewright_runtime.ir import Program
+from rulewright_runtime.plan import TraceVerifier
 from rulewright_runtime.polarity import Place, boolean, condition
+from rulewright_runtime.state_machine import Ending, StateMachine, Transition
+from rulewright_runtime.workflow.context import TaskContext
+from rulewright_runtime.workflow.gate import judge_evidence
 from rulewright_runtime.workflow.machine import Guard, decide
 
+BENCHMARK = Path(__file__).resolve().parents[2] / "benchmark"
 UNKNOWN = program(name("nowhere"))
 
 
@@ -28,15 +49,60 @@ def turn_round(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(table, place, not table[place])
 
 
-def conditions(suppressed: Program | None, eligible: Program | None) -> decisions.Decided:
-    class Check:
-        fields: Mapping[str, Any] = {}
+def applies(**conditions: Any) -> decisions.Decided:
+    made = plan(check(**conditions))
+    return decisions.Decider(made).decide("s", {"scenario": {}})[0]
 
-        def __init__(self) -> None:
-            self.suppressed, self.eligible = suppressed, eligible
 
-    check: Any = Check()
-    return decisions._evaluated(check, decisions._conditions(check), {})
+def a_planned_check_is_counted(**conditions: Program) -> bool:
+    made = plan(asked(**conditions))
+    return bool(scan_plan(load_project(BENCHMARK), made, [talk("hello", "hello")])["planned_llm_calls"])
+
+
+def a_state_is_entered() -> bool:
+    step = Transition(("calm",), "told", "words", when=UNKNOWN)
+    machine = StateMachine("calm", ("calm", "told"), (step,), endings=(Ending("told", "FAIL", "told"),))
+    (result,) = execute(plan(check(TraceVerifier("m")), machines={"m": machine}), [talk("hello", "always")])
+    return bool(result.verdicts[0].extra["trace"]["end"] == "told")
+
+
+def a_gate_of_a_task_opens() -> bool:
+    task = plan_of("tasks: {build: {agent: dev, overlays: {policy_gate: {enabled: true}}}}").task("build")
+    assert task.gate is not None
+    open_minded = replace(task, gate=replace(task.gate, verdict=UNKNOWN))
+    return judge_evidence(open_minded, TaskContext(), BENCHMARK, "now").verdict == "PASS"
+
+
+def a_profile_selects() -> bool:
+    profile = load_text("{include_all: true, select: 1 / 0 > 0}", "p.yaml").root
+    return bool(select(read_profile(profile, "p"), load_project(BENCHMARK).checks, []))  # type: ignore[arg-type]
+
+
+CASES = (BENCHMARK / "configs" / "scorecards" / "safe-v0.yaml").read_text()
+
+
+def a_requirement_is_met_by_the_defaults() -> bool:
+    text = re.sub(r"(?m)^requires:\n(  - .*\n)+", "requires:\n  - {that: 1 / 0 > 0, otherwise: no}\n", CASES)
+    root = load_text(text, "card.yaml").root
+    return all(met for _, met in requirements_of_defaults(read_case_scorecard(root)))  # type: ignore[arg-type]
+
+
+def cases_are_scored() -> bool:
+    card = load_scorecard("safe-v0").plan
+    try:
+        Settings(replace(card, requires=(Requirement(UNKNOWN, "no"),)), {})
+    except PlanError:
+        return False
+    return True
+
+
+def a_case_gets_a_label() -> bool:
+    card = load_scorecard("safe-v0").plan
+    changed = replace(card, labels=(Label("Pass", UNKNOWN), *card.labels))
+    try:
+        return Settings(changed, {}).scorer(None, None).decide(((0, 0),) * len(card.metrics)).label == "Pass"
+    except EvaluationError:
+        return False
 
 
 def a_reply_that_may_not_violate_is_taken() -> bool:
@@ -63,11 +129,18 @@ PROBES: list[tuple[str, Place, Callable[[], bool], bool]] = [
     ("a loop is left", Place.PERMITTING, lambda: decide(Guard((UNKNOWN,), "any"), {})[0], False),
     ("a branch of a conversation is taken", Place.PERMITTING, a_branch_is_taken, False),
     ("a part of a prompt is written", Place.PERMITTING, lambda: prompts._holds(UNKNOWN)({}), False),
+    ("a machine enters a state", Place.PERMITTING, a_state_is_entered, False),
+    ("a gate of a task opens", Place.PERMITTING, a_gate_of_a_task_opens, False),
+    ("cases are scored", Place.PERMITTING, cases_are_scored, False),
+    ("defaults meet a requirement", Place.PERMITTING, a_requirement_is_met_by_the_defaults, False),
     ("a gate stops", Place.GUARDING, lambda: aggregate._guard(UNKNOWN)({}).holds, True),
-    ("a check is eligible", Place.GUARDING, lambda: conditions(None, UNKNOWN).eligible, True),
+    ("a check is eligible", Place.GUARDING, lambda: applies(eligible=UNKNOWN).eligible, True),
+    ("an eligible check is planned", Place.GUARDING, lambda: a_planned_check_is_counted(eligible=UNKNOWN), True),
+    ("a profile selects a check", Place.GUARDING, a_profile_selects, True),
     ("a reply that passes is taken", Place.GUARDING, a_reply_that_may_not_violate_is_taken, False),
-    ("a check is suppressed", Place.EXEMPTING, lambda: conditions(UNKNOWN, None).suppressed, False),
-    ("a row of a table holds", Place.TABLE, lambda: condition(UNKNOWN, Place.TABLE)({}).holds, False),
+    ("a check is suppressed", Place.EXEMPTING, lambda: applies(suppressed=UNKNOWN).suppressed, False),
+    ("a silenced check is planned", Place.EXEMPTING, lambda: a_planned_check_is_counted(suppressed=UNKNOWN), True),
+    ("a row of a table gives its label", Place.TABLE, a_case_gets_a_label, False),
 ]
 NAMES = [probe[0] for probe in PROBES]
 

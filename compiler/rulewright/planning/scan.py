@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from rulewright_runtime.decisions import facts
+from rulewright_runtime.decisions import Decider, facts
 from rulewright_runtime.match import first
 from rulewright_runtime.plan import (
     JudgeVerifier,
@@ -15,16 +16,14 @@ from rulewright_runtime.plan import (
     RubricVerifier,
     WholeWindow,
 )
-from rulewright_runtime.polarity import Place, boolean
 from rulewright_runtime.verify.rubric import window_of
 from rulewright_runtime.windows import select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from rulewright.project import Project
-    from rulewright_runtime.ir import Program
-    from rulewright_runtime.plan import Check, Judging, Plan, Scenario, Verifier
+    from rulewright_runtime.plan import Check, Judging, Plan, Verifier
     from rulewright_runtime.transcripts import Transcript
     from rulewright_runtime.windows import Selection
 
@@ -114,45 +113,21 @@ def cost_report(planned: Mapping[str, Any]) -> dict[str, Any]:
 
 def _counts(plan: Plan, transcripts: Iterable[Transcript]) -> tuple[dict[str, _Count], int]:
     counts = {check.id: _Count() for check in plan.checks}
-    applies = _Applies(plan)
+    decider = Decider(plan)
+
+    @cache
+    def applying(scenario_id: str) -> list[Check]:
+        about = {"scenario": facts(scenario_id, plan.scenarios[scenario_id])}
+        answers = zip(plan.checks, decider.decide(scenario_id, about), strict=True)
+        return [check for check, answer in answers if answer.eligible and not answer.suppressed]
+
     seen = 0
     for transcript in transcripts:
         seen += 1
-        scenario = plan.scenarios.get(transcript.scenario_id)
-        if scenario is None:
-            continue
-        for check in applies.to(transcript.scenario_id, scenario):
-            _add(counts[check.id], check, plan, transcript)
+        if transcript.scenario_id in plan.scenarios:
+            for check in applying(transcript.scenario_id):
+                _add(counts[check.id], check, plan, transcript)
     return counts, seen
-
-
-class _Applies:
-    """Which checks leave a record on the transcripts of a scenario, decided once for each scenario."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._checks = [
-            (
-                check,
-                _condition(check.suppressed, Place.EXEMPTING, False),
-                _condition(check.eligible, Place.GUARDING, True),
-            )
-            for check in plan.checks
-        ]
-        self._known: dict[str, tuple[Check, ...]] = {}
-
-    def to(self, scenario_id: str, scenario: Scenario) -> tuple[Check, ...]:
-        known = self._known.get(scenario_id)
-        if known is None:
-            bindings = {"scenario": facts(scenario_id, scenario)}
-            known = tuple(
-                check for check, silenced, eligible in self._checks if not silenced(bindings) and eligible(bindings)
-            )
-            self._known[scenario_id] = known
-        return known
-
-
-def _condition(program: Program | None, place: Place, otherwise: bool) -> Callable[[Mapping[str, Any]], bool]:
-    return (lambda bindings: otherwise) if program is None else boolean(program, place)
 
 
 def _add(count: _Count, check: Check, plan: Plan, transcript: Transcript) -> None:

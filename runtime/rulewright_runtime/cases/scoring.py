@@ -18,6 +18,7 @@ from rulewright_runtime.cases.plan import CaseScorecardPlan, Metric
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.evaluate import Evaluator, prepare
 from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.polarity import Place, boolean, condition
 from rulewright_runtime.score import Score, parse_score, score_of
 from rulewright_runtime.scorecard import mentioned
 from rulewright_runtime.values import Optional
@@ -56,7 +57,8 @@ class Scorer:
         self.plan = plan
         self.parameters = dict(parameters)
         for requirement in plan.requires:
-            _require(requirement.that, requirement.otherwise, self.parameters)
+            if not boolean(requirement.that, Place.PERMITTING)(self.parameters):
+                raise PlanError(requirement.otherwise)
         self._texts = [(text.name, _joined(text.value) or prepare(text.value)) for text in plan.texts]
         self._metrics = [_PreparedMetric(metric, self.parameters) for metric in plan.metrics]
         slow = [metric.share for metric in plan.metrics if _searched_text(metric.share.found) is None]
@@ -64,7 +66,7 @@ class Scorer:
         read |= mentioned(metric.share.when for metric in plan.metrics if metric.share.when is not None)
         self._needs_parameters = bool(read & self.parameters.keys())
         self._composite = prepare(plan.composite)
-        self._labels = [(row.label, prepare(row.when)) for row in plan.labels]
+        self._labels = [(row.label, condition(row.when, Place.TABLE)) for row in plan.labels]
         self._gravity = {label: at for at, (label, _) in enumerate(plan.exits)}  # 0 is the gravest
         self._memo: dict[tuple[Counts, Verdicts], Outcome] = {}
 
@@ -147,8 +149,11 @@ class Scorer:
     def label(self, bindings: Values) -> str:
         """The label of the first row that holds; a row that can't be decided ends the table (EvaluationError)."""
         for label, when in self._labels:
-            if when(bindings) is True:
+            row = when(bindings)
+            if row.holds:
                 return label
+            if row.undecided is not None:
+                raise EvaluationError(f"the row `{label}` can't be decided: {row.undecided}", "undecided")
         met = ", ".join(f"{metric.name} {float(bindings[metric.name]):.4g}" for metric in self._metrics)
         raise EvaluationError(f"no row of the label table holds for {met}", "no_row")
 
@@ -261,16 +266,6 @@ def _searched_text(found: Program) -> str | None:
     if any(len(value) != 1 or value[0][1] for value in names) or names[1][0][0] != "it":
         return None
     return str(names[0][0][0])
-
-
-def _require(that: Program, otherwise: str, parameters: Values) -> None:
-    evaluate: Evaluator = prepare(that)
-    try:
-        holds = evaluate(parameters) is True
-    except EvaluationError:
-        holds = False
-    if not holds:
-        raise PlanError(otherwise)
 
 
 def _number(text: str) -> Score:
