@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from rulewright.documents.base import descend
+from rulewright.documents.base import descend, number
 from rulewright.documents.project_file import expand
 from rulewright.errors import UsageError
 from rulewright.load.nodes import plain
@@ -17,6 +17,7 @@ from rulewright_runtime.workflow.settings import Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rulewright.load import Node
     from rulewright.workflows.load import Workflow
 
 STATE: Final = ".rulewright/workflow.db"
@@ -33,7 +34,7 @@ def settings_of(workflow: Workflow, environment: Mapping[str, str] | None = None
     hil = hil if isinstance(hil, dict) else {}
     notify = hil.get("notify") or {}
     found: dict[str, Any] = {
-        "adapters": _adapters(plain(descend(node, "adapters")), workflow.root),
+        "adapters": _adapters(descend(node, "adapters"), workflow.root),
         "folder": str(workflow.place("folder", ".")),
         "on_created": _notices(notify.get("on_created"), known),
         "on_t2_gate": _notices(notify.get("on_t2_gate"), known),
@@ -53,10 +54,13 @@ def state_of(workflow: Workflow) -> Path:
     return workflow.place("state", STATE)
 
 
-def _adapters(found: Any, root: Path) -> dict[str, Any]:
+def _adapters(node: Node | None, root: Path) -> dict[str, Any]:
     adapters: dict[str, Any] = {}
-    for name, each in (found or {}).items():
+    found: dict[str, Any] = {} if node is None else plain(node)
+    for name, each in found.items():
         adapters[name] = dict(each)
+        if "max_retries" in each:
+            adapters[name]["max_retries"] = number(node, name, "max_retries")  # 3.0 is a whole number, too
         if isinstance(each.get("script"), str):
             adapters[name]["script"] = str((root / each["script"]).resolve())
     return adapters

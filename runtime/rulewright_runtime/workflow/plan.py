@@ -149,8 +149,8 @@ class Limits(Part, frozen=True):
 
     max_concurrent_tasks: Annotated[int, Meta(ge=1, le=1000)] = 3
     max_retries: Annotated[int, Meta(ge=0, le=100)] = 3
-    retry_backoff_seconds: Annotated[float, Meta(ge=0)] = 5.0
-    timeout_seconds: Annotated[float, Meta(gt=0)] = 120.0
+    retry_backoff_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 5.0
+    timeout_seconds: Annotated[float, Meta(gt=0, le=604_800)] = 120.0
     cost_budget_per_run_usd: Annotated[float, Meta(ge=0)] = 10.0
     cost_enforcement: Literal["warn", "pause", "stop"] = "pause"
 

@@ -30,7 +30,7 @@ class AdapterSettings(Setting, frozen=True):
     script: str | dict[str, Any] = ""
     environment: tuple[str, ...] = ()
     folder: str = ""
-    timeout_seconds: Annotated[float, Meta(gt=0)] | None = None
+    timeout_seconds: Annotated[float, Meta(gt=0, le=604_800)] | None = None
     max_retries: Annotated[int, Meta(ge=0, le=100)] | None = None
 
 
@@ -48,7 +48,7 @@ class Settings(Setting, frozen=True):
     adapters: dict[str, AdapterSettings] = msgspec.field(default_factory=dict)
     folder: str = "."
     queue_path: str = ""
-    poll_interval_seconds: Annotated[float, Meta(ge=0)] = 2.0
+    poll_interval_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 2.0
     on_created: tuple[Notice, ...] = ()
     on_t2_gate: tuple[Notice, ...] = ()
 

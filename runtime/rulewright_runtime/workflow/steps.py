@@ -23,6 +23,7 @@ from rulewright_runtime.workflow.store import Change
 
 LOG: Final = logging.getLogger("rulewright.workflow")
 _BUDGET_WARNING: Final = 0.8
+_MOST_BACKOFF: Final = 86_400.0  # seconds: each wait is twice as long as the one before
 
 
 def advance(task: Task, record: TaskRecord, desk: Desk) -> TaskRecord:
@@ -236,7 +237,7 @@ def _retry(task: Task, record: TaskRecord, desk: Desk, agent: str, reason: str) 
     record = replace(record, retries=retry, retry_count=record.retry_count + 1)
     said = Said("task.retrying", {"retry": retry, "reason": reason}, "warning", agent)
     desk.tell(desk.store.commit(desk.run_id, Change(task_id=task.id, record=record, events=(said,)), desk.now()))
-    desk.stop.wait(desk.plan.limits.retry_backoff_seconds * 2 ** (retry - 1))
+    desk.stop.wait(min(desk.plan.limits.retry_backoff_seconds * 2 ** (retry - 1), _MOST_BACKOFF))
     return record
 
 
