@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from rulewright.documents.base import flag, items, scalar
+from rulewright.documents.base import flag, items, number, scalar
 from rulewright.documents.base import text as text_of
 from rulewright.load import Mapping, Node, Scalar
 
@@ -71,9 +71,8 @@ class Loop:
     @property
     def max_iterations(self) -> int | None:
         """How often the loop may run in all; None where nothing usable is said."""
-        found = self.find("max_iterations")
-        number = found.value if isinstance(found, Scalar) else None
-        return number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else None
+        found = number(self.find("max_iterations"))
+        return found if found is not None and found > 0 else None
 
     @property
     def conditions(self) -> tuple[Scalar, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.diagnostics import Severity, finding
-from rulewright.documents.base import Document, Step, descend, flag, items, place_of, scalar, text, value
+from rulewright.documents.base import Document, Step, descend, flag, items, number, place_of, scalar, text, value
 from rulewright.documents.overlays import LOOPING, Loop, Overlay, overlay
 from rulewright.load import Mapping, Scalar
 
@@ -170,12 +170,11 @@ def read_workflow(node: Mapping, stem: str, defaults: Node | None = None) -> Wor
     layers = tuple(each for each in (descend(node, "overlays"), defaults) if isinstance(each, Mapping))
     tasks = descend(node, "tasks")
     entries = tasks.entries if isinstance(tasks, Mapping) else ()
-    limit = value(node, "config", "max_iterations_default")
     return WorkflowDocument(
         node=node,
         version=value(node, "version"),
         name=text(node, "name") or stem,
-        default_iterations=limit if isinstance(limit, int) and not isinstance(limit, bool) else None,
+        default_iterations=number(node, "config", "max_iterations_default"),
         tasks=tuple(
             _task(entry.name, entry.key, entry.value, layers) for entry in entries if isinstance(entry.value, Mapping)
         ),
@@ -226,8 +225,8 @@ def _metrics(loop: Overlay) -> tuple[MetricDocument, ...]:
 
 
 def _artifacts(node: Mapping, key: str) -> Iterator[ArtifactDocument]:
-    for number, item in enumerate(items(node, key)):
-        field = f"{key}[{number}]"
+    for at, item in enumerate(items(node, key)):
+        field = f"{key}[{at}]"
         if isinstance(item, Mapping):
             yield ArtifactDocument(text(item, "path"), item, item.get("contract"), field)
         elif isinstance(item, Scalar) and isinstance(item.value, str):

@@ -56,6 +56,7 @@ class Lowering:
         if check.prompt is None:
             message = f"the route `{check.routing.route}` asks a judge, but the check has no `prompt`"
             self.found.append(error(check.place("routing", "route"), message, code="missing-prompt"))
+            self.window(check), self.candidates(check)  # a lexicon that is not there is said as well
             return None
         return self.judging_with(check, check.prompt)
 
@@ -75,7 +76,7 @@ class Lowering:
             vote=self.policies.vote,
             unusable=self.policies.unusable(check),
             evidence=self.policies.evidence(check),
-            precheck=self.precheck(check) if check.routing.route == "hybrid_llm" else None,
+            precheck=self.candidates(check),
             tags=check.tags or (),
         )
 
@@ -83,6 +84,10 @@ class Lowering:
         units = self.project.scoring.unit_by_bucket if self.project.scoring else {}
         unit = unit_of(check, units, default_units=self.policies.default_units)
         return self.policies.window(unit, self.precheck(check) if unit == "event_window" else None)
+
+    def candidates(self, check: Check) -> str | None:
+        """The lexicon whose hits the judge is given."""
+        return self.precheck(check) if check.routing.route == "hybrid_llm" else None
 
     def precheck(self, check: Check) -> str | None:
         name = check.routing.deterministic_precheck

@@ -38,6 +38,7 @@ PAGES: Final[dict[str, str]] = {
 def lower_phases(check: Check, lowering: Lowering) -> PhasedVerifier | None:
     """The verifier, or None when a finding says why there is none."""
     phases, name = check.phases, check.routing.deterministic_precheck
+    has_lexicon = name is not None and lowering.use_lexicon(check, name)
     wanting = [
         word
         for word, is_there in (
@@ -54,7 +55,7 @@ def lower_phases(check: Check, lowering: Lowering) -> PhasedVerifier | None:
         return None  # what is missing within `phases`, the document's schema has found
     fields = _fields(check, lowering.found)
     violates = build_in(phases.violates, _environment(fields), lowering.found, expect=BOOL)
-    if not lowering.use_lexicon(check, name) or violates is None:
+    if not has_lexicon or violates is None:
         return None
     confirm = lowering.judging_with(check, phases.confirm)
     sweep: Scalar = phases.sweep

@@ -44,11 +44,11 @@ def lower_probes(check: Check, lowering: Lowering) -> ProbeVerifier | None:
 def lower_cue(check: Check, lowering: Lowering) -> CueResponse | None:
     """The verifier of a `cue_response` check, or None when a finding says why there is none."""
     routing = check.routing
+    named = {key: getattr(routing, key) for key in ("cue", "expected_reply", "forbidden_reply")}
+    known = [lowering.use_lexicon(check, name, key) for key, name in named.items() if name is not None]
     if routing.cue is None or (routing.expected_reply is None and routing.forbidden_reply is None):
         _incomplete(check, lowering, "`cue` and one of `expected_reply`, `forbidden_reply`")
         return None
-    named = {key: getattr(routing, key) for key in ("cue", "expected_reply", "forbidden_reply")}
-    known = [lowering.use_lexicon(check, name, key) for key, name in named.items() if name is not None]
     if not all(known):
         return None
     return CueResponse(routing.cue, routing.expected_reply, routing.forbidden_reply, routing.within_replies or 1)

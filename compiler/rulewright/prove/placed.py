@@ -27,7 +27,8 @@ from rulewright.prove.domains import Domains, Path, whole
 from rulewright.prove.results import Proved
 from rulewright_runtime.ir import Program
 
-_COUNTERS: Final[frozenset[Path]] = frozenset((("loop", "iteration"), ("pair", "iteration"), ("review", "iteration")))
+_LOOP: Final[Path] = ("loop", "iteration")
+_COUNTERS: Final[tuple[Path, ...]] = (_LOOP, ("pair", "iteration"), ("review", "iteration"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +73,14 @@ def placed_conditions(document: Check | ScorecardDocument | CaseScorecardDocumen
             yield from _placed([row.when for row in document.labels], environment, in_table=True)
         case TaskDocument():
             for loop in document.loops:
-                yield from _placed(loop.conditions, loop_environment(facts(document)), _COUNTERS)
+                yield from _placed(loop.conditions, loop_environment(facts(document)), loop.max_iterations)
 
 
 def _placed(
-    scalars: Sequence[Scalar], environment: Environment, known: frozenset[Path] = frozenset(), *, in_table: bool = False
+    scalars: Sequence[Scalar], environment: Environment, iterations: int | None = None, *, in_table: bool = False
 ) -> Iterator[Placed]:
     for scalar in scalars:
-        study = _studied(str(scalar.value), _Same(environment), known)
+        study = _studied(str(scalar.value), _Same(environment), iterations)
         if study is not None:
             yield Placed(scalar, study, in_table)
 
@@ -98,9 +99,13 @@ class _Same:
 
 
 @lru_cache(maxsize=2048)
-def _studied(text: str, same: _Same, counters: frozenset[Path]) -> Study | None:
-    """The study of a condition, once for all rules and all documents that hold it; None where it means nothing."""
-    domains = Domains(same.environment.variables, dict.fromkeys(counters, whole(1)))
+def _studied(text: str, same: _Same, iterations: int | None) -> Study | None:
+    """The study of a condition, once for all rules and all documents that hold it; None where it means nothing.
+
+    `iterations` is how often the loop may run that the condition belongs to.
+    """
+    counters = dict.fromkeys(_COUNTERS, whole(1)) | {_LOOP: whole(1, iterations)}
+    domains = Domains(same.environment.variables, counters)
     try:
         program = build(text, same.environment, expect=BOOL).program
     except ExpressionError:

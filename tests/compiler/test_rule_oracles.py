@@ -1,0 +1,193 @@
+"""Each rule against a plain reading of what it is about: random mutants of good files, told apart by an oracle.
+
+`mutations/operators.py` makes mutants of the good files of a rule, as a slip makes them: a key dropped or misspelt, a
+value exchanged for another that such a key has elsewhere, an item twice. The oracles in `mutations` say of the plain
+data whether the rule's condition holds. Of the mutants that a schema refuses, the linter has to refuse each one; of the
+others it has to report the rule exactly where its oracle says so.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema
+import pytest
+import yaml
+from tests.compiler.mutations import oracles_of_documents, oracles_of_projects, oracles_of_workflows
+from tests.compiler.mutations.operators import Pool, mutant
+from tests.compiler.mutations.oracles_of_projects import Project, kind_at
+
+from rulewright.documents.kinds import kind_of
+from rulewright.linting.run import Report, lint, lint_text
+from rulewright.load import load_text, plain
+from rulewright_grammar import schema
+
+FOLDER = Path(__file__).parent / "rules"
+BROKEN = 20  # mutants that a rule has to find
+SOUND = 10  # mutants that it has to leave alone, and as many that a schema refuses and lint has to refuse as well
+TRIES = 4_000
+FEWEST = 5  # some conditions come about in few ways
+DOCUMENTS: Final[dict[str, Callable[[Any], bool]]] = {**oracles_of_workflows.ORACLES, **oracles_of_documents.ORACLES}
+PROJECTS: Final = oracles_of_projects.ORACLES
+PART: Final = re.compile(r"^-- (.+) --\n", re.MULTILINE)
+
+
+@cache
+def pool() -> Pool:
+    """What stands in the examples of all rules."""
+    found = Pool()
+    for path in sorted(FOLDER.glob("*/*")):
+        if path.suffix in (".yaml", ".json"):
+            found.add(data_of(path))
+        elif path.suffix == ".txtar":
+            for data in project_of(path).values():
+                found.add(data)
+    return found
+
+
+def data_of(path: Path) -> Any:
+    root = load_text(path.read_bytes(), path.name).root
+    return None if root is None else plain(root)
+
+
+def written(data: Any, name: str) -> str:
+    """The data as a file of that name."""
+    if name.endswith(".json"):
+        return json.dumps(data, ensure_ascii=False, indent=1)
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+
+
+@cache
+def validator(kind: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(schema(kind))
+
+
+@dataclass(slots=True)
+class Count:
+    """How many of the mutants of one sort came out right, and those that did not."""
+
+    wanted: int
+    right: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def is_full(self) -> bool:
+        return self.right + len(self.wrong) >= self.wanted
+
+    def add(self, is_right: bool, text: str) -> None:
+        self.right += is_right
+        self.wrong += [] if is_right else [text]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of a rule's mutants: those it has to find, those it has to leave alone, those a schema refuses."""
+
+    broken: Count = field(default_factory=lambda: Count(BROKEN))
+    sound: Count = field(default_factory=lambda: Count(SOUND))
+    refused: Count = field(default_factory=lambda: Count(SOUND))
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A good file of a rule: the documents it holds by their names, and those that may be changed, with their kinds."""
+
+    path: Path
+    files: dict[str, Any]
+    kinds: dict[str, str]
+
+    @property
+    def is_project(self) -> bool:
+        return self.path.suffix == ".txtar"
+
+    def mutant(self, chance: random.Random) -> tuple[Example, str]:
+        """A copy with one document changed, and the name of that document."""
+        name = chance.choice(sorted(self.kinds))
+        return Example(self.path, {**self.files, name: mutant(self.files[name], chance, pool())}, self.kinds), name
+
+    def is_valid(self, name: str) -> bool:
+        """Whether the schema takes the document called `name`, and no two documents have one id."""
+        ids = [data.get(key) for data in self.files.values() for key in ("id", "scenario_id") if isinstance(data, dict)]
+        given = [each for each in ids if each is not None]
+        return validator(self.kinds[name]).is_valid(self.files[name]) and len(given) == len(set(map(str, given)))
+
+    def holds(self, rule: str) -> bool:
+        """Whether the rule's oracle says that it has something to find."""
+        files = copy.deepcopy(self.files)
+        if self.is_project:
+            return PROJECTS[rule](Project(files))
+        (data,) = files.values()
+        return DOCUMENTS[rule](data)
+
+    def findings(self, scratch: Path) -> Report:
+        """What linting finds."""
+        if not self.is_project:
+            ((name, data),) = self.files.items()
+            return lint_text(written(data, name), name)
+        shutil.rmtree(scratch, ignore_errors=True)
+        for name, data in self.files.items():
+            file = scratch / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(written(data, name), encoding="utf-8")
+        return lint([scratch])
+
+
+def examples(rule: str) -> list[Example]:
+    """The rule's good files."""
+    return [example(path) for path in sorted((FOLDER / rule).glob("good*"))]
+
+
+def example(path: Path) -> Example:
+    if path.suffix != ".txtar":
+        root = load_text(path.read_bytes(), path.name).root
+        return Example(path, {path.name: data_of(path)}, {path.name: str(kind_of(root))})
+    files = {name: data for name, data in project_of(path).items() if data is not None}
+    return Example(path, files, {name: kind for name in files if (kind := kind_at(name)) is not None})
+
+
+def project_of(path: Path) -> dict[str, Any]:
+    """The documents of a project by their paths."""
+    parts = PART.split(path.read_text(encoding="utf-8"))
+    roots = {name: load_text(text, name).root for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+    return {name: None if root is None else plain(root) for name, root in roots.items()}
+
+
+def tally(rule: str, scratch: Path) -> Tally:
+    """What linting says of mutants of the rule's good files, none of them twice."""
+    found = Tally()
+    chance = random.Random(f"{rule} 7")
+    good = examples(rule)
+    seen = set()
+    for number in range(TRIES):
+        changed, name = good[number % len(good)].mutant(chance)
+        key = json.dumps(changed.files)
+        if key in seen or not changed.files[name]:
+            continue
+        seen.add(key)
+        is_valid = changed.is_valid(name)
+        holds = is_valid and changed.holds(rule)
+        count = found.refused if not is_valid else found.broken if holds else found.sound
+        if not count.is_full:
+            report = changed.findings(scratch)
+            reported = rule.replace("_", "-") in {each.code for each in report.diagnostics}
+            count.add(report.fails() if not is_valid else reported == holds, key)
+        if found.broken.is_full and found.sound.is_full and found.refused.is_full:
+            break
+    return found
+
+
+@pytest.mark.parametrize("rule", sorted({*DOCUMENTS, *PROJECTS}))
+def test_a_rule_reports_the_mutants_that_its_oracle_names_and_no_others(rule: str, tmp_path: Path) -> None:
+    found = tally(rule, tmp_path / "project")
+    for count in (found.broken, found.sound, found.refused):
+        assert len(count.wrong) <= count.wanted * 0.05, "\n".join(count.wrong)
+    assert found.broken.right >= FEWEST
