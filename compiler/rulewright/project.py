@@ -147,6 +147,16 @@ class Project:
         """Capability-aware checks whose claim is true of the system under evaluation."""
         return self.file.exempt if self.file else ()
 
+    @property
+    def rule_files(self) -> dict[str, Mapping]:
+        """The files of the rule sets by name, as they are written: without what they extend."""
+        roots = [loaded.root for loaded in self.loaded if Path(loaded.source.path).stem in self.rule_sets]
+        return {
+            Path(root.source.path).stem: root
+            for root in roots
+            if isinstance(root, Mapping) and root.index and kind_of(root) is None
+        }
+
     def check(self, name: str) -> Check | None:
         """The check called `name`, or None."""
         return next((check for check in self.checks if check.id == name), None)

@@ -180,6 +180,10 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good_scenario.json", r'"X-C2"', written('"X-C1"')),
         Edit("good_scenario.json", r'"Rest"', written('"$W", "rest"')),
     ),
+    "misspelt_rule_key": (
+        Edit("good.txtar", r"extends|cadence_turns(?=: 3)|cues_direct|must_detect|(?<=5\n  )phrases", typo),
+        Edit("good.txtar", r"crisis|disclosure(?=:\n  cadence_turns: 3)", typo),
+    ),
     "pattern_shared_by_gates": (
         Edit("good_part.txtar", r"as a licensed", one_of("as a", "as a clinician, really", "so I am")),
         Edit("good_part.txtar", r"regex: (?=nurse)|regex: (?=i am your)", one_of("", "pattern: ")),

@@ -128,6 +128,7 @@ RULES: tuple[str, ...] = (
     "duplicate_criterion_id: Scenario",
     "question_of_common_words: MarkerSet",
     "detector_without_definition: Project",
+    "misspelt_rule_key: Project",
     "unread_definitions: Beside",
     "comment_contradicts_files: Beside",
 )

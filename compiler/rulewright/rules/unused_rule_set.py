@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import advice
 from rulewright.documents.base import text
-from rulewright.documents.kinds import kind_of
-from rulewright.load import Mapping
 from rulewright.spelling import suggest
 
 if TYPE_CHECKING:
@@ -24,12 +22,7 @@ def unused_rule_set(project: Project) -> Iterator[Diagnostic]:
     Why it matters: the rules look as if transcripts were held against them, and none is.
     Instead: name the rule set as a scenario's `jurisdiction`, or remove its file.
     """
-    roots = [loaded.root for loaded in project.loaded if Path(loaded.source.path).stem in project.rule_sets]
-    sets = {
-        Path(root.source.path).stem: root
-        for root in roots
-        if isinstance(root, Mapping) and root.index and kind_of(root) is None
-    }
+    sets = project.rule_files
     used: set[str] = set()
     waiting = [scenario.jurisdiction for scenario in project.scenarios.values() if scenario.jurisdiction]
     while waiting:
