@@ -9,7 +9,7 @@ import pytest
 from tests.shared_data import folder
 
 from rulewright.documents.kinds import kind_of
-from rulewright.keys import key, keys_of, written_keys
+from rulewright.keys import allowed, key, keys_of, written_keys
 from rulewright.keys_manual import manual
 from rulewright.load import load_text
 from rulewright.project import load_project
@@ -127,3 +127,26 @@ def test_the_reference_of_keys_is_that_of_the_schemas() -> None:
 )
 def test_a_lone_file_is_known_by_its_keys(text: str, kind: str | None) -> None:
     assert kind_of(load_text(text, "x.yaml").root) == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "keys"),
+    [
+        ("check", (), {"id", "routing"}),
+        ("check", ("routing",), {"route", "repetitions"}),
+        ("workflow", ("tasks", "build", "outputs", 0), {"path", "contract"}),
+        ("project", ("lint", "per_path", 3), {"path", "select"}),
+    ],
+)
+def test_what_a_place_allows_is_told_by_its_path(kind: str, path: tuple[str | int, ...], keys: set[str]) -> None:
+    assert keys <= {name for part in allowed(kind, path) for name in part.get("properties", {})}
+
+
+def test_every_alternative_of_a_place_is_told() -> None:
+    types = {part.get("type") for part in allowed("workflow", ("tasks", "build", "outputs", 0))}
+    assert {"string", "object"} <= types
+
+
+def test_where_nothing_is_allowed_nothing_is_told() -> None:
+    assert allowed("check", ("routing", "nonsense")) == []
+    assert allowed("check", ("id", 0)) == []

@@ -46,7 +46,8 @@ class Server(LanguageServer):
     @property
     def encoding(self) -> str:
         """The units in which columns are counted."""
-        return str(self.workspace.position_encoding or UTF16)
+        chosen = self.workspace.position_encoding or UTF16
+        return chosen.value if isinstance(chosen, types.PositionEncodingKind) else chosen
 
     def within(self, sheet: Sheet) -> Path | None:
         """The folder of the editor that a document lies in."""

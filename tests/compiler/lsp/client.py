@@ -38,6 +38,7 @@ class Editor:
         self.readers = [threading.Thread(target=read, daemon=True) for read in (self._read, self._listen)]
         for reader in self.readers:
             reader.start()
+        general = {"positionEncodings": list(encodings)} if encodings else {}
         workspace = {"didChangeWatchedFiles": {"dynamicRegistration": True}}
         self.capabilities = self.request(
             "initialize",
@@ -45,7 +46,7 @@ class Editor:
                 "processId": None,
                 "rootUri": folder.as_uri(),
                 "workspaceFolders": [{"uri": folder.as_uri(), "name": folder.name}],
-                "capabilities": {"general": {"positionEncodings": list(encodings)}, "workspace": workspace},
+                "capabilities": {"general": general, "workspace": workspace},
             },
         )["capabilities"]
         self.notify("initialized", {})

@@ -98,11 +98,21 @@ def test_columns_are_counted_in_utf16(editor: Editor, project: Path) -> None:
     assert wrong["range"]["start"] == {"line": 7, "character": column}
 
 
-@pytest.mark.parametrize(("encoding", "wide"), [("utf-8", 4), ("utf-32", 1)])
-def test_another_way_to_count_columns_is_followed(tmp_path: Path, encoding: str, wide: int) -> None:
+@pytest.mark.parametrize(
+    ("encodings", "chosen", "wide"),
+    [
+        (("utf-8", "utf-16"), "utf-8", 4),
+        (("utf-32", "utf-16"), "utf-32", 1),
+        ((), "utf-16", 2),
+        (("odd",), "utf-16", 2),
+    ],
+)
+def test_an_editor_may_count_columns_otherwise(
+    tmp_path: Path, encodings: tuple[str, ...], chosen: str, wide: int
+) -> None:
     path = the_check(a_project.write(tmp_path))
-    editor = Editor(tmp_path, encodings=(encoding, "utf-16"))
-    assert editor.capabilities["positionEncoding"] == encoding
+    editor = Editor(tmp_path, encodings=encodings)
+    assert editor.capabilities["positionEncoding"] == chosen
     (found,) = editor.open(path, a_project.CHECK.replace("name: p", "'😀': 1\nname: p"))
     assert found["range"]["end"]["character"] == 2 + wide
     assert editor.quit() == 0

@@ -1,0 +1,47 @@
+"""What an editor holds stands in place of the files, for everything that loads, as long as it is said so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rulewright.load import load_file, plain, unsaved
+from rulewright.project import load_project
+
+
+def test_a_text_stands_in_place_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a: 1\n", encoding="utf-8")
+    with unsaved({str(path): "a: 2\n"}):
+        assert plain(load_file(path).root) == {"a": 2}
+    assert plain(load_file(path).root) == {"a": 1}
+
+
+def test_other_files_are_read_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a: 1\n", encoding="utf-8")
+    with unsaved({str(tmp_path / "b.yaml"): "a: 2\n"}):
+        assert plain(load_file(path).root) == {"a": 1}
+
+
+def test_a_relative_path_means_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with unsaved({str(tmp_path / "a.yaml"): "a: 2\n"}):
+        assert load_file(Path("x/../a.yaml"), shown_as="a.yaml").source.path == "a.yaml"
+        assert plain(load_file("a.yaml").root) == {"a": 2}
+
+
+def test_after_a_failure_files_count_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a: 1\n", encoding="utf-8")
+    with pytest.raises(ZeroDivisionError), unsaved({str(path): "a: 2\n"}):
+        raise ZeroDivisionError
+    assert plain(load_file(path).root) == {"a": 1}
+
+
+def test_a_whole_project_is_read_so(tmp_path: Path) -> None:
+    (tmp_path / "rulewright.yaml").write_text("project: saved\n", encoding="utf-8")
+    with unsaved({str(tmp_path / "rulewright.yaml"): "project: typed\n"}):
+        assert load_project(tmp_path).name == "typed"
+    assert load_project(tmp_path).name == "saved"

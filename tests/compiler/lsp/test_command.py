@@ -1,0 +1,31 @@
+"""The command that an editor starts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from rulewright.cli import main
+
+
+def test_without_its_library_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pygls", None)
+    with pytest.raises(SystemExit) as stopped:
+        main(["lsp"])
+    assert stopped.value.code == 2
+    assert "install it with `pip install 'rulewright[lsp]'`" in capsys.readouterr().err
+
+
+def test_no_other_command_imports_the_library() -> None:
+    program = (
+        "import sys, rulewright.cli, importlib\n"
+        "for name, _ in rulewright.cli.COMMANDS: importlib.import_module(f'rulewright.commands.{name}')\n"
+        "import rulewright.linting.run, rulewright.linting.whole\n"
+        "print(sorted({'pygls', 'lsprotocol', 'cattrs'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
