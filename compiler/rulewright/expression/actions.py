@@ -25,8 +25,8 @@ from rulewright.expression.nodes import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rulewright.expression.lexer import Token
     from rulewright.expression.syntax_errors import Mistakes
+    from rulewright.expression.token import Token
 
 RESERVED = frozenset(
     (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.expression import literals_of_calls, scores
+from rulewright.expression.context import Context
 from rulewright.expression.declarations import Overload
 from rulewright.expression.mistakes import did_you_mean, no_overload, operator
 from rulewright.expression.nodes import Call, Expr, ListLiteral, Literal, MapLiteral
@@ -23,14 +24,11 @@ from rulewright.expression.types import (
 )
 from rulewright.expression.unify import is_ground
 
-if TYPE_CHECKING:
-    from rulewright.expression.checker import Checker
-
 _VARIADIC: Final = ("math.greatest", "math.least")
 _ABSENT: Final = "say what holds then with `.orValue(...)`, or ask `.hasValue()` first"
 
 
-def check_call(c: Checker, e: Call) -> Type:
+def check_call(c: Context, e: Call) -> Type:
     """The type of a call: arguments first, then the function, with or without a namespace, then its overloads."""
     arguments = []
     for argument in e.args:
@@ -48,7 +46,7 @@ def check_call(c: Checker, e: Call) -> Type:
     return _finish(c, e, e.function, [target, *arguments], True, (e.target, *e.args))
 
 
-def _called(c: Checker, e: Call, name: str, given: list[Type], nodes: Sequence[Expr], absolute: bool) -> Type:
+def _called(c: Context, e: Call, name: str, given: list[Type], nodes: Sequence[Expr], absolute: bool) -> Type:
     found = c.environment.function(name, absolute)
     if found is None:
         return _unknown(c, e, name)
@@ -82,14 +80,14 @@ def _is_no_number(e: Expr) -> bool:
     return isinstance(e, (ListLiteral, MapLiteral))
 
 
-def _unknown(c: Checker, e: Call, name: str, target: Type | None = None) -> Type:
+def _unknown(c: Context, e: Call, name: str, target: Type | None = None) -> Type:
     if name in c.environment.hints:
         return c.report(e, f"there is no function `{name}` here", c.environment.hints[name])
     kind = "function" if target is None else "method"
     return c.report(e, f"there is no {kind} `{name}`", did_you_mean(name, c.environment.overloads))
 
 
-def _finish(c: Checker, e: Call, name: str, given: list[Type], method: bool, nodes: Sequence[Expr]) -> Type:
+def _finish(c: Context, e: Call, name: str, given: list[Type], method: bool, nodes: Sequence[Expr]) -> Type:
     before = len(c.mistakes)
     found = resolve(c, e, name, given, method, nodes)
     if len(c.mistakes) == before:
@@ -97,7 +95,7 @@ def _finish(c: Checker, e: Call, name: str, given: list[Type], method: bool, nod
     return found
 
 
-def resolve(c: Checker, e: Expr, name: str, given: Sequence[Type], method: bool, nodes: Sequence[Expr] = ()) -> Type:
+def resolve(c: Context, e: Expr, name: str, given: Sequence[Type], method: bool, nodes: Sequence[Expr] = ()) -> Type:
     """The type of applying `name` to values of the `given` types; reports when nothing fits.
 
     In the profile, number literals among `nodes` become exact scores where only that fits.
@@ -119,7 +117,7 @@ def resolve(c: Checker, e: Expr, name: str, given: Sequence[Type], method: bool,
     return c.report(e, no_overload(name, overloads, types, method))
 
 
-def _resolve(c: Checker, name: str, overloads: Sequence[Overload], given: Sequence[Type], method: bool) -> Type | None:
+def _resolve(c: Context, name: str, overloads: Sequence[Overload], given: Sequence[Type], method: bool) -> Type | None:
     """The result's type, remembered where it depends on the `given` types alone; None when nothing fits."""
     types = tuple(c.known.resolve(t) for t in given)
     if not all(is_ground(t) for t in types):
@@ -134,7 +132,7 @@ def _resolve(c: Checker, name: str, overloads: Sequence[Overload], given: Sequen
     return found
 
 
-def _search(c: Checker, overloads: Sequence[Overload], given: Sequence[Type], method: bool) -> Type | None:
+def _search(c: Context, overloads: Sequence[Overload], given: Sequence[Type], method: bool) -> Type | None:
     result: Type | None = None
     for overload in overloads:
         if overload.method != method or len(overload.arguments) != len(given):
@@ -152,7 +150,7 @@ def _search(c: Checker, overloads: Sequence[Overload], given: Sequence[Type], me
     return result
 
 
-def expect(c: Checker, e: Expr, found: Type, wanted: Type) -> None:
+def expect(c: Context, e: Expr, found: Type, wanted: Type) -> None:
     """Report when the whole expression, of type `found`, is not `wanted`; plain CEL admits what is only `dyn`."""
     given = c.known.resolve(found, final=True)
     if wanted == SCORE and scores.as_score(c, e):

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rulewright.errors import ExpressionError, ExpressionMistake
+from rulewright.errors import ExpressionError
 from rulewright.expression import calls, macros, scores
+from rulewright.expression.context import Context
 from rulewright.expression.environment import Environment
-from rulewright.expression.mistakes import did_you_mean, mistake, one_of
+from rulewright.expression.mistakes import did_you_mean
 from rulewright.expression.nodes import (
     Binary,
     Call,
@@ -49,7 +50,7 @@ from rulewright.expression.types import (
     Type,
     TypeParam,
 )
-from rulewright.expression.unify import Substitution, most_general
+from rulewright.expression.unify import Substitution
 from rulewright_runtime.values import UInt
 
 _COMPARISONS: Final = frozenset(("==", "!=", "<", "<=", ">", ">=", "in"))
@@ -105,51 +106,14 @@ def check(expr: Expr, text: str, environment: Environment, *, expect: Type | Non
     )
 
 
-class Checker:
-    """The state of one check; `visit` gives the type of a node, which may still hold unknowns."""
-
-    def __init__(self, text: str, environment: Environment) -> None:
-        self.text = text
-        self.environment = environment
-        self.strict = environment.strict
-        self.known = Substitution()
-        self.mistakes: list[ExpressionMistake] = []
-        self.locals: list[tuple[str, Type]] = []
-        self.names: dict[int, str] = {}
-        self.constants: set[int] = set()
-        self.functions: dict[int, str] = {}
-        self.scores: set[int] = set()
-        self.doubles: set[int] = set()
-        self.types: dict[int, Type] = {}
-        self.compared: dict[int, EnumType | None] = {}  # bare words right of a comparison, with the enum they meet
+class Checker(Context):
+    """Finds the type of every kind of node."""
 
     def visit(self, e: Expr) -> Type:
         """The type of `e`; ERROR after a mistake that was reported."""
         found = _VISITORS[type(e)](self, e)
         self.types[id(e)] = found
         return found
-
-    def report(self, e: Expr, message: str, help: str | None = None, *, whole: bool = False) -> Type:
-        """Record a mistake about `e`."""
-        self.mistakes.append(mistake(self.text, e, message, help, whole=whole))
-        return ERROR
-
-    def local(self, name: str) -> Type | None:
-        """The type of the innermost bound variable `name`."""
-        for bound, t in reversed(self.locals):
-            if bound == name:
-                return t
-        return None
-
-    def qualified(self, e: Expr) -> tuple[str, bool] | None:
-        """The dotted name that `e` spells, unless its root is a bound variable."""
-        parts: list[str] = []
-        while isinstance(e, Select) and not e.optional:
-            parts.append(e.field)
-            e = e.operand
-        if not isinstance(e, Name) or (not e.absolute and self.local(e.name) is not None):
-            return None
-        return ".".join((e.name, *reversed(parts))), e.absolute
 
     def literal(self, e: Literal) -> Type:
         """The type of a literal."""
@@ -189,11 +153,6 @@ class Checker:
         if nearest is None and id(e) in self.compared:
             nearest = f'write "{e.name}" in quotes if a text is meant'
         return self.report(e, f"`{e.name}` is not known here", nearest)
-
-    def no_member(self, e: Expr, word: str, enum: EnumType) -> Type:
-        """Report that `word` is no member of `enum`."""
-        message = f"`{word}` is no value of `{enum.name}`; expected {one_of(enum.members)}"
-        return self.report(e, message, did_you_mean(word, enum.members))
 
     def select(self, e: Select) -> Type:
         """The type of `operand.field`: a dotted name that is declared, else a field."""
@@ -281,30 +240,12 @@ class Checker:
             self.conform(e.left, inner)
         return right
 
-    def conform(self, e: Expr, enum: EnumType) -> None:
-        """Report every text or constant in `e` that can't be a value of `enum`."""
-        match e:
-            case Literal(value=str() as word) if word not in enum.members:
-                self.no_member(e, word, enum)
-            case Name(name=word) if id(e) in self.constants and word not in enum.members:
-                self.no_member(e, word, enum)
-            case ListLiteral():
-                for item in e.items:
-                    self.conform(item, enum)
-            case Conditional():
-                self.conform(e.then, enum)
-                self.conform(e.otherwise, enum)
-
     def conditional(self, e: Conditional) -> Type:
         """The type both branches share."""
         condition, then, otherwise = self.visit(e.condition), self.visit(e.then), self.visit(e.otherwise)
         if not self.strict:
             then, otherwise = scores.agree(self, (e.then, e.otherwise), (then, otherwise))
         return calls.resolve(self, e, "_?_:_", [condition, then, otherwise], False)
-
-    def call(self, e: Call) -> Type:
-        """The type of a call's result."""
-        return calls.check_call(self, e)
 
     def list_literal(self, e: ListLiteral) -> Type:
         """`list(element)`; different elements make it `list(dyn)`."""
@@ -338,21 +279,11 @@ class Checker:
             return resolved
         return self.report(e, f"`?` needs an optional value, found `{resolved}`")
 
-    def join(self, before: Type | None, found: Type) -> Type:
-        """The type of a list or map that holds both."""
-        if before is None:
-            return found
-        return most_general(before, found) if self.known.fits(before, found) else DYN
-
     def message(self, e: MessageLiteral) -> Type:
         """Messages do not exist here."""
         for _, value in e.fields:
             self.visit(value)
         return self.report(e, f"`{e.type_name}` is no type that can be built; there are no messages here")
-
-    def macro(self, e: Macro) -> Type:
-        """The type of an expanded macro."""
-        return macros.check_macro(self, e)
 
 
 def _bare_words(e: Expr) -> Iterator[Name]:
@@ -379,18 +310,18 @@ def _depth(t: Type) -> int:
 _LITERALS: Final[Mapping[type, Type]] = {
     type(None): NULL, bool: BOOL, int: INT, UInt: UINT, float: DOUBLE, str: STRING, bytes: BYTES,
 }  # fmt: skip
-_VISITORS: Final[Mapping[type, Callable[[Checker, Any], Type]]] = {
+_VISITORS: Final[Mapping[type, Callable[[Any, Any], Type]]] = {
     Literal: Checker.literal,
     Name: Checker.name,
     Select: Checker.select,
     Has: Checker.has,
     Index: Checker.index,
-    Call: Checker.call,
+    Call: calls.check_call,
     Unary: Checker.unary,
     Binary: Checker.binary,
     Conditional: Checker.conditional,
     ListLiteral: Checker.list_literal,
     MapLiteral: Checker.map_literal,
     MessageLiteral: Checker.message,
-    Macro: Checker.macro,
+    Macro: macros.check_macro,
 }

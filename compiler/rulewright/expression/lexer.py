@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rulewright.expression import literals
 from rulewright.expression.syntax_errors import Mistakes, explain_character, explain_unclosed
 from rulewright.expression.tables import load
+from rulewright.expression.token import END, OPERAND_ENDS, Token
 from rulewright_runtime.values import UInt
 
 if TYPE_CHECKING:
@@ -22,19 +23,6 @@ class Dialect(enum.StrEnum):
     PROFILE = "profile"
 
 
-class Token(NamedTuple):
-    """A terminal of the grammar: `value` is a literal's value and any other token's text."""
-
-    kind: str
-    value: Any
-    start: int
-    end: int
-
-
-END = "$END"  # Lark's name for the end of the text
-OPERAND_ENDS = frozenset(
-    ("IDENT", "QUOTED", "INT", "UINT", "DOUBLE", "STRING", "BYTES", "TRUE", "FALSE", "NULL", "RPAR", "RSQB", "RBRACE")
-)
 LITERAL_WORDS = {"TRUE": True, "FALSE": False, "NULL": None}
 PLACEHOLDERS: dict[str, Any] = {"STRING": "", "BYTES": b"", "INT": 0, "UINT": UInt(0), "DOUBLE": 0.0}
 

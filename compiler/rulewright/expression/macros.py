@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rulewright.expression.context import Context
 from rulewright.expression.declarations import extensions
 from rulewright.expression.nodes import Expr, Literal, Macro, MapLiteral
 from rulewright.expression.types import (
@@ -20,67 +21,66 @@ from rulewright.expression.types import (
     TypeParam,
 )
 
-if TYPE_CHECKING:
-    from rulewright.expression.checker import Checker
-
 _SORTABLE: Final = extensions.COMPARABLE
 
 
-def check_macro(c: Checker, e: Macro) -> Type:
+def check_macro(c: Context, e: Macro) -> Type:
     """The type of a macro's result."""
-    target = c.visit(e.target)
-    match e.kind:
-        case "bind":
-            return _inside(c, e, (target,), e.bodies[0])
-        case "optMap" | "optFlatMap":
-            return _optional(c, e, target)
-        case "sortBy":
-            return _sorted(c, e, target)
-    bound = _elements(c, e, target)
-    match e.kind:
-        case "all" | "exists":
-            _must_be_bool(c, e.bodies[0], _inside(c, e, bound, e.bodies[0]), e.bodies[0])
-            return BOOL
-        case "exists_one":
-            _must_be_bool(c, e.bodies[0], _inside(c, e, bound, e.bodies[0]), e)
-            return BOOL
-        case "filter":
-            _must_be_bool(c, e.bodies[0], _inside(c, e, bound, e.bodies[0]), e)
-            return ListType(bound[-1])
-    return _transformed(c, e, bound)
-
-
-def _transformed(c: Checker, e: Macro, bound: tuple[Type, ...]) -> Type:
-    for condition in e.bodies[:-1]:
-        _must_be_bool(c, condition, _inside(c, e, bound, condition), e)
-    body = e.bodies[-1]
-    found = _inside(c, e, bound, body)
-    if e.kind in ("map", "transformList"):
-        return ListType(found)
-    if e.kind == "transformMap":
-        return MapType(bound[0], found)
-    resolved = c.known.resolve(found)
-    entry = MapType(c.known.fresh(), c.known.fresh())
-    if not c.known.fits(resolved, entry):
-        return c.report(body, f"an entry must be a map such as `{{key: value}}`, found `{resolved}`")
-    return c.known.resolve(entry)
-
-
-def _inside(c: Checker, e: Macro, bound: tuple[Type, ...], body: Expr) -> Type:
-    """The type of `body` with the macro's variables bound."""
+    bound = _bound(c, e, c.visit(e.target))
+    if bound is None:
+        return ERROR
     mark = len(c.locals)
     c.locals.extend(zip(e.variables, bound, strict=True))
-    found = c.visit(body)
+    for condition in e.bodies[:-1]:
+        _must_be_bool(c, condition, c.visit(condition), e)
+    found = c.visit(e.bodies[-1])
     del c.locals[mark:]
+    return _result(c, e, bound, found)
+
+
+def _bound(c: Context, e: Macro, target: Type) -> tuple[Type, ...] | None:
+    """The types of the variables; None after a mistake that leaves nothing to be checked."""
+    match e.kind:
+        case "bind":
+            return (target,)
+        case "optMap" | "optFlatMap":
+            return (_held(c, e, target),)
+        case "sortBy":
+            return _sorted(c, e, target)
+    return _elements(c, e, target)
+
+
+def _result(c: Context, e: Macro, bound: tuple[Type, ...], found: Type) -> Type:
+    """The type of the macro whose last body is of type `found`."""
+    body = e.bodies[-1]
+    match e.kind:
+        case "all" | "exists" | "exists_one":
+            _must_be_bool(c, body, found, e if e.kind == "exists_one" else body)
+            return BOOL
+        case "filter":
+            _must_be_bool(c, body, found, e)
+            return ListType(bound[-1])
+        case "map" | "transformList":
+            return ListType(found)
+        case "transformMap":
+            return MapType(bound[0], found)
+        case "transformMapEntry":
+            return _entry(c, body, c.known.resolve(found))
+        case "sortBy":
+            return _ordered(c, e, bound[0], c.known.resolve(found, final=True))
+        case "optMap":
+            return OptionalType(found)
+        case "optFlatMap":
+            return _flat(c, e, found)
     return found
 
 
-def _must_be_bool(c: Checker, body: Expr, found: Type, at: Expr) -> None:
+def _must_be_bool(c: Context, body: Expr, found: Type, at: Expr) -> None:
     if not c.known.fits(found, BOOL):
         c.report(at, f"expected a `bool` for each element, found `{c.known.resolve(found, final=True)}`")
 
 
-def _elements(c: Checker, e: Macro, target: Type) -> tuple[Type, ...]:
+def _elements(c: Context, e: Macro, target: Type) -> tuple[Type, ...]:
     """The types of the variables that run over something of type `target`."""
     two = len(e.variables) == 2
     holder = c.known.resolve(target)
@@ -99,27 +99,41 @@ def _elements(c: Checker, e: Macro, target: Type) -> tuple[Type, ...]:
     return (DYN,) * len(e.variables)
 
 
-def _optional(c: Checker, e: Macro, target: Type) -> Type:
+def _held(c: Context, e: Macro, target: Type) -> Type:
+    """The type of what an optional holds."""
     value = c.known.fresh()
     if not c.known.fits(target, OptionalType(value)):
         c.report(e, f"`{e.kind}` needs an optional value, found `{c.known.resolve(target, final=True)}`")
         c.known.fits(ERROR, value)
-    found = _inside(c, e, (c.known.resolve(value),), e.bodies[0])
-    if e.kind == "optMap":
-        return OptionalType(found)
+    return c.known.resolve(value)
+
+
+def _flat(c: Context, e: Macro, found: Type) -> Type:
     result = OptionalType(c.known.fresh())
     if not c.known.fits(found, result):
         return c.report(e, f"`optFlatMap` must give an optional value, found `{c.known.resolve(found)}`")
     return c.known.resolve(result)
 
 
-def _sorted(c: Checker, e: Macro, target: Type) -> Type:
+def _entry(c: Context, body: Expr, found: Type) -> Type:
+    entry = MapType(c.known.fresh(), c.known.fresh())
+    if not c.known.fits(found, entry):
+        return c.report(body, f"an entry must be a map such as `{{key: value}}`, found `{found}`")
+    return c.known.resolve(entry)
+
+
+def _sorted(c: Context, e: Macro, target: Type) -> tuple[Type, ...] | None:
     holder = c.known.resolve(target)
-    if not isinstance(holder, ListType) and holder not in (DYN, ERROR):
-        written = isinstance(e.target, (Literal, MapLiteral))
-        return c.report(e.target if written else e, f"`sortBy` sorts a list, found `{holder}`")
-    element = holder.element if isinstance(holder, ListType) else DYN
-    key = c.known.resolve(_inside(c, e, (element,), e.bodies[0]), final=True)
+    if isinstance(holder, ListType):
+        return (holder.element,)
+    if holder in (DYN, ERROR):
+        return (DYN,)
+    written = isinstance(e.target, (Literal, MapLiteral))
+    c.report(e.target if written else e, f"`sortBy` sorts a list, found `{holder}`")
+    return None
+
+
+def _ordered(c: Context, e: Macro, element: Type, key: Type) -> Type:
     if str(key) not in (*_SORTABLE, "score", "dyn", "error"):
         return c.report(e, f"`sortBy` needs a key that has an order, found `{key}`")
     return ListType(element)

@@ -10,10 +10,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from rulewright.expression.actions import ACTIONS, PROFILE_NAMES, Builder
-from rulewright.expression.lexer import END, OPERAND_ENDS, Dialect, Token, tokens
+from rulewright.expression.lexer import Dialect, tokens
 from rulewright.expression.nodes import children
 from rulewright.expression.syntax_errors import OPENERS, Mistakes, Trouble, explain
 from rulewright.expression.tables import load
+from rulewright.expression.token import END, OPERAND_ENDS, Token
 
 if TYPE_CHECKING:
     from rulewright.expression import nodes

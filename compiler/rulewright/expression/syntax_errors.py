@@ -10,7 +10,7 @@ from rulewright.errors import ExpressionError, ExpressionMistake
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from rulewright.expression.lexer import Token
+    from rulewright.expression.token import Token
 
 MOST = 30  # mistakes told at once; cel-go gives up there, too
 

@@ -37,8 +37,8 @@ from rulewright.prove.tables import disjoint, equal, survey
 from rulewright.prove.witness import in_words
 from rulewright.scoring.batches import CaseScorecard, load_scorecard
 from rulewright.scoring.settings import environment_of_process, gather
-from rulewright.tables.build import Row
 from rulewright.tables.policy import compile_policy, declared
+from rulewright.tables.row import Row
 from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.cases.scoring import Scorer
 from rulewright_runtime.cases.settings import Settings

@@ -16,7 +16,7 @@ from rulewright.prove.domains import Domains
 from rulewright.prove.intervals import Goal, TooMany
 from rulewright.prove.results import Proved, Refuted, Result, Unknown, Witness
 from rulewright.prove.search import Search
-from rulewright.tables.build import Row
+from rulewright.tables.row import Row
 from rulewright_runtime.ir import Node, Program
 
 # A row of a table, or its condition alone; None is the condition that always holds.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.errors import DocumentError, ExpressionError
 from rulewright.expression.checker import Checked, check
 from rulewright.expression.environment import Environment
@@ -22,6 +22,7 @@ from rulewright.expression.types import BOOL, DYN, SCORE, STRING, ListType, Opti
 from rulewright.expression.unify import Substitution, most_general
 from rulewright.load import Scalar
 from rulewright.lower.expressions import mistakes_of
+from rulewright.tables.row import Row
 from rulewright.tables.syntax import RowSyntax, RuleSyntax
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
@@ -38,19 +39,6 @@ PAGES: Final[dict[str, str]] = {
     Instead: move the row up, or narrow the conditions of the rows before it.
     """,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row for those who reason about tables: when it decides, what it gives (None: the table ends without a match).
-
-    Conditions of the tables around it are included, and variables are written out; None means always.
-    """
-
-    condition: Program | None
-    output: Program | None
-    explanation: Program | None
-    span: Span
 
 
 @dataclass(frozen=True, slots=True)
