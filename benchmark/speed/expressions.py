@@ -2,14 +2,17 @@
 
     python benchmark/speed/expressions.py            # exit status 1 when a bar is missed
 
-Every engine gets the same plain dict for each evaluation and has parsed its expression before; what it must do to read
-a dict is part of the evaluation. The bars hold for the whole context of a row, as rules meet it: scores, a review, a
-scenario and twenty verdicts. A second table gives each expression a dict of only what it reads, which spares the other
-engines most of their conversions. Every engine must agree with the hand-written function before it is timed.
+Every engine gets the same plain dict for each evaluation, decoded from JSON as rows are, and has parsed its expression
+before; what it must do to read a dict is part of the evaluation. The bars hold for the whole context of a row, as rules
+meet it: scores, a review, a scenario and twenty verdicts. A second table gives each expression a dict of only what it
+reads, which spares the other engines most of their conversions: there the function written by hand has no such lead
+over an engine in Rust itself, so that its own ratio stands beside. Every engine must agree with that function before it
+is timed.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 from array import array
@@ -57,13 +60,13 @@ VERDICTS: Final = [
     {"eligible": number % 2 == 0, "bucket": "ABCDF"[number % 5], "verdict": "PASS" if number % 7 else "UNCLEAR"}
     for number in range(20)
 ]
-DATA: Final[Mapping[str, dict[str, Any]]] = {
+WRITTEN: Final = {
     "gate": {"confidence_score": 0.9, "review": {"decision": "GO", "blocked": False}},
     "label": {"cr": 0.9, "ah": 1.0, "ac": 0.85},
     "quantifier": {"verdicts": VERDICTS},
     "routing": {"scenario": {"category": "care", "tags": ["caregiver", "night", "memory"]}},
 }
-
+DATA: Final[Mapping[str, dict[str, Any]]] = json.loads(json.dumps(WRITTEN))
 WHOLE: Final = {name: value for bindings in DATA.values() for name, value in bindings.items()}
 
 
@@ -219,21 +222,22 @@ def expressions(title: str, data: Mapping[str, dict[str, Any]]) -> bool:
     """One expression at a time, each on its bindings; whether every bar is met."""
     rows = [[title, *CEL]]
     cells: dict[str, list[str]] = {name: [] for name in (*PEERS, "by hand", "rulewright", "rulewright, scores")}
-    best: list[str] = []
-    hand: list[str] = []
+    faster = [f"faster than the fastest peer (>= {PEERS_BAR:g}x)"]
+    by_hand = ["by hand, faster than it"]
+    slower = [f"of by hand (<= {HAND_BAR}x)"]
     met = True
     for kind, text in CEL.items():
         times = one(kind, text, data[kind])
         for name, row in cells.items():
             row.append(str(times[name]) if name in times else "-")
         fastest = min((times[name].median, name) for name in PEERS if name in times)[1]
-        faster, slower = ratio(times, fastest, "rulewright"), ratio(times, "rulewright", "by hand")
-        best.append(f"{faster:.1f}x")
-        hand.append(f"{slower:.2f}x")
-        met = met and faster >= PEERS_BAR and slower <= HAND_BAR
+        lead, cost = ratio(times, fastest, "rulewright"), ratio(times, "rulewright", "by hand")
+        faster.append(f"{lead:.1f}x")
+        by_hand.append(f"{ratio(times, fastest, 'by hand'):.1f}x")
+        slower.append(f"{cost:.2f}x")
+        met = met and lead >= PEERS_BAR and cost <= HAND_BAR
     rows += [[name, *row] for name, row in cells.items()]
-    rows += [[f"faster than the fastest peer (>= {PEERS_BAR:g}x)", *best], [f"of by hand (<= {HAND_BAR}x)", *hand]]
-    print(table(rows), end="\n\n")
+    print(table([*rows, faster, by_hand, slower]), end="\n\n")
     return met
 
 

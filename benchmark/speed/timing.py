@@ -1,4 +1,4 @@
-"""Times within one run: medians of repeated batches, taken in turn, so that ratios survive a busy machine."""
+"""Processor times within one run: medians of repeated batches, taken in turn, so that ratios survive a busy machine."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def _count(call: Call) -> int:
 def _batch(call: Call, count: int) -> float:
     function, argument = call
     rounds = range(count)
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in rounds:
         function(argument)
-    return (time.perf_counter() - start) / count
+    return (time.process_time() - start) / count
 
 
 def ratio(times: Mapping[str, Timing], slow: str, fast: str) -> float:

@@ -4,17 +4,14 @@ look-up."""
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.rows.building import Building, Closure
 from rulewright_runtime.rows.cells import Box, Cells, all_cells, axes_of, bindings_of, cells_of, nested_boxes
 from rulewright_runtime.rows.chains import ABSENT
 
-if TYPE_CHECKING:
-    from rulewright_runtime.rows.building import Building
-
-Closure: TypeAlias = Callable[[Any], Any]
 _MOST_NUMBERS: Final = 3
 _MOST_CELLS: Final = 256
 

@@ -11,14 +11,11 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.rows.building import ROOT
+from rulewright_runtime.rows.building import ROOT, Building
 from rulewright_runtime.rows.leaves import Keys, Number, leaf_of
-
-if TYPE_CHECKING:
-    from rulewright_runtime.rows.building import Building
 
 MAX_CELLS: Final = 4096
 

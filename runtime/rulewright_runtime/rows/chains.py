@@ -11,19 +11,19 @@ that is no number fails to compare and is left to `slow`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.rows.leaves import Flag, Items, Keys, Leaf, Number, Text
+from rulewright_runtime.rows.building import Closure
+from rulewright_runtime.rows.leaves import Flag, Items, Leaf, Member, Number, Text, three
 from rulewright_runtime.rows.own import own
 
-Closure: TypeAlias = Callable[[Any], Any]
 ABSENT: Final = (LookupError, TypeError)
 _UNDECIDED: Final = (*ABSENT, EvaluationError)
 _NO_NUMBER: Final = Number((None,), float, None, None, None, None)
-_NO_TEXT: Final = Text((None,), frozenset({""}))
+_NO_TEXT: Final = Text((None,), "")
 _NO_FLAG: Final = Flag((None,), True)
 
 
@@ -38,16 +38,11 @@ def chain(leaves: Sequence[Leaf], rest: Closure | None, yes: Any, no: Any, slow:
     inside = [leaf for step in steps for leaf in step]
     for leaf in reversed(leaves):
         if leaf not in inside:
-            rest = own(_single(leaf, rest, yes, no, slow))
+            rest = own(_SINGLES[type(leaf)](leaf, rest, yes, no, slow))
     for step in reversed(steps):
         rest = own(_step(*step, rest, yes, no, slow))
     assert rest is not None
     return rest
-
-
-def _is_one(leaf: Leaf) -> bool:
-    """Whether the leaf is equality with one text."""
-    return isinstance(leaf, Text) and leaf.wanted and len(leaf.texts) == 1
 
 
 def _steps(leaves: Sequence[Leaf]) -> list[tuple[Number, Text, Flag]]:
@@ -57,7 +52,7 @@ def _steps(leaves: Sequence[Leaf]) -> list[tuple[Number, Text, Flag]]:
     found: list[tuple[Number, Text, Flag]] = []
     for way in dict.fromkeys(leaf.keys[:-1] for leaf in leaves):
         here = [leaf for leaf in leaves if leaf.keys[:-1] == way]
-        texts = [leaf for leaf in here if isinstance(leaf, Text) and _is_one(leaf)]
+        texts = [leaf for leaf in here if isinstance(leaf, Text)]
         flags = [leaf for leaf in here if isinstance(leaf, Flag)]
         for text, flag in zip_longest(texts, flags):
             if numbers or (text and flag):
@@ -66,24 +61,8 @@ def _steps(leaves: Sequence[Leaf]) -> list[tuple[Number, Text, Flag]]:
     return found
 
 
-def _single(leaf: Leaf, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    if isinstance(leaf, Number):
-        return _number(leaf, rest, yes, no, slow)
-    if isinstance(leaf, Flag):
-        return _flag(leaf, rest, yes, no, slow)
-    if isinstance(leaf, Items):
-        return _items(leaf, rest, yes, no, slow)
-    return _text(leaf, rest, yes, no, slow) if _is_one(leaf) else _member(leaf, rest, yes, no, slow)
-
-
-def _three(keys: Keys) -> tuple[Any, Any, Any]:
-    """The keys of a path, None where there are fewer than three."""
-    first, second, third = (*keys, None, None, None)[:3]
-    return first, second, third
-
-
 def _number(leaf: Number, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    first, second, third = _three(leaf.keys)
+    first, second, third = three(leaf.keys)
     low, high, under, over = leaf.low, leaf.high, leaf.other_low, leaf.other_high
 
     def test(a: Any) -> Any:
@@ -104,7 +83,7 @@ def _number(leaf: Number, rest: Closure | None, yes: Any, no: Any, slow: Closure
 
 
 def _flag(leaf: Flag, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    first, second, third = _three(leaf.keys)
+    first, second, third = three(leaf.keys)
     good, bad = leaf.good, not leaf.good
 
     def test(a: Any) -> Any:
@@ -122,8 +101,8 @@ def _flag(leaf: Flag, rest: Closure | None, yes: Any, no: Any, slow: Closure) ->
 
 
 def _text(leaf: Text, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    first, second, third = _three(leaf.keys)
-    (text,) = leaf.texts
+    first, second, third = three(leaf.keys)
+    text = leaf.text
 
     def test(a: Any) -> Any:
         try:
@@ -137,8 +116,8 @@ def _text(leaf: Text, rest: Closure | None, yes: Any, no: Any, slow: Closure) ->
     return test
 
 
-def _member(leaf: Text, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    first, second, third = _three(leaf.keys)
+def _member(leaf: Member, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
+    first, second, third = three(leaf.keys)
     texts, wanted = leaf.texts, leaf.wanted
 
     def test(a: Any) -> Any:
@@ -154,7 +133,7 @@ def _member(leaf: Text, rest: Closure | None, yes: Any, no: Any, slow: Closure) 
 
 
 def _items(leaf: Items, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    first, second, third = _three(leaf.keys)
+    first, second, third = three(leaf.keys)
     asks, wanted = leaf.asks, leaf.wanted
 
     def test(a: Any) -> Any:
@@ -171,11 +150,20 @@ def _items(leaf: Items, rest: Closure | None, yes: Any, no: Any, slow: Closure) 
     return test
 
 
+_SINGLES: Final[Mapping[type, Callable[[Any, Closure | None, Any, Any, Closure], Closure]]] = {
+    Number: _number,
+    Flag: _flag,
+    Text: _text,
+    Member: _member,
+    Items: _items,
+}
+
+
 def _step(number: Number, text: Text, flag: Flag, rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
-    first, second, _ = _three(number.keys)
+    first, second, _ = three(number.keys)
     low, high, other = number.low, number.high, (number.other_low, number.other_high)
-    root, _, _ = _three(text.keys[:-1] or flag.keys[:-1])
-    (wanted,), text_key = text.texts, text.keys[-1]
+    root, _, _ = three(text.keys[:-1] or flag.keys[:-1])
+    wanted, text_key = text.text, text.keys[-1]
     good, flag_key = flag.good, flag.keys[-1]
 
     def test(a: Any) -> Any:
@@ -206,7 +194,7 @@ def search(
     answer `hit`. `step` is the whole body, `general` the whole loop."""
     near = [leaf for leaf in leaves if len(leaf.keys) <= 1]
     number = next((leaf for leaf in near if isinstance(leaf, Number) and leaf.low < leaf.high), _NO_NUMBER)
-    text = next((leaf for leaf in near if isinstance(leaf, Text) and _is_one(leaf)), _NO_TEXT)
+    text = next((leaf for leaf in near if isinstance(leaf, Text)), _NO_TEXT)
     flag = next((leaf for leaf in near if isinstance(leaf, Flag)), _NO_FLAG)
     left = [leaf for leaf in leaves if leaf not in (number, text, flag)]
     rest = chain(left, others, hit, not hit, step) if left else others
@@ -217,10 +205,10 @@ def _search(
     over: Closure, number: Number, text: Text, flag: Flag, rest: Closure | None, hit: bool, general: Closure
 ) -> Closure:
     """The text is asked for first, because few values equal it; a number without a key is the element itself."""
-    (wanted,), text_key = text.texts, text.keys[-1]
+    wanted, text_key = text.text, text.keys[-1]
     good, bad, flag_key = flag.good, not flag.good, flag.keys[-1]
     low, high, under, above = number.low, number.high, number.other_low, number.other_high
-    number_key, _, _ = _three(number.keys)
+    number_key, _, _ = three(number.keys)
     miss = not hit
 
     def decide(a: Any) -> Any:

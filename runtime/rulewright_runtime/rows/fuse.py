@@ -14,7 +14,7 @@ from rulewright_runtime.ir import Node, literal_value
 from rulewright_runtime.rows.boxes import decision
 from rulewright_runtime.rows.building import FRAME, Building, Closure, Closures
 from rulewright_runtime.rows.chains import ABSENT, chain, fits, search
-from rulewright_runtime.rows.leaves import Leaf, leaf_of, path_of
+from rulewright_runtime.rows.leaves import Leaf, leaf_of, path_of, three
 
 _TRUTHS: Final = frozenset({"and", "or", "not", "has", "all", "exists", "exists_one"})
 _TESTS: Final = frozenset(
@@ -48,7 +48,7 @@ def _path(building: Building, number: int, mode: int, general: Closure) -> Closu
     keys = path_of(building, number, mode)
     if keys is None or not 1 <= len(keys) <= 3:
         return None
-    first, second, third = (*keys, None, None)[:3]
+    first, second, third = three(keys)
 
     def read(a: Any) -> Any:
         try:

@@ -55,13 +55,25 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Whether a value is among the texts is as `wanted`; no value but a text is."""
+    """True for the text, false for any other value."""
+
+    keys: Keys
+    text: str
+
+    def negated(self) -> Member:
+        """The leaf that is true where this one is false."""
+        return Member(self.keys, frozenset({self.text}), False)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Whether a value is among the texts is as `wanted`; none but a text is."""
 
     keys: Keys
     texts: frozenset[str]
-    wanted: bool = True
+    wanted: bool
 
-    def negated(self) -> Text:
+    def negated(self) -> Member:
         """The leaf that is true where this one is false."""
         return replace(self, wanted=not self.wanted)
 
@@ -79,7 +91,13 @@ class Items:
         return replace(self, wanted=not self.wanted)
 
 
-Leaf: TypeAlias = Number | Flag | Text | Items
+Leaf: TypeAlias = Number | Flag | Text | Member | Items
+
+
+def three(keys: Keys) -> tuple[Any, Any, Any]:
+    """The first three keys of a path, None where there are fewer."""
+    first, second, third = (*keys, None, None, None)[:3]
+    return first, second, third
 
 
 def path_of(building: Building, number: int, mode: int) -> Keys | None:
@@ -152,7 +170,7 @@ def _comparison(building: Building, operand: int, operator: str, constant: Node,
     if value.__class__ is int:
         return _number(keys, operator, int, value, INT_MIN, INT_MAX)
     if operator in ("_==_", "_!=_") and value.__class__ is str:
-        return Text(keys, frozenset({value}), operator == "_==_")
+        return Text(keys, value) if operator == "_==_" else Text(keys, value).negated()
     if operator in ("_==_", "_!=_") and value.__class__ is bool:
         return Flag(keys, value is (operator == "_==_"))
     return None
@@ -183,7 +201,7 @@ def _member(building: Building, node: Node, mode: int) -> Leaf | None:
     item, items = node.args
     keys, texts = path_of(building, item, mode), _texts_of(building, items)
     if keys is not None and texts is not None:
-        return Text(keys, texts)
+        return Member(keys, texts, True)
     keys, text = path_of(building, items, mode), _text_of(building.program.nodes[item])
     return None if keys is None or text is None else Items(keys, frozenset({text}).isdisjoint, False)
 
@@ -193,7 +211,9 @@ def _items(building: Building, number: int, mode: int) -> Items | None:
     node = building.program.nodes[number]
     keys, inner = path_of(building, node.args[0], mode), building.bodies[number, mode]
     leaf = leaf_of(building, node.args[1], inner) if [inner] == list(node.value) else None
-    if keys is None or not isinstance(leaf, Text) or leaf.keys:
+    if isinstance(leaf, Text):
+        leaf = Member(leaf.keys, frozenset({leaf.text}), True)
+    if keys is None or not isinstance(leaf, Member) or leaf.keys:
         return None
     asks = leaf.texts.isdisjoint if leaf.wanted is (node.op == "exists") else leaf.texts.issuperset
     return Items(keys, asks, node.op == "all")

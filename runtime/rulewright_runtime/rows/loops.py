@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.limits import MAX_STEPS, check_list
 from rulewright_runtime.functions.lists import sort_by_keys
 from rulewright_runtime.ir import Node
-from rulewright_runtime.rows.building import FIRST_SLOT, FRAME
+from rulewright_runtime.rows.building import FIRST_SLOT, FRAME, Building, Closure
 from rulewright_runtime.values import NONE, Optional, make_map, no_overload
-
-if TYPE_CHECKING:
-    from rulewright_runtime.rows.building import Building
-
-Closure: TypeAlias = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
