@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
+import gc
 import importlib
 import io
 import os
 import sys
 
-TYPE_CHECKING = False  # `typing` and what the errors import take longer than a cached lint may take
+TYPE_CHECKING = False  # `typing`, `argparse` and what the errors import take longer than a cached lint may take
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
-    from typing import NoReturn, Protocol
+    from typing import Protocol
 
     class Command(Protocol):
-        """What a module of `rulewright.commands` offers. `BAD_USAGE` may override the exit code for wrong arguments."""
+        """What a module of `rulewright.commands` offers. `BAD_USAGE` may override the exit code for wrong arguments;
+        one with `run_words(words, parse)` is run by that, and parses only when it has to."""
 
         __doc__: str | None
 
@@ -46,18 +48,9 @@ COMMANDS = (
     ("demo", "lint and scan the shipped benchmark with recorded judge replies"),
 )
 ALIASES = {"safe:score": "score"}
-BAD_USAGE = 2
+BAD_USAGE = 2  # as in `arguments`
 INTERNAL = 3
 READER_GONE = 141  # as a shell reports a process that died of a closed pipe: what was not read is no success
-
-
-class _Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints look like ours and whose exit code the command chooses."""
-
-    usage_code = BAD_USAGE
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(self.usage_code, f"error: {message}\nhelp: `{self.prog} --help` lists the arguments\n")
 
 
 def _overview() -> str:
@@ -85,21 +78,6 @@ def _unknown(name: str) -> int:
     return BAD_USAGE
 
 
-def _parser(name: str, command: Command) -> _Parser:
-    summary, _, rest = (command.__doc__ or "").partition("\n")
-    # A class of its own, so that the parsers of subcommands have the same exit code.
-    kind: type[_Parser] = type("_Parser", (_Parser,), {"usage_code": getattr(command, "BAD_USAGE", BAD_USAGE)})
-    parser = kind(
-        prog=f"rulewright {name}",
-        description=summary,
-        epilog=rest.strip() or None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    command.add_arguments(parser)
-    return parser
-
-
 def _report(error: Exception) -> None:
     from rulewright.errors import DocumentError, ExpressionError
 
@@ -123,9 +101,20 @@ def _write_the_same_everywhere() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the value is the exit code. Each command's `--help` lists its codes."""
+    """Run one command; the value is the exit code. Each command's `--help` lists its codes.
+
+    Without `argv` the process is ours: it runs the command of its own arguments and ends.
+    """
+    if argv is not None:
+        return _run(list(argv))
+    gc.set_threshold(50_000, 20, 20)  # starting up and loading make many objects and little garbage
+    status = _run(sys.argv[1:])
+    gc.freeze()  # what is left goes with the process: nobody needs to look for garbage in it
+    return status
+
+
+def _run(words: list[str]) -> int:
     _write_the_same_everywhere()
-    words = list(sys.argv[1:] if argv is None else argv)
     if not words or words[0] in {"-h", "--help", "help"}:
         print(_overview(), end="")
         return 0 if words else BAD_USAGE
@@ -138,15 +127,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = _load(name)
     if command is None:
         return _unknown(name)
-    parser = _parser(name, command)
+
+    def parse() -> argparse.Namespace:
+        from rulewright.arguments import parser_of
+
+        return parser_of(name, command).parse_args(words[1:])
+
     try:
-        return command.run(parser.parse_args(words[1:]))
+        if hasattr(command, "run_words"):
+            status: int = command.run_words(words[1:], parse)
+            return status
+        return command.run(parse())
     except BrokenPipeError:  # the reader of our output has gone, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
     except _expected() as error:
         if _is_misuse(error):
-            parser.error(str(error))
+            from rulewright.arguments import parser_of
+
+            parser_of(name, command).error(str(error))
         _report(error)
         return getattr(command, "REFUSED", INTERNAL)
     except KeyboardInterrupt:

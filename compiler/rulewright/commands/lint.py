@@ -15,6 +15,7 @@ import sys
 TYPE_CHECKING = False  # what was found last time is shown without importing `typing`, `pathlib` or the linter
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from pathlib import Path
 
     from rulewright.linting.cache import Answer, Entry
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("human", "json", "sarif", "github", "junit", "checkstyle")  # `render.FORMATS`, without importing it
 LEVELS = ("error", "warning", "advice")
+UNCACHED = frozenset({"-", "--diff", "--fix", "--no-cache", "--watch"})  # what they do is more than to show findings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,26 +42,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stdin-name", default="stdin.yaml", metavar="NAME", help="what to call standard input")
 
 
+def run_words(words: list[str], parse: Callable[[], argparse.Namespace]) -> int:
+    """Show again what the same words gave last time, or `run` what `parse` says they mean."""
+    if UNCACHED.intersection(words):
+        return run(parse())
+    from rulewright.linting.cache import Entry
+
+    entry = Entry(_question(words))
+    known = entry.known()
+    return _lint_and_keep(parse(), entry) if known is None else _print(known)
+
+
 def run(args: argparse.Namespace) -> int:
     """Lint, then show what was asked for."""
     if args.watch:
         return _watch(args)
-    if args.fix or args.diff or args.no_cache or "-" in args.paths:
-        report = _mended(args) if args.fix else _report(args)
-        return _diff(report, args.unsafe_fixes) if args.diff else _print(_answer(report, args))
-    from rulewright.linting.cache import Entry
-
-    entry = Entry(_question(args))
-    known = entry.known()
-    return _lint_and_keep(args, entry) if known is None else _print(known)
+    report = _mended(args) if args.fix else _report(args)
+    return _diff(report, args.unsafe_fixes) if args.diff else _print(_answer(report, args))
 
 
-def _question(args: argparse.Namespace) -> list[object]:
+def _question(words: list[str]) -> list[object]:
     """All that the answer depends on, apart from files and programs."""
     from rulewright.terminal import wants_colour, width_for
 
-    colour = wants_colour(sys.stdout)
-    return [{name: value for name, value in vars(args).items() if name != "no_cache"}, colour, width_for(sys.stdout)]
+    return [words, wants_colour(sys.stdout), width_for(sys.stdout)]
 
 
 def _lint_and_keep(args: argparse.Namespace, entry: Entry) -> int:

@@ -11,12 +11,13 @@ entry along that calls its own mistakes clean.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
 import sys
 import time
+
+from rulewright_runtime.digests import blake2b
 
 TYPE_CHECKING = False  # `typing` takes longer to import than this module may take
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def _content_state(path: str) -> str:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             return "other"
-        found = hashlib.sha256()
+        found = blake2b()
         while block := os.read(handle, max(status.st_size, BLOCK) + 1):
             found.update(block)
         return found.hexdigest()
@@ -272,7 +273,7 @@ def _variable(name: str) -> str | None:
 
 
 def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+    return blake2b(data).hexdigest()
 
 
 def _decoded(data: bytes | None, key: str) -> dict[str, Any] | None:

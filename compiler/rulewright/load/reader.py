@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rulewright.load.nodes import Node
 
 _unsaved: ContextVar[Mapping[str, str] | None] = ContextVar("_unsaved", default=None)
+_BLOCK = 2**18
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -40,8 +41,10 @@ def load_file(path: Path | str, *, shown_as: str | None = None, comments: bool =
     if (held := _unsaved.get()) is not None and (text := held.get(os.path.abspath(path))) is not None:
         return load_text(text, shown, comments=comments)
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+        with open(path, "rb") as file:
+            content = file.read(_BLOCK)
+            if len(content) == _BLOCK:  # asking for the most there may be would reserve memory for it
+                content += file.read(MAX_BYTES + 1 - _BLOCK)
     except (OSError, ValueError) as failure:
         reason = getattr(failure, "strerror", None) or str(failure)
         return _refused(shown, "unreadable-file", f"can't read this file: {reason[:1].lower() + reason[1:]}")

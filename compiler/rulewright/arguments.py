@@ -1,0 +1,39 @@
+"""Arguments of commands: a parser whose complaints look like ours, with the exit code that the command chooses."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from rulewright.cli import Command
+
+BAD_USAGE = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that ends wrong usage with its class's exit code."""
+
+    usage_code = BAD_USAGE
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and where to look; ends the process."""
+        self.exit(self.usage_code, f"error: {message}\nhelp: `{self.prog} --help` lists the arguments\n")
+
+
+def parser_of(name: str, command: Command) -> Parser:
+    """The parser of one command, whose help is the docstring of its module."""
+    summary, _, rest = (command.__doc__ or "").partition("\n")
+    # A class of its own, so that the parsers of subcommands have the same exit code.
+    kind: type[Parser] = type("Parser", (Parser,), {"usage_code": getattr(command, "BAD_USAGE", BAD_USAGE)})
+    parser = kind(
+        prog=f"rulewright {name}",
+        description=summary,
+        epilog=rest.strip() or None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.add_arguments(parser)
+    return parser
