@@ -124,14 +124,14 @@ _DOUBLE_WORDS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 def literal_value(tagged: Any, depth: int = 0) -> Any:
     """The value of a tagged literal, read as untrusted input: PlanError for anything malformed."""
-    from rulewright_runtime.values import Optional, make_map
+    from rulewright_runtime.values import MAX_DEPTH, Optional, make_map
 
     try:
         tag, *rest = tagged
         if tag == "null" and not rest:
             return None
         (body,) = rest
-        if depth > 64:
+        if depth > MAX_DEPTH:
             raise ValueError("nested too deeply")
         if tag == "bool" and isinstance(body, bool):
             return body
@@ -183,7 +183,7 @@ class Limits(msgspec.Struct, frozen=True):
     nodes: int = 20_000
     size: int = 100_000
     depth: int = 300
-    slots: int = 128
+    slots: int = 512
     source: int = 1_000_000
 
 

@@ -255,50 +255,65 @@ def equal(left: Any, right: Any) -> bool:
     a, b = left.__class__, right.__class__
     if a is b and a in _PLAIN:
         return bool(left == right)
-    return _equal_deep(left, right, 0, [_STEPS])
+    return _equal_deep(left, right)
 
 
 _PLAIN: Final = frozenset({int, float, str, bool, bytes, type(None), UInt, Timestamp, Duration, TypeValue, Score})
-_DEPTH: Final = 100
+MAX_DEPTH: Final = 250  # of lists and maps in each other, as an expression may write them
 _STEPS: Final = 2_000_000
 
 
-def _equal_deep(left: Any, right: Any, depth: int, steps: list[int]) -> bool:
-    a, b = left.__class__, right.__class__
-    if a is b and a in _PLAIN:
-        return bool(left == right)
-    _go_on(depth, steps)
-    if isinstance(left, (list, tuple)):
-        return (
-            isinstance(right, (list, tuple))
-            and len(left) == len(right)
-            and all(_equal_deep(x, y, depth + 1, steps) for x, y in zip(left, right, strict=True))
-        )
-    if isinstance(left, Mapping):
-        return isinstance(right, Mapping) and len(left) == len(right) and _maps_equal(left, right, depth, steps)
-    if isinstance(left, Optional):
-        if not isinstance(right, Optional) or left.present != right.present:
+def _equal_deep(left: Any, right: Any) -> bool:
+    pending = [(left, right)]
+    for _ in range(_STEPS):
+        if not pending:
+            return True
+        left, right = pending.pop()
+        if isinstance(left, (list, tuple)):
+            if not isinstance(right, (list, tuple)) or len(left) != len(right):
+                return False
+            for x, y in zip(left, right, strict=True):
+                if x.__class__ is not y.__class__ or x.__class__ not in _PLAIN:
+                    pending.append((x, y))
+                elif x != y:
+                    return False
+        elif isinstance(left, Mapping):
+            if not isinstance(right, Mapping) or len(left) != len(right):
+                return False
+            for key, value in left.items():
+                other = find(right, key)
+                if not other.present:
+                    return False
+                pending.append((value, other.value))
+        elif isinstance(left, Optional):
+            if not isinstance(right, Optional) or left.present != right.present:
+                return False
+            if left.present:
+                pending.append((left.value, right.value))
+        elif not _equal_leaves(left, right):
             return False
-        return not left.present or _equal_deep(left.value, right.value, depth + 1, steps)
-    if is_number(left) and is_number(right):
-        left, right = _alike(left, right)
+    raise too_large()
+
+
+def _equal_leaves(left: Any, right: Any) -> bool:
+    if left.__class__ is right.__class__:
         return bool(left == right)
-    return a is b and bool(left == right)
+    if not is_number(left) or not is_number(right):
+        return False
+    left, right = _alike(left, right)
+    return bool(left == right)
+
+
+def too_large() -> EvaluationError:
+    """The error of a value that is nested too deeply, or holds too much."""
+    return EvaluationError("a value is nested too deeply or too large", "limit")
 
 
 def _go_on(depth: int, steps: list[int]) -> None:
     """Refuse to go deeper, or on without end through parts that are shared."""
     steps[0] -= 1
-    if depth > _DEPTH or steps[0] < 0:
-        raise EvaluationError("a value is nested too deeply or too large", "limit")
-
-
-def _maps_equal(left: Mapping[Any, Any], right: Mapping[Any, Any], depth: int, steps: list[int]) -> bool:
-    for key, value in left.items():
-        other = find(right, key)
-        if not other.present or not _equal_deep(value, other.value, depth + 1, steps):
-            return False
-    return True
+    if depth > MAX_DEPTH or steps[0] < 0:
+        raise too_large()
 
 
 def is_number(value: object) -> bool:
@@ -355,7 +370,10 @@ def no_overload(function: str, *args: object) -> EvaluationError:
 
 def from_host(value: object) -> object:
     """A value of Python as a value of the language: datetimes, timedeltas and fractions convert, containers deeply."""
-    return _from_host(value, 0, [_STEPS])
+    try:
+        return _from_host(value, 0, [_STEPS])
+    except RecursionError:
+        raise too_large() from None
 
 
 def _from_host(value: object, depth: int, steps: list[int]) -> object:
@@ -380,7 +398,10 @@ def _from_host(value: object, depth: int, steps: list[int]) -> object:
 
 def to_host(value: object) -> object:
     """A result as Python knows it: datetimes, timedeltas, scores as doubles in [0, 1]."""
-    return _to_host(value, 0, [_STEPS])
+    try:
+        return _to_host(value, 0, [_STEPS])
+    except RecursionError:
+        raise too_large() from None
 
 
 def _to_host(value: object, depth: int, steps: list[int]) -> object:

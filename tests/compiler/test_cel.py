@@ -181,18 +181,34 @@ def test_a_policy_that_does_not_compile_is_a_document_error(policy: str) -> None
         cel.evaluate_policy(policy)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "".join(f"cel.bind(x{i}, 1, " for i in range(240)) + "1" + ")" * 240,
-        "".join(f"[1].exists(x{i}, " for i in range(240)) + "true" + ")" * 240,
-        "[" * 240 + "1" + "]" * 240,
-    ],
-    ids=["bind", "exists", "lists"],
-)
-def test_what_is_nested_too_deeply_to_run_is_said_in_plain_words(text: str) -> None:
-    with pytest.raises(ExpressionError, match="the expression nests too deeply"):
-        cel.evaluate(text)
+NESTED = {
+    "bind": ("".join(f"cel.bind(x{i}, 1, " for i in range(248)), "1", ")" * 248),
+    "exists": ("".join(f"[1].exists(i{i}, x{i}, " for i in range(248)), "true", ")" * 248),
+    "map": ("[1].map(x, " * 248, "x", ")" * 248),
+    "map of maps": ("{1: 1}.transformMap(k, x, " * 248, "x", ")" * 248),
+    "optMap": ("", "optional.of(1)", ".optMap(x, optional.of(x)" * 247 + ")" * 247),
+    "lists": ("[" * 249, "1", "]" * 249),
+    "maps": ("{'a': " * 249, "1", "}" * 249),
+    "calls": ("dyn(" * 248, "1", ")" * 248),
+    "format": ("'%s'.format([" + "[" * 246, "1", "]" * 246 + "])"),
+    "equality": ("[" * 248 + "1" + "]" * 248 + " == ", "[" * 248 + "1", "]" * 248),
+}
+
+
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize("parts", NESTED.values(), ids=list(NESTED))
+def test_what_nests_as_deep_as_an_expression_may_runs(parts: tuple[str, str, str], check: bool) -> None:
+    assert cel.evaluate("".join(parts), check=check) is not None
+    with pytest.raises(ExpressionError, match=r"nested more than 250 deep|more than 250 levels deep"):
+        cel.evaluate("[[[" + "".join(parts) + "]]]", check=check)
+
+
+def test_a_value_that_nests_deeper_than_expressions_is_refused() -> None:
+    deep: object = 1
+    for _ in range(252):
+        deep = [deep]
+    with pytest.raises(EvaluationError, match="nested too deeply"):
+        cel.evaluate("x", {"x": deep})
 
 
 @pytest.mark.parametrize(

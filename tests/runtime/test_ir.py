@@ -111,7 +111,7 @@ def test_nan_survives_json_and_foreign_objects_have_no_literal() -> None:
 
 def test_a_literal_nested_without_end_is_refused() -> None:
     deep: list[Any] = ["null"]
-    for _ in range(100):
+    for _ in range(252):
         deep = ["list", [deep]]
     with pytest.raises(PlanError):
         literal_value(deep)

@@ -181,14 +181,11 @@ def test_values_nested_without_end_are_a_limit_not_a_crash() -> None:
     other: list[Any] = []
     for _ in range(5000):
         other = [other]
-    attempts: list[Callable[[], object]] = [
-        lambda: equal(deep, other),
-        lambda: from_host(deep),
-        lambda: to_host(deep),
-    ]
-    for attempt in attempts:
+    assert equal(deep, other)
+    convert: Callable[[object], object]
+    for convert in (from_host, to_host):
         with pytest.raises(EvaluationError) as caught:
-            attempt()
+            convert(deep)
         assert caught.value.code == "limit"
 
 

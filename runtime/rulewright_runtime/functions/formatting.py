@@ -13,7 +13,16 @@ from rulewright_runtime.functions.limits import check_text
 from rulewright_runtime.functions.table import Table
 from rulewright_runtime.functions.times import format_duration, format_timestamp
 from rulewright_runtime.score import Score, leave
-from rulewright_runtime.values import Duration, Timestamp, TypeValue, UInt, cel_type_name, no_overload
+from rulewright_runtime.values import (
+    MAX_DEPTH,
+    Duration,
+    Timestamp,
+    TypeValue,
+    UInt,
+    cel_type_name,
+    no_overload,
+    too_large,
+)
 
 _MAX_PRECISION: Final = 1000
 _WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -68,13 +77,16 @@ def _refuse(clause: str, wanted: str, value: Any) -> EvaluationError:
 
 def _string(value: Any, _: int | None) -> str:
     out: list[str] = []
-    _write(value, out, [0], 0)
+    try:
+        _write(value, out, [0], 0)
+    except RecursionError:
+        raise too_large() from None
     return "".join(out)
 
 
 def _write(value: Any, out: list[str], length: list[int], depth: int) -> None:
-    if depth > 100:
-        raise EvaluationError("a value nested too deeply to format", "limit")
+    if depth > MAX_DEPTH:
+        raise too_large()
     if isinstance(value, (list, tuple)):
         _write_all(value, "[", "]", out, length, depth)
     elif isinstance(value, Mapping):
