@@ -114,6 +114,17 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good_cases.yaml", r"fold: fold, ", one_of("")),
         Edit("good_cases.yaml", r"texts:\n", written("texts:\n  $W: said\n")),
     ),
+    "agent_without_adapter": (
+        Edit("good.txtar", r"    (pe|dev|reviewer): \{.*\n", written("")),
+        Edit("good.txtar", r"(?<=    )(pe|dev)(?=: \{type)", typo),
+        Edit("good.txtar", r"agent: (dev|pe)(?=[},])", one_of("agent: architect", "agent: le")),
+        Edit("good_default.txtar", r"default", one_of("pe", "architect", "defualt")),
+    ),
+    "file_of_another_format": (
+        Edit("good.yaml", r"format: markdown", written("format: $W")),
+        Edit("good.yaml", r"\.yaml|onnx(?=\})", typo),
+        Edit("good.yaml", r"plan\.yml|Design\.MD|model\.onnx", written("$W.txt")),
+    ),
     "ascii_only_apostrophe": (
         Edit("good_both.yaml", r"can\u2019t", written("can $W")),
         Edit("good_both.yaml", r"\['\u2019\]", written("'")),

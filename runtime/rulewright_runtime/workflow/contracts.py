@@ -28,6 +28,12 @@ _FORMATS: Final = {
 }
 
 
+def has_format(path: str, file_format: str) -> bool:
+    """Whether a file of this format may have this name."""
+    kind = file_format.lower().lstrip(".")
+    return path.lower().endswith(_FORMATS.get(kind, (f".{kind}",)))
+
+
 def breaches(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
     """What each artifact lacks, in words. An artifact that does not exist lacks itself."""
     for artifact in artifacts:
@@ -54,7 +60,7 @@ def _lacking(artifact: Artifact, root: Path) -> Iterator[str]:
     assert contract is not None
     text = read_text(root, path)
     kind = (contract.file_format or "").lower().lstrip(".")
-    if kind and not path.lower().endswith(_FORMATS.get(kind, (f".{kind}",))):
+    if kind and not has_format(path, kind):
         yield f"`{path}` is not a `{contract.file_format}` file"
     headings = set(_headings(text))
     for section in contract.required_sections:

@@ -1,0 +1,47 @@
+"""Rule: adapters that answer for other agents than the tasks name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import warning
+from rulewright.documents.base import descend
+from rulewright.load import Mapping
+from rulewright.spelling import did_you_mean, suggest
+from rulewright_runtime.workflow.settings import DEFAULT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.workflow import TaskDocument
+    from rulewright.workflows.load import Workflow
+
+
+def agent_without_adapter(workflow: Workflow) -> Iterator[Diagnostic]:
+    """The project file has adapters, but none for an agent of a task, or one for an agent there is not.
+
+    Why it matters: a run stops before its first task where an agent can't be reached, and what nobody calls is dead.
+    Instead: name the agent in `workflow.adapters`, correct the name there, or add an adapter called `default`.
+    """
+    adapters = descend(workflow.settings, "adapters")
+    if not isinstance(adapters, Mapping):
+        return
+    strangers = [entry for entry in adapters.entries if entry.name not in workflow.agents and entry.name != DEFAULT]
+    for entry in strangers:
+        help = did_you_mean(entry.name, workflow.agents.names)
+        yield warning(entry.key, f"there is no agent `{entry.name}` that this adapter could answer for", help=help)
+    meant = {suggest(entry.name, workflow.agents.names) for entry in strangers}
+    for task in workflow.document.tasks if DEFAULT not in adapters else ():
+        for named in task.agents:
+            name = str(named.agent.value)
+            answers = name in adapters or name in meant
+            if name in workflow.agents and not answers and not (named.agent is task.agent and _is_replaced(task)):
+                meant.add(name)  # once is enough
+                yield task.warning(named.agent, named.field, f"no adapter answers for the agent `{name}`")
+
+
+def _is_replaced(task: TaskDocument) -> bool:
+    """Whether an overlay gives the task's work to another agent than its own."""
+    paired, reviewed = task.on("paired_workflow") is not None, task.on("agentic_review") is not None
+    return (paired and task.driver is not task.agent) or (reviewed and task.coder is not task.agent)

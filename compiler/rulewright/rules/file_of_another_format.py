@@ -1,0 +1,29 @@
+"""Rule: a file whose name is not that of the format its contract promises."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.documents.contracts import contract_of
+from rulewright_runtime.workflow.contracts import has_format
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.workflows.load import Workflow
+
+
+def file_of_another_format(workflow: Workflow) -> Iterator[Diagnostic]:
+    """The name of an input or output does not end as files of its contract's `file_format` do.
+
+    Why it matters: the contract is broken whatever the agent writes, so the task fails, after its work was paid.
+    Instead: name the file otherwise, or correct the format.
+    """
+    for task in workflow.document.tasks:
+        for artifact in (*task.inputs, *task.outputs):
+            contract = contract_of(task, artifact, workflow.around.contracts, [])
+            promised = contract.file_format if contract is not None else None
+            if promised and artifact.path and not has_format(artifact.path, promised):
+                message = f"`{artifact.path}` is no name of a `{promised}` file"
+                yield task.error(artifact.contract or artifact.node, f"{artifact.field}.contract", message)
