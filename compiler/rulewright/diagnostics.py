@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,12 +78,29 @@ class Diagnostic:
         return (self.span, self.severity.rank, self.code, self.message)
 
 
+QUOTES: Final = ("'", '"', "j")  # the styles of a scalar that stands in quotes; the last is a JSON string
+
+
 class Placed(Protocol):
     """Anything that knows its place: a node, a document's field."""
 
     @property
     def span(self) -> Span:
         """Where it stands."""
+        ...
+
+
+class Quoted(Placed, Protocol):
+    """A scalar: its text as its author wrote it, and in which style."""
+
+    @property
+    def raw(self) -> str:
+        """The text, quotes included."""
+        ...
+
+    @property
+    def style(self) -> str:
+        """How it is quoted."""
         ...
 
 
@@ -108,6 +125,12 @@ def finding(
 error = partial(finding, Severity.ERROR)
 warning = partial(finding, Severity.WARNING)
 advice = partial(finding, Severity.ADVICE)
+
+
+def respell(text: Quoted, word: str, *, safe: bool) -> Fix:
+    """The fix that writes another word in place of a text, in the quotes that the text stands in."""
+    quote = text.raw[0] if text.style in QUOTES else ""
+    return replace(text, f"{quote}{word}{quote}", f"write `{word}`", safe=safe)
 
 
 def replace(place: Span | Placed, text: str, message: str, *, safe: bool) -> Fix:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from rulewright.diagnostics import Diagnostic, error, replace
+from rulewright.diagnostics import Diagnostic, error, respell
 from rulewright.load import Mapping, Node, Scalar, Sequence, plain
 from rulewright.spelling import suggest
 from rulewright_grammar import schema as schema_of
@@ -152,7 +152,7 @@ def _unknown_value(node: Scalar, path: str, allowed: Many[str]) -> Diagnostic:
     message = (
         f"`{node.value}` is not allowed for {_subject(path)}; expected {_either([f'`{word}`' for word in allowed])}"
     )
-    fix = replace(node, near, f"write `{near}`", safe=False) if near else None
+    fix = respell(node, near, safe=False) if near else None
     return error(node, message, code="unknown-value", help=f"did you mean `{near}`?" if near else None, fix=fix)
 
 
@@ -183,7 +183,7 @@ def _unknown_key(
     where = f" in `{path}`" if path else ""
     near = suggest(name, known)
     if near:
-        fix = None if near in node else replace(place, near, f"write `{near}`", safe=False)
+        fix = None if near in node else respell(node.index[name].key, near, safe=False)
         hint = f"did you mean `{near}`?" + (" it is set here as well" if near in node else "")
         return error(place, f"unknown key `{name}`{where}", code="unknown-key", help=hint, fix=fix)
     home = [owner for owner in homes.get(name, ()) if owner != path]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import advice, replace
+from rulewright.diagnostics import advice, respell
 from rulewright.documents.base import items
 from rulewright.documents.scenario import Scenario
 from rulewright.load import Mapping
@@ -48,11 +48,9 @@ def _former(node: Node, names: dict[str, str]) -> Iterator[Diagnostic]:
         if present is None:
             continue
         renames = present.isidentifier() and present not in node
-        raw = entry.key.raw
-        written = raw.replace(entry.name, present) if renames else ""
         yield advice(
             entry.key,
             f"`{entry.name}` is the former name of `{present}`",
-            fix=replace(entry.key, written, f"write `{present}`", safe=True) if renames else None,
+            fix=respell(entry.key, present, safe=True) if renames else None,
             help=None if renames else f"`{present}` is here as well" if present in node else f"write `{present}`",
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import replace, warning
+from rulewright.diagnostics import respell, warning
+from rulewright.documents.base import scalar
 from rulewright.documents.check import Check
 
 if TYPE_CHECKING:
@@ -20,21 +21,20 @@ def unclear_policy_without_its_path(check: Check) -> Iterator[Diagnostic]:
     elsewhere the policy acts as `adjudicate`, so an UNCLEAR waits for a person instead of being settled.
     Instead: write `adjudicate` or `fail_closed`, or route the check to `regex_with_llm_edge`.
     """
-    if check.scorer.unclear_policy != "llm_edge" or not check.routing.route:
+    policy = scalar(check.node, "scorer", "unclear_policy")
+    if policy is None or policy.value != "llm_edge" or not check.routing.route:
         return
-    place = check.place("scorer", "unclear_policy")
-    word = '"adjudicate"' if check.path.endswith(".json") else "adjudicate"
     if check.routing.route != "regex_with_llm_edge":
         yield warning(
-            place,
+            policy,
             f"`llm_edge` acts as `adjudicate` here: the route `{check.routing.route}` has no edge",
             notes=[(check.place("routing", "route"), "the route is set here")],
             help="write `adjudicate` or `fail_closed`",
-            fix=replace(place, word, "write `adjudicate`", safe=True),
+            fix=respell(policy, "adjudicate", safe=True),
         )
     elif check.routing.llm_on_ambiguous is not True:
         yield warning(
-            place,
+            policy,
             "`llm_edge` acts as `adjudicate` here: without `llm_on_ambiguous: true` no judge is asked",
             help="set `routing.llm_on_ambiguous: true`, or write `adjudicate`",
         )

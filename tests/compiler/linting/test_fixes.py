@@ -1,0 +1,97 @@
+"""A fix mends its finding and nothing else: what the document says elsewhere stays, word for word."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.compiler.mutations.operators import mutant
+from tests.compiler.test_rule_oracles import FOLDER, example, pool, written
+from tests.compiler.test_rules import BAD, name_of, unpacked
+
+from rulewright.diagnostics import Diagnostic
+from rulewright.linting.fixes import fixed_texts
+from rulewright.linting.run import Report, fix_files, lint, lint_text
+from rulewright.load import load_text, plain
+
+MUTANTS = 3  # of each good file
+
+
+def changes(before: Any, after: Any) -> int:
+    """In how many places two values differ; an entry under another key, or at another place of a list, is one."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        gone = [before[key] for key in before if key not in after]
+        new = [after[key] for key in after if key not in before]
+        kept = sum(changes(before[key], after[key]) for key in before if key in after)
+        return kept + max(len(gone), len(new))
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        return sum(map(changes, before, after))
+    return 0 if before == after and type(before) is type(after) else 1
+
+
+def meaning(text: str, path: str) -> Any:
+    """What a text says; None where it says nothing that can be read."""
+    loaded = load_text(text, path)
+    return None if loaded.root is None else plain(loaded.root)
+
+
+def fixable(report: Report) -> Iterator[Diagnostic]:
+    yield from (found for found in report.diagnostics if found.fix is not None)
+
+
+def said(diagnostics: Iterable[Diagnostic]) -> Counter[tuple[str, str]]:
+    """How often each finding is there, wherever."""
+    return Counter((found.code, found.message) for found in diagnostics)
+
+
+def check_fixes(report: Report) -> None:
+    """Each fix of a report alone changes no more places than it has edits."""
+    for found in fixable(report):
+        assert found.fix is not None
+        texts, _ = fixed_texts([found], report.sources, unsafe=True)
+        assert sum(
+            changes(meaning(report.sources[path].text, path), meaning(text, path)) for path, text in texts.items()
+        ) <= len(found.fix.edits), (found, texts)
+
+
+@pytest.mark.parametrize("path", BAD, ids=name_of)
+def test_a_fix_changes_nothing_else(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    check_fixes(lint(unpacked(path, tmp_path)))
+
+
+@pytest.mark.parametrize(("name", "quote"), [("X1.json", '"'), ("X1.yaml", '"'), ("X1.yaml", "'")])
+def test_what_is_spelt_anew_keeps_its_quotes(name: str, quote: str) -> None:
+    text = '{"id": "X1", "nmae": "x", "routing": {"route": "llm_primry"}}'.replace('"', quote)
+    report = lint_text(text, name)
+    (fixed,) = fixed_texts(fixable(report), report.sources, unsafe=True)[0].values()
+    assert fixed == text.replace("nmae", "name").replace("primry", "primary")
+
+
+LONE = sorted(path for path in FOLDER.glob("*/good*") if path.suffix in (".json", ".yaml"))
+
+
+@pytest.mark.parametrize("path", LONE, ids=name_of)
+def test_fixing_mutants_mends_what_it_fixes_and_nothing_else_and_is_done_once(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    chance = random.Random(name_of(path))
+    data = example(path).files[path.name]
+    for _ in range(MUTANTS if data else 0):
+        text = written(mutant(data, chance, pool()), path.name)
+        Path(path.name).write_text(text, encoding="utf-8")
+        before = lint_text(text, path.name)
+        check_fixes(before)
+        unsafe = chance.random() < 0.5
+        after = fix_files([path.name], unsafe=unsafe)
+        mended = said(found for found in fixable(before) if unsafe or (found.fix and found.fix.safe))
+        # What was mended may have hidden other mistakes: the wrong value of a key that was misspelt.
+        assert not mended & (said(after.diagnostics) - (said(before.diagnostics) - mended))
+        once = Path(path.name).read_bytes()
+        assert fix_files([path.name], unsafe=unsafe).diagnostics == after.diagnostics
+        assert Path(path.name).read_bytes() == once
