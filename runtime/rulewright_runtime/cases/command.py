@@ -14,9 +14,9 @@ from rulewright_runtime.cases.plan import CaseScorecardPlan, Choices, Chosen
 from rulewright_runtime.cases.reading import Batch, CaseReader
 from rulewright_runtime.cases.records import json_files
 from rulewright_runtime.cases.run import refusal, report_head, score_batches
-from rulewright_runtime.cases.semantic import WordVectors
 from rulewright_runtime.cases.settings import configuration, defaults, plain_value, prepared
 from rulewright_runtime.cases.writing import complaints, moment, write
+from rulewright_runtime.embedding.opening import open_embedding
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.judge import open_judge
 
@@ -42,7 +42,7 @@ def score(
         settings,
         CaseReader(plan, concern, found),
         batches,
-        embedding=None if semantic is None else WordVectors(semantic),
+        embedding=None if semantic is None else open_embedding(semantic),
         judge=None if judge is None else open_judge(judge),
     )
     for refused in found.errors if found is not None else ():

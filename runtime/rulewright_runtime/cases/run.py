@@ -15,9 +15,10 @@ from rulewright_runtime.cases.judging import CaseJudge
 from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.cases.reading import Batch, Case, CaseReader
 from rulewright_runtime.cases.scoring import Scored
-from rulewright_runtime.cases.semantic import Embedding, SemanticWitness
+from rulewright_runtime.cases.semantic import SemanticWitness
 from rulewright_runtime.cases.settings import Settings
 from rulewright_runtime.cases.tally import UNKNOWN, Group, Tally, exit_status
+from rulewright_runtime.embedding.opening import Embedding
 from rulewright_runtime.errors import EvaluationError, InputError, PlanError
 from rulewright_runtime.judge import Judge
 
@@ -217,7 +218,9 @@ def score_batches(
     plan = settings.plan
     for metric in plan.metrics:
         if embedding is None and metric.semantic is not None and metric.semantic.counts:
-            raise PlanError(f"`{plan.name}` counts semantic matches for {metric.name}: name vectors with `--semantic`")
+            raise PlanError(
+                f"`{plan.name}` counts semantic matches for {metric.name}: name an embedding with `--semantic`"
+            )
         if judge is None and metric.judge is not None and metric.judge.unclear is not None:
             raise PlanError(f"`{plan.name}` counts a judge's verdict on {metric.name}: name one with `--judge`")
     run = BatchRun(plan, Tally(plan), witness=Witness(plan) if verbose else None, on_case=on_case)

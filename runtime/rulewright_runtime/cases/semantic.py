@@ -1,70 +1,39 @@
 """Semantic matching: what means about the same as a missing phrase, by a local embedding. A hint for people.
 
-An embedding is close for paraphrases and, with small models, closer still for negations: "was fasted" and "was not
-fasted" are neighbours. So a match carries its similarity, asks a person to look, and changes no score unless the
-scorecard says so.
+An embedding is close for paraphrases and, with small models, closer still for negations: "fever" is nearer to "no
+fever" than to "raised temperature". So a match carries its similarity, says where it denies the phrase, asks a person
+to look, and changes no score unless the scorecard says so.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from rulewright_runtime.cases.evidence import parts_of
+from rulewright_runtime.cases.negation import denied
 from rulewright_runtime.cases.plan import CaseScorecardPlan, Semantic
 from rulewright_runtime.cases.scoring import Scored
-from rulewright_runtime.errors import InputError
+from rulewright_runtime.embedding.opening import Embedding
 from rulewright_runtime.scorecard import mentioned
 
-NEAR: Final = 0.75
 _WORD: Final = re.compile(r"\w+")
 _WINDOWS: Final = 500
 
 
-class Embedding(Protocol):
-    """Turns texts into vectors of one length; None for a text it knows nothing of."""
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """Some words of a part: their text, where they stand as words, and whether they are denied where the phrase is
+    not, or the other way round."""
 
-    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float] | None]:
-        """A vector for each text."""
-
-
-class WordVectors:
-    """An embedding that averages the vectors of words, read from a text file: a word and its numbers on each line."""
-
-    def __init__(self, path: str) -> None:
-        """Read `path` (the text form of GloVe and word2vec). InputError for a file that is none."""
-        self._vectors: dict[str, array[float]] = {}
-        try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                for number, line in enumerate(file, 1):
-                    self._add(path, number, line.rstrip().split(" "))
-        except OSError as error:
-            raise InputError(error.strerror or "can't be read", path) from None
-        if not self._vectors:
-            raise InputError("holds no vectors", path)
-
-    def _add(self, path: str, number: int, words: list[str]) -> None:
-        if number == 1 and len(words) == 2:  # the header of word2vec: how many words of how many numbers
-            return
-        try:
-            vector = array("f", map(float, words[1:]))
-        except ValueError:
-            raise InputError("a line must be a word and its numbers", path, number) from None
-        length = len(next(iter(self._vectors.values()), vector))
-        if not vector or len(vector) != length or not all(map(math.isfinite, vector)):
-            raise InputError(f"a vector must have {length or 'some'} finite numbers, found {len(vector)}", path, number)
-        self._vectors[words[0].lower()] = vector
-
-    def embed(self, texts: Sequence[str]) -> list[list[float] | None]:
-        """The mean vector of each text's words; None where none of them is known."""
-        return [self._mean(text) for text in texts]
-
-    def _mean(self, text: str) -> list[float] | None:
-        known = [self._vectors[word] for word in _WORD.findall(text.lower()) if word in self._vectors]
-        return [sum(column) / len(known) for column in zip(*known, strict=True)] if known else None
+    part: str
+    text: str
+    first: int
+    last: int
+    negated: bool
 
 
 class SemanticWitness:
@@ -79,44 +48,88 @@ class SemanticWitness:
             read = mentioned([metric.share.found])
             read |= mentioned(value for name, value in texts.items() if name in read)
             names = [each.name for each in plan.inputs if each.name in read]
-            wanted = metric.common.of == "missing" or metric.semantic is not None
-            self._metrics.append((metric.name, metric.semantic or Semantic(NEAR), names if wanted else []))
+            is_of_missing = metric.common.of == "missing"
+            wanted = is_of_missing or metric.semantic is not None
+            semantic = metric.semantic or Semantic(embedding.near)
+            self._metrics.append((metric.name, semantic, is_of_missing, names if wanted else []))
 
     def matches(self, inputs: Mapping[str, Any], scored: Scored) -> dict[str, list[dict[str, Any]]]:
-        """By metric, at most one for each missing phrase: `phrase`, `text`, `in`, `similarity`, and `counted` where
-        it is."""
+        """By metric, at most one for each missing phrase: `phrase`, `text`, `in`, `similarity`, `negated` where one of
+        the two denies the other, and `counted` where it is. Of a recalled phrase a negation never counts; of an
+        unwanted one it does, because the mention is the harm."""
         matches: dict[str, list[dict[str, Any]]] = {}
-        for at, (name, semantic, names) in enumerate(self._metrics):
+        for at, (name, semantic, is_of_missing, names) in enumerate(self._metrics):
             found = [self._match(phrase, inputs, names, semantic.threshold) for phrase in scored.missing[at] if names]
-            counted = {"counted": True} if semantic.counts else {}
-            matches[name] = [{**match, **counted} for match in found if match is not None]
+            matches[name] = [match for match in found if match is not None]
+            for match in matches[name]:
+                if semantic.counts and not (is_of_missing and "negated" in match):
+                    match["counted"] = True
         return matches
 
     def _match(
         self, phrase: str, inputs: Mapping[str, Any], names: list[str], threshold: float
     ) -> dict[str, Any] | None:
+        """The likest words that are no negation, else the likest that are one."""
         size = len(_WORD.findall(phrase))
-        windows = [each for _, each in zip(range(_WINDOWS), _windows(inputs, names, size), strict=False)]
-        if not size or not windows:
+        if not size:
             return None
-        own, *others = self._embedding.embed([phrase, *(text for _, text in windows)])
-        if own is None:
-            return None
-        likeness = [0.0 if other is None else cosine(own, other) for other in others]
-        best = max(range(len(likeness)), key=likeness.__getitem__)
-        if likeness[best] < threshold:
-            return None
-        where, text = windows[best]
-        return {"phrase": phrase, "text": text, "in": where, "similarity": round(likeness[best], 3)}
+        parts = [_Part(name, text, phrase) for name, text in parts_of(inputs, names)]
+        coarse = [window for part in parts for window in part.windows(size)][:_WINDOWS]
+        likeness = self._likeness(phrase, coarse)
+        for negated in (False, True):
+            alike = [(near, window) for near, window in zip(likeness, coarse, strict=True) if window.negated is negated]
+            if not alike:
+                continue
+            best = max(alike, key=_nearness)
+            part = next(part for part in parts if part.name == best[1].part)
+            fine = [window for window in part.around(best[1], size) if window.negated is negated]
+            near, window = max([best, *zip(self._likeness(phrase, fine), fine, strict=True)], key=_nearness)
+            if near >= threshold:
+                match = {"phrase": phrase, "text": window.text, "in": window.part, "similarity": near}
+                return {**match, "negated": True} if negated else match
+        return None
+
+    def _likeness(self, phrase: str, windows: Sequence[_Window]) -> list[float]:
+        """How alike each window is, rounded as it is shown; -1 where the embedding knows nothing of it."""
+        own, *others = self._embedding.embed([phrase, *(window.text for window in windows)])
+        return [-1.0 if own is None or other is None else round(cosine(own, other), 3) for other in others]
 
 
-def _windows(inputs: Mapping[str, Any], names: list[str], size: int) -> Iterator[tuple[str, str]]:
-    """Runs of words about as long as the phrase, with the part they stand in."""
-    for name, text in parts_of(inputs, names):
-        words = [found.span() for found in _WORD.finditer(text)]
-        for length in sorted({max(size - 1, 1), size, size + 1, size + 2}):
-            for at in range(len(words) - length + 1):
-                yield name, text[words[at][0] : words[at + length - 1][1]]
+def _nearness(found: tuple[float, _Window]) -> tuple[float, int]:
+    """Of two that are equally near the shorter one is nearer."""
+    return found[0], found[1].first - found[1].last
+
+
+class _Part:
+    """A text that is searched by runs of its words."""
+
+    def __init__(self, name: str, text: str, phrase: str) -> None:
+        self.name = name
+        self._text = text
+        self._words = [found.span() for found in _WORD.finditer(text)]
+        self._phrase_denied = denied(phrase)
+
+    def windows(self, size: int) -> Iterator[_Window]:
+        """Runs of a word more than `size`, each beginning half a phrase after the last: none is missed by much."""
+        length = min(size + 1, len(self._words))
+        starts = range(0, len(self._words) - length + 1, max(1, size // 2))
+        yield from (self._window(at, length) for at in dict.fromkeys([*starts, len(self._words) - length]) if length)
+
+    def around(self, window: _Window, size: int) -> Iterator[_Window]:
+        """Runs of about `size` words that begin where `window` does, or up to `size` words before or after it."""
+        for first in range(max(0, window.first - size), min(len(self._words), window.first + size + 1)):
+            for length in _lengths(size):
+                if first + length <= len(self._words):
+                    yield self._window(first, length)
+
+    def _window(self, first: int, length: int) -> _Window:
+        start, end = self._words[first][0], self._words[first + length - 1][1]
+        negated = denied(self._text, start, end) is not self._phrase_denied
+        return _Window(self.name, self._text[start:end], first, first + length, negated)
+
+
+def _lengths(size: int) -> Iterable[int]:
+    return dict.fromkeys((max(size - 1, 1), size, size + 1, size + 2))
 
 
 def cosine(one: Sequence[float], two: Sequence[float]) -> float:

@@ -107,7 +107,8 @@ def _where(phrase: str, places: Mapping[str, Any], near: Mapping[str, Any]) -> s
     if place is not None and place["in"] is not None:
         return f" in {place['in']} at {place['start']}-{place['end']}"
     if phrase in near:
-        return f' (near: "{near[phrase]["text"]}" in {near[phrase]["in"]})'
+        kind = "negated" if "negated" in near[phrase] else "near"
+        return f' ({kind}: "{near[phrase]["text"]}" in {near[phrase]["in"]})'
     return ""
 
 

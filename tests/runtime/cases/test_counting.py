@@ -15,8 +15,8 @@ from rulewright.scoring.batches import load_scorecard
 from rulewright_runtime.cases.plan import CaseScorecardPlan
 from rulewright_runtime.cases.reading import Batch, CaseReader
 from rulewright_runtime.cases.run import BatchRun, score_batches
-from rulewright_runtime.cases.semantic import WordVectors
 from rulewright_runtime.cases.settings import Settings
+from rulewright_runtime.embedding.words import WordVectors
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.judge import ReplayJudge
 
@@ -111,7 +111,17 @@ def test_a_match_below_the_threshold_is_none(tmp_path: Path) -> None:
     assert (result["scores"]["CR"], result["semantic_matches"]["CR"]) == (0.0, [])
 
 
-@pytest.mark.parametrize(("text", "message"), [(JUDGED, "on AH: name one"), (meaning(0.9), "for CR: name vectors")])
+def test_a_negation_never_counts_as_recalled_and_a_denied_mention_is_still_one(tmp_path: Path) -> None:
+    questions = ["Was it not carelessness?"]
+    record = case("T1", must=["fever"], signals=["not a temperature"], forbidden=["negligence"], questions=questions)
+    result = one(run(meaning(0.9), tmp_path, record, vectors=True))
+    (recalled,), (mentioned,) = (result["semantic_matches"][name] for name in ("CR", "AH"))
+    assert (recalled["negated"], "counted" in recalled) == (True, False)
+    assert (mentioned["negated"], mentioned["counted"]) == (True, True)
+    assert (result["scores"]["CR"], result["scores"]["AH"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("text", "message"), [(JUDGED, "on AH: name one"), (meaning(0.9), "CR: name an embedding")])
 def test_what_counts_has_to_be_there(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=message):
         run(text, tmp_path, case("T1"))

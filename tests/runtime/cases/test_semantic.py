@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.safe_cases import case, safe, settings, write
 
 from rulewright_runtime.cases.reading import Batch, CaseReader
 from rulewright_runtime.cases.run import score_batches
-from rulewright_runtime.cases.semantic import WordVectors, cosine
+from rulewright_runtime.cases.semantic import cosine
+from rulewright_runtime.embedding.words import WordVectors
 from rulewright_runtime.errors import InputError
 
 VECTORS = """fever 1 0 0
@@ -52,6 +54,33 @@ def test_a_negation_is_as_near_as_the_phrase_which_is_why_it_is_only_a_hint(vect
     assert one is not None
     assert two is not None
     assert cosine(one, two) > 0.9
+
+
+def hints(vectors: WordVectors, tmp_path: Path, must: str, *signals: str) -> list[dict[str, Any]]:
+    path = write(tmp_path / "b.json", [case("T1", must=[must], signals=list(signals), summary="")])
+    done = score_batches(settings(), CaseReader(safe().plan), [Batch("b", str(path))], embedding=vectors)
+    found: list[dict[str, Any]] = next(done.spool.results())["semantic_matches"]["CR"]
+    return found
+
+
+def test_a_hint_at_a_negation_says_so(vectors: WordVectors, tmp_path: Path) -> None:
+    (said,) = hints(vectors, tmp_path, "high fever", "raised temperature")
+    (denied,) = hints(vectors, tmp_path, "high fever", "not a raised temperature")
+    (denying,) = hints(vectors, tmp_path, "not high fever", "raised temperature")
+    (both,) = hints(vectors, tmp_path, "not high fever", "not raised temperature")
+    assert ["negated" in each for each in (said, denied, denying, both)] == [False, True, True, False]
+
+
+def test_words_that_say_it_are_preferred_to_likelier_words_that_deny_it(vectors: WordVectors, tmp_path: Path) -> None:
+    (match,) = hints(vectors, tmp_path, "fever bed", "not the fever of the bed", "bed temperature")
+    assert (match["in"], "negated" in match) == ("signals[1]", False)
+
+
+@pytest.mark.parametrize("before", range(12))
+def test_the_likest_words_are_found_wherever_they_stand(before: int, vectors: WordVectors, tmp_path: Path) -> None:
+    text = f"{'word ' * before}raised temperature{' word' * (11 - before)}"
+    (match,) = hints(vectors, tmp_path, "high fever", text)
+    assert match["text"] == "raised temperature"
 
 
 def test_what_has_no_known_word_has_no_vector(vectors: WordVectors) -> None:

@@ -1,0 +1,217 @@
+"""A sentence model: a BERT encoder whose mean is the direction of a text, read from a folder of plain data.
+
+The folder holds what models of this kind are published as: `config.json`, `vocab.txt` and `model.safetensors` (Reimers
+and Gurevych 2019). No code of a model is run and nothing is fetched. The arithmetic is that of numpy, so that the last
+digits depend on the machine: compare rounded figures.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rulewright_runtime.embedding.wordpiece import WordPieces
+from rulewright_runtime.errors import InputError
+
+_T = TypeVar("_T")
+Numbers = NDArray[np.float32]
+_BATCH: Final = 64  # texts that are read at once
+_KEPT: Final = 8192  # vectors that are remembered: windows of a text come again for the next phrase
+_MAX_HEADER: Final = 2**20  # bytes
+
+
+class _Config(msgspec.Struct):
+    """What of a model's `config.json` decides how it computes."""
+
+    model_type: str
+    hidden_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    max_position_embeddings: int
+    layer_norm_eps: float = 1e-12
+    hidden_act: str = "gelu"
+
+
+class _Tokens(msgspec.Struct):
+    do_lower_case: bool = True
+
+
+class _Sentences(msgspec.Struct):
+    max_seq_length: int | None = None
+
+
+class _Pooling(msgspec.Struct):
+    pooling_mode_mean_tokens: bool = True
+
+
+class _Tensor(msgspec.Struct):
+    dtype: str
+    shape: tuple[int, ...]
+    data_offsets: tuple[int, int]
+
+
+class SentenceModel:
+    """An embedding of whole texts."""
+
+    near = 0.55  # of short clinical phrases this is above all that are unrelated, and below most paraphrases
+
+    def __init__(self, folder: str) -> None:
+        """Read the model in `folder`. InputError for one that is broken or of another kind."""
+        self._config = config = _read(folder, "config.json", _Config)
+        if (config.model_type, config.hidden_act) != ("bert", "gelu"):
+            raise InputError("is no BERT model with the activation `gelu`", os.path.join(folder, "config.json"))
+        if not _read(folder, os.path.join("1_Pooling", "config.json"), _Pooling, _Pooling()).pooling_mode_mean_tokens:
+            raise InputError("takes something else than the mean of its tokens", folder)
+        self._pieces = _pieces(folder, config.max_position_embeddings)
+        self._weights = _Weights(os.path.join(folder, "model.safetensors"))
+        self._known: dict[str, list[float]] = {}
+        try:
+            self.embed(["a"])
+        except (ValueError, IndexError, TypeError, ZeroDivisionError):
+            raise InputError("the weights don't fit `config.json`", folder) from None
+        self._known.clear()
+
+    def embed(self, texts: Sequence[str]) -> list[list[float] | None]:
+        """The direction of each text, of length 1."""
+        if len(self._known) > _KEPT:
+            self._known.clear()
+        new = [(self._pieces.numbers(text), text) for text in dict.fromkeys(texts) if text not in self._known]
+        new.sort(key=lambda each: len(each[0]))
+        for _, group in groupby(new, key=lambda each: len(each[0])):  # texts of one length need no padding
+            alike = list(group)
+            for at in range(0, len(alike), _BATCH):
+                part = alike[at : at + _BATCH]
+                vectors = self._read(np.array([numbers for numbers, _ in part]))
+                self._known.update(zip((text for _, text in part), vectors.tolist(), strict=True))
+        return [self._known[text] for text in texts]
+
+    def _read(self, numbers: NDArray[np.int64]) -> Numbers:
+        """The directions of texts of one length, given as numbers of their pieces."""
+        weights = self._weights
+        words, places, kinds = (weights[f"embeddings.{name}_embeddings.weight"] for name in _EMBEDDED)
+        state = self._normed(words[numbers] + places[: numbers.shape[1]] + kinds[0], "embeddings")
+        for layer in range(self._config.num_hidden_layers):
+            state = self._layer(state, f"encoder.layer.{layer}")
+        mean = state.mean(axis=1)
+        return np.asarray(mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-12), np.float32)
+
+    def _layer(self, state: Numbers, name: str) -> Numbers:
+        """One layer of the encoder: every token attends to every other, then each is transformed by itself."""
+        texts, tokens, size = state.shape
+        heads = self._config.num_attention_heads
+        query, key, value = (
+            self._dense(state, f"{name}.attention.self.{part}")
+            .reshape(texts, tokens, heads, size // heads)
+            .transpose(0, 2, 1, 3)
+            for part in ("query", "key", "value")
+        )
+        likeness = query @ key.transpose(0, 1, 3, 2) / np.float32(np.sqrt(size // heads))
+        share = np.exp(likeness - likeness.max(axis=-1, keepdims=True))
+        share /= share.sum(axis=-1, keepdims=True)
+        seen = (share @ value).transpose(0, 2, 1, 3).reshape(texts, tokens, size)
+        output = f"{name}.attention.output"
+        state = self._normed(state + self._dense(seen, f"{output}.dense"), output)
+        inner = _gelu(self._dense(state, f"{name}.intermediate.dense"))
+        return self._normed(state + self._dense(inner, f"{name}.output.dense"), f"{name}.output")
+
+    def _dense(self, state: Numbers, name: str) -> Numbers:
+        rows = state.reshape(-1, state.shape[-1]) @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        return np.asarray(rows.reshape(*state.shape[:-1], -1))
+
+    def _normed(self, state: Numbers, name: str) -> Numbers:
+        """Each token with mean 0 and variance 1, then scaled and moved as the model learned."""
+        centered = state - state.mean(axis=-1, keepdims=True)
+        variance = np.square(centered).mean(axis=-1, keepdims=True)
+        scaled = centered / np.sqrt(variance + np.float32(self._config.layer_norm_eps))
+        return np.asarray(scaled * self._weights[f"{name}.LayerNorm.weight"] + self._weights[f"{name}.LayerNorm.bias"])
+
+
+_EMBEDDED: Final = ("word", "position", "token_type")
+# The error function to 1.5e-7, a polynomial in 1 / (1 + p x) (Abramowitz and Stegun 1964, 7.1.26).
+_ERF: Final = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
+_ERF_SCALE: Final = np.float32(0.3275911)
+
+
+def _gelu(values: Numbers) -> Numbers:
+    """Each value times the share of a normal distribution below it."""
+    size = np.abs(values) * np.float32(np.sqrt(0.5))
+    step = 1 / (1 + _ERF_SCALE * size)
+    total = np.zeros_like(step)
+    for factor in _ERF:
+        total = (total + np.float32(factor)) * step
+    erf = np.copysign(1 - total * np.exp(-np.square(size)), values)
+    return np.asarray(values * (1 + erf) / 2, np.float32)
+
+
+class _Weights:
+    """The tensors of a file of safetensors, mapped into memory as they are used."""
+
+    def __init__(self, path: str) -> None:
+        """Read where they stand. InputError for a file that is none, or whose numbers are not float32."""
+        try:
+            with open(path, "rb") as file:
+                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            size = int.from_bytes(self._data[:8], "little")
+            if size > _MAX_HEADER:
+                raise InputError("is no file of safetensors", path)
+            header = msgspec.json.decode(self._data[8 : 8 + size], type=dict[str, msgspec.Raw])
+            header.pop("__metadata__", None)
+            self._tensors = {name: msgspec.json.decode(raw, type=_Tensor) for name, raw in header.items()}
+        except OSError as error:
+            raise InputError(error.strerror or "can't be read", path) from None
+        except (ValueError, msgspec.MsgspecError):  # an empty file can't be mapped
+            raise InputError("is no file of safetensors", path) from None
+        self._start = 8 + size
+        self._path = path
+        self._found: dict[str, Numbers] = {}
+
+    def __getitem__(self, name: str) -> Numbers:
+        """The tensor called `name`; InputError when it is missing, cut or of other numbers."""
+        found = self._found.get(name)
+        if found is None:
+            found = self._found[name] = self._view(name)
+        return found
+
+    def _view(self, name: str) -> Numbers:
+        tensor = self._tensors.get(name)
+        if tensor is None or tensor.dtype != "F32":
+            raise InputError(f"holds no tensor `{name}` of 32-bit numbers", self._path)
+        start, end = tensor.data_offsets
+        count = int(np.prod(tensor.shape))
+        if not 0 <= start <= end <= len(self._data) - self._start or end - start != 4 * count:
+            raise InputError(f"the tensor `{name}` is cut", self._path)
+        return np.frombuffer(self._data, "<f4", count, self._start + start).reshape(tensor.shape)
+
+
+def _read(folder: str, name: str, kind: type[_T], otherwise: _T | None = None) -> _T:
+    """A file of settings; `otherwise` where there is none."""
+    path = os.path.join(folder, name)
+    if otherwise is not None and not os.path.exists(path):
+        return otherwise
+    try:
+        with open(path, "rb") as file:
+            return msgspec.json.decode(file.read(), type=kind)
+    except OSError as error:
+        raise InputError(error.strerror or "can't be read", path) from None
+    except msgspec.MsgspecError as error:
+        raise InputError(f"is no file of a sentence model: {error}", path) from None
+
+
+def _pieces(folder: str, most: int) -> WordPieces:
+    lower = _read(folder, "tokenizer_config.json", _Tokens, _Tokens()).do_lower_case
+    most = min(most, _read(folder, "sentence_bert_config.json", _Sentences, _Sentences()).max_seq_length or most)
+    path = os.path.join(folder, "vocab.txt")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return WordPieces(file.read().split("\n"), lower=lower, most=most)
+    except OSError as error:
+        raise InputError(error.strerror or "can't be read", path) from None
+    except (KeyError, UnicodeDecodeError):
+        raise InputError("is no vocabulary of word pieces", path) from None
