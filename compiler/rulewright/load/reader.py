@@ -53,8 +53,9 @@ def load_file(path: Path | str, *, shown_as: str | None = None, comments: bool =
 
 @contextmanager
 def unsaved(texts: Mapping[str, str]) -> Iterator[None]:
-    """While it lasts, files are read as these texts, by absolute path: what an editor holds and nobody has saved."""
-    before = _unsaved.set(texts)
+    """While it lasts, files are read as these texts, by absolute path: what an editor holds and nobody has saved.
+    Inside another one, the texts of both count, and the inner ones first."""
+    before = _unsaved.set({**(_unsaved.get() or {}), **texts})
     try:
         yield
     finally:

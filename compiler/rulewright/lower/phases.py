@@ -66,6 +66,11 @@ def lower_phases(check: Check, lowering: Lowering) -> PhasedVerifier | None:
     )
 
 
+def reply_environment(check: Check) -> Environment:
+    """What `violates` may name, as far as the check's fields can be read."""
+    return _environment(_fields(check, []))
+
+
 def _fields(check: Check, found: list[Diagnostic]) -> tuple[ReplyField, ...]:
     fields = []
     for name, kind in check.phases.fields.items():

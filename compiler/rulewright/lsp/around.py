@@ -46,10 +46,11 @@ KINDS: Final[dict[str, tuple[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """A document's surroundings; `project` is None where it belongs to none."""
+    """A document's surroundings; `project` is None where it belongs to none, `known` is the kind it had before."""
 
     path: Path
     project: Project | None
+    known: str | None = None
 
     @property
     def overlays(self) -> Node | None:
@@ -64,7 +65,7 @@ class Around:
         written = kind_of(root)
         if written == "case_scorecard":
             return written
-        return self._kind_of_place() or written
+        return self._kind_of_place() or written or self.known
 
     def _kind_of_place(self) -> str | None:
         project = self.project
@@ -109,8 +110,15 @@ def _projects_in(folder: Path, *, beside: bool) -> Iterator[Path]:
     elif looks_like_a_project(folder):
         yield folder
     elif beside:
-        inner = (project_file_in(each) for each in sorted(folder.iterdir()) if each.is_dir())
+        inner = (project_file_in(each) for each in _folders_in(folder))
         yield from (file for file in inner if file is not None)
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    try:
+        return sorted(each for each in folder.iterdir() if each.is_dir())
+    except OSError:  # a folder that nobody may read holds no project
+        return []
 
 
 def _may_hold(place: Path, path: Path) -> bool:

@@ -16,7 +16,7 @@ from lsprotocol.types import (
 
 from rulewright.documents.base import descend, text
 from rulewright.keys import allowed
-from rulewright.load import Mapping, Source
+from rulewright.load import Mapping, Source, unsaved
 from rulewright.lsp.hover import about_key
 from rulewright.lsp.places import expression_at
 from rulewright.lsp.positions import offset_at, range_at
@@ -54,7 +54,9 @@ def completions(source: Source, position: Position, around: Around, encoding: st
     found: dict[str, CompletionItem] = {}
     for typing in typings(source.text, source.path, offset):
         kind = around.kind(typing.loaded.root)
-        for item in _items(kind, typing, source, around, encoding) if kind else ():
+        with unsaved({source.path: typing.loaded.source.text}):
+            items = list(_items(kind, typing, source, around, encoding)) if kind else []
+        for item in items:
             item.sort_text = f"{len(found):05}"
             found.setdefault(item.label, item)
     return list(found.values())
@@ -63,10 +65,11 @@ def completions(source: Source, position: Position, around: Around, encoding: st
 def _items(kind: str, typing: Typing, source: Source, around: Around, encoding: str) -> Iterator[CompletionItem]:
     spot = typing.spot
     place = range_at(source, typing.start, typing.end, encoding)
-    if spot.is_key:
-        yield from _keys(kind, typing, source, place)
-        return
     written = str(spot.scalar.value)
+    if spot.is_key:
+        if written == MARK:  # else it is joined to something, as in `key:` without its blank
+            yield from _keys(kind, typing, source, place)
+        return
     index = written.index(MARK)
     expression = expression_at(kind, typing.loaded.root, spot, index, around.overlays)
     if expression is not None:
@@ -127,6 +130,4 @@ def _item(
 ) -> CompletionItem:
     new = f'"{label}"' if _NEEDS_QUOTES.search(label) and not quoted else label
     documentation = MarkupContent(MarkupKind.Markdown, about) if about else None
-    return CompletionItem(
-        label, kind=kind, detail=detail, documentation=documentation, filter_text=new, text_edit=TextEdit(place, new)
-    )
+    return CompletionItem(label, kind=kind, detail=detail, documentation=documentation, text_edit=TextEdit(place, new))

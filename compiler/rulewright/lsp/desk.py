@@ -28,7 +28,7 @@ class Sheet:
     version: int | None
     loaded: Loaded
     project: Path | None = None  # where the project lies that it belongs to
-    is_ours: bool = False  # it is, or has been, a document that can be checked
+    kind: str | None = None  # its kind, as its keys told when they last did
     looked: Source | None = None
     alone: frozenset[Diagnostic] = frozenset()
     whole: tuple[Diagnostic, ...] = ()
@@ -53,7 +53,7 @@ class Desk:
         loaded = load_text(text, path)
         sheet = self.sheets.setdefault(path, Sheet(uri, path, version, loaded))
         sheet.uri, sheet.version, sheet.loaded = uri, version, loaded
-        sheet.is_ours = sheet.is_ours or kind_of(loaded.root) is not None
+        sheet.kind = kind_of(loaded.root) or sheet.kind
         return sheet
 
     def sheet(self, uri: str) -> Sheet | None:
@@ -68,7 +68,7 @@ class Desk:
     def around(self, sheet: Sheet) -> Around:
         """What the document belongs to, as of the last look."""
         look = None if sheet.project is None else self.looks.get(sheet.project)
-        return Around(Path(sheet.path), None if look is None else look.project)
+        return Around(Path(sheet.path), None if look is None else look.project, sheet.kind)
 
     def is_up_to_date(self, sheet: Sheet) -> bool:
         """Whether the findings of a document are those of its present text."""
@@ -122,12 +122,12 @@ class Desk:
         return [sheet for sheet in self.sheets.values() if sheet.project == project]
 
     def _remember(self, sheet: Sheet, look: Look, found: Iterable[Diagnostic]) -> None:
-        sheet.project, sheet.looked, sheet.is_ours = look.path, sheet.loaded.source, True
+        sheet.project, sheet.looked = look.path, sheet.loaded.source
         sheet.whole, sheet.alone = tuple(found), frozenset(self._alone(sheet))
 
     def _alone(self, sheet: Sheet) -> list[Diagnostic]:
-        if not sheet.is_ours:
-            return []
+        if sheet.kind is None and sheet.project is None:
+            return []  # a file of somebody else
         with unsaved(self.held()):
             report = look_alone(Path(sheet.path), sheet.loaded.source.text)
         return [each for each in report.diagnostics if each.span.path == sheet.path]

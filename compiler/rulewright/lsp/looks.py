@@ -29,7 +29,7 @@ class Look:
 
 def look_round(path: Path, within: Path | None) -> Look | None:
     """The findings of the project that a file belongs to, or None where it belongs to none."""
-    for place in projects_round(path, within):
+    for place in projects_round(path, within) if path.is_absolute() else ():
         found = look_at(place)
         if str(path) in found.report.sources:
             return found

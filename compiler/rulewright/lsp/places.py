@@ -8,15 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.documents.base import items
+from rulewright.documents.check import Check, Phases
+from rulewright.documents.state_machine import StateMachine, read_state_machine
 from rulewright.documents.workflow import TaskDocument, read_workflow
 from rulewright.expressions_of import places_of
 from rulewright.linting.lone import subjects_of
 from rulewright.load import Mapping, Scalar
 from rulewright.lower.environments import prompt_environment
+from rulewright.lower.machines import FACTS
+from rulewright.lower.phases import reply_environment
 from rulewright.lower.workflow_environments import facts, gate_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator, Sequence
 
     from rulewright.expression.environment import Environment
     from rulewright.load import Node
@@ -53,16 +57,23 @@ def expression_at(kind: str, root: Node | None, spot: Spot, index: int, overlays
     return None
 
 
-def _written(document: Any) -> Iterable[tuple[Scalar, Environment]]:
+def _written(document: Any) -> Iterator[tuple[Scalar, Environment]]:
     yield from places_of(document)
-    if isinstance(document, TaskDocument):
-        conditions = items(document.overlays["policy_gate"].find("conditions"))
-        environment = gate_environment(facts(document))
-        yield from ((each, environment) for each in conditions if isinstance(each, Scalar))
+    match document:
+        case Check(phases=Phases(violates=Scalar() as violates)):
+            yield violates, reply_environment(document)
+        case StateMachine():
+            yield from ((each.when, FACTS) for each in document.transitions if each.when is not None)
+        case TaskDocument():
+            conditions = items(document.overlays["policy_gate"].find("conditions"))
+            environment = gate_environment(facts(document))
+            yield from ((each, environment) for each in conditions if isinstance(each, Scalar))
 
 
-def _documents(kind: str, root: Mapping, overlays: Node | None) -> Iterable[Any]:
+def _documents(kind: str, root: Mapping, overlays: Node | None) -> Sequence[Any]:
     name = Path(root.source.path).stem
     if kind == "workflow":
         return read_workflow(root, name, overlays).tasks
+    if kind == "state_machine":
+        return [read_state_machine(root, name)]
     return [document for documents in subjects_of(kind, root, name).values() for document in documents]

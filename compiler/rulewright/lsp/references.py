@@ -128,14 +128,9 @@ def _agents(around: Around, kind: str) -> list[Target]:
         return []
     found = []
     for name in workflow.agents.names:
-        about = text_of(workflow.agents.agents.get(name, {}).get("display_name"))
+        about = str(workflow.agents.agents.get(name, {}).get("display_name", ""))
         found.append(Target(name, "agent", _agent_place(workflow, name), about))
     return found
-
-
-def text_of(value: object) -> str:
-    """The value where it is a text, else the empty text."""
-    return value if isinstance(value, str) else ""
 
 
 def _agent_place(workflow: Workflow, name: str) -> Scalar | Mapping | None:

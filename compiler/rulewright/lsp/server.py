@@ -29,7 +29,7 @@ from rulewright.lsp.spots import spot_at
 GLANCE: Final = 0.05  # seconds without a further change before a document is looked at alone
 LOOK: Final = 0.35  # and before its project is
 WATCHED: Final = "**/*.{yaml,yml,json}"
-TRIGGERS: Final = (".", ":", " ", "[", ",", "'", '"', "-")
+TRIGGERS: Final = (".", " ", "[", ",", "'", '"')
 
 log = logging.getLogger(NAME)
 

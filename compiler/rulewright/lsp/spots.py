@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MARK: Final = "rulewright_cursor"  # stands for the word at the cursor: a name in YAML, JSON and expressions alike
-MAX_LENGTH: Final = 400_000  # nobody types in a file of this size, and several readings of it would be felt
+MAX_LENGTH: Final = 200_000  # nobody types in a file of this size, and several readings of it would be felt
 
 _LETTERS: Final = f"{string.ascii_letters}{string.digits}_"
+_BLOCK: Final = re.compile(r"\A|^(?=[^\s#])", re.MULTILINE)  # where a key of the document itself begins
 _LINE_END: Final = re.compile(r"[\r\n]|\Z")
 # What may stand at the cursor; of each group every text that makes a document counts, and the first group that has one.
 _YAML: Final = ((f"{MARK}: ", MARK), (f'{MARK}"', f"{MARK}'"))
@@ -72,11 +73,9 @@ def typings(text: str, path: str, offset: int) -> Iterator[Typing]:
         return
     start = len(text[:offset].rstrip(_LETTERS))
     end = len(text) - len(text[offset:].lstrip(_LETTERS))
-    groups = _JSON if path.endswith(".json") else _YAML
-    line_end = _LINE_END.search(text, end).start()  # type: ignore[union-attr]  # the end of the text is one
-    rests = [text[end:], *(f"{text[end:line_end]}{closer}\n" for closer in _CLOSERS), *(f"{c}\n" for c in _CLOSERS)]
-    for rest in rests:
-        for group in groups:
+    is_json = path.endswith(".json")
+    for rest in (text[end:], *_rests(text, start, end, is_json=is_json)):
+        for group in _JSON if is_json else _YAML:
             found = False
             for insert in group:
                 loaded = load_text(text[:start] + insert + rest, path)
@@ -86,6 +85,19 @@ def typings(text: str, path: str, offset: int) -> Iterator[Typing]:
                     yield Typing(loaded, spot, start, end)
             if found:
                 return
+
+
+def _rests(text: str, start: int, end: int, *, is_json: bool) -> Iterator[str]:
+    """What may stand behind the cursor where what does can't be read: without the quote that an editor has added; the
+    line or nothing, with brackets closed."""
+    if is_json:
+        yield text[end:].removeprefix('"')
+        return
+    line_end = _LINE_END.search(text, end).start()  # type: ignore[union-attr]  # the end of the text is one
+    block = max(found.start() for found in _BLOCK.finditer(text, 0, start + 1))
+    is_open = any(bracket in text[block:start] for bracket in "[{")
+    for line in dict.fromkeys((text[end:line_end], "")):
+        yield from (f"{line}{closer}\n" for closer in (_CLOSERS if is_open else _CLOSERS[:1]))
 
 
 def _holds(node: Node, offset: int) -> bool:

@@ -32,6 +32,14 @@ def test_a_relative_path_means_the_same_file(tmp_path: Path, monkeypatch: pytest
         assert plain(load_file("a.yaml").root) == {"a": 2}
 
 
+def test_texts_within_texts_count_together(tmp_path: Path) -> None:
+    one, two = tmp_path / "1.yaml", tmp_path / "2.yaml"
+    with unsaved({str(one): "a: 1\n", str(two): "a: 2\n"}):
+        with unsaved({str(two): "a: 3\n"}):
+            assert [plain(load_file(path).root) for path in (one, two)] == [{"a": 1}, {"a": 3}]
+        assert plain(load_file(two).root) == {"a": 2}
+
+
 def test_after_a_failure_files_count_again(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("a: 1\n", encoding="utf-8")

@@ -117,6 +117,7 @@ def test_a_prompt_offers_what_it_may_show(editor: Editor, project: Path) -> None
         ("agent: dev", "agent: |", {"architect", "critic", "dev", "reviewer"}),
         ("reviewer_agent: critic", "reviewer_agent: |", {"critic", "reviewer"}),
         ("dependencies: [plan]", "dependencies: [|]", {"plan", "code"}),
+        ("dependencies: [plan]", "dependencies: [|", {"plan", "code"}),
         ('"review.decision == GO"', '"review.|"', {"decision", "feedback"}),
         ("enabled: true", "enabled: |", {"true", "false"}),
         ("    overlays:\n", "    |\n    overlays:\n", {"loop", "description", "requires_human"}),
@@ -137,6 +138,29 @@ def test_a_scorecards_expressions_know_its_parameters(editor: Editor, tmp_path: 
         'variables:\n  - worst: min([floor, 0.2])\noutput:\n  low: "|"\n'
     )
     assert {"floor", "worst", "verdicts"} <= set(labels(offered(editor, path, text)))
+
+
+def test_a_machines_conditions_and_a_replys_fields_are_known(editor: Editor, tmp_path: Path) -> None:
+    machine = (
+        "name: m\nstates: [a, b]\ninitial: a\ncues: {c: {patterns: [x]}}\n"
+        "transitions:\n  - {from: a, on: c, to: b, when: turns_in_state > 1 and |}\n"
+    )
+    assert "session" in labels(offered(editor, tmp_path / "m.yaml", machine))
+    phases = (
+        f"{a_project.CHECK}phases:\n  confirm:\n    prompt: x\n"
+        "    fields: {kind: [told, asked]}\n    violates: reply.kind == |\n"
+    )
+    assert labels(offered(editor, tmp_path / "check.yaml", phases))[:2] == ["told", "asked"]
+
+
+def test_a_broken_document_keeps_its_kind(editor: Editor, tmp_path: Path) -> None:
+    path = tmp_path / "check.yaml"
+    editor.show(path, a_project.CHECK)
+    assert "severity" in labels(offered(editor, path, "id: a\n|\nbroken: [\n"))
+
+
+def test_a_key_without_its_blank_is_no_place_for_keys(editor: Editor, project: Path) -> None:
+    assert labels(offered(editor, project / CHECK, check("severity: S2", "severity:|"))) == []
 
 
 def test_json_gets_its_quotes(editor: Editor, project: Path) -> None:
