@@ -40,6 +40,8 @@ def parameter_values(declared: Sequence[Parameter], given: Mapping[str, Any]) ->
 def parameter_value(parameter: Parameter, given: Any = None) -> Any:
     """`given` (None: the default) as a value of the parameter's type. PlanError when it does not fit."""
     value = parameter.default if given is None else given
+    if parameter.type not in _KINDS:
+        raise PlanError(f"parameter `{parameter.name}` has the unknown type `{parameter.type}`")
     try:
         result = _as_type(parameter.type, value)
     except (EvaluationError, ValueError, TypeError):

@@ -48,17 +48,19 @@ def check(**parts: str) -> str:
     return CHECK.format(**indented)
 
 
+FILES = {
+    "checks/W-1.yaml": check(),
+    "lexicons/words.yaml": LEXICON,
+    "scenarios/night.json": SCENARIO,
+    "configs/profiles.yaml": PROFILES,
+    "configs/scoring.yaml": SCORING,
+    "markers/human.yaml": MARKERS,
+}
+
+
 def write(folder: Path, files: dict[str, str] | None = None) -> Path:
     """The project's folder: one check, one scenario, one lexicon, profiles; `files` replaces or adds some."""
-    usual = {
-        "checks/W-1.yaml": check(),
-        "lexicons/words.yaml": LEXICON,
-        "scenarios/night.json": SCENARIO,
-        "configs/profiles.yaml": PROFILES,
-        "configs/scoring.yaml": SCORING,
-        "markers/human.yaml": MARKERS,
-    }
-    for name, text in {**usual, **(files or {})}.items():
+    for name, text in {**FILES, **(files or {})}.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -87,7 +87,7 @@ def _fields(check: Check, found: list[Diagnostic]) -> tuple[ReplyField, ...]:
 def _environment(fields: tuple[ReplyField, ...]) -> Environment:
     """What `violates` sees: the fields of a reply, with their words as names."""
     types = {
-        field.name: EnumType(field.name, field.words) if field.type == "words" else TYPES[field.type]
+        field.name: EnumType(field.name, field.words) if field.words else TYPES.get(field.type, STRING)
         for field in fields
     }
     return Environment(variables={"reply": RecordType("reply", types)})

@@ -61,6 +61,8 @@ def test_words_of_a_brief_never_reach_a_shell(tmp_path: Path) -> None:
         ("import sys; sys.stdout.buffer.write(b'\\xff')", "not UTF-8"),
         ("print('x' * (5 * 2**20))", "at most"),
         ('print(\'{"usage": {"tokens": -1}}\')', "negative"),
+        ('print(\'{"usage": {"tokens": 99999999999999999999}}\')', "more than"),
+        ('print(\'{"usage": {"cost_usd": 1e308}}\')', "more than"),
         ('print(\'{"usage": {"cost_usd": "much"}}\')', "can't be used"),
     ],
 )

@@ -1,0 +1,127 @@
+"""Projects and lone documents to begin with: the shipped ones, the examples of every code, and small ones in memory."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tests.compiler import small_project, test_jurisdictions, test_machines, test_phases
+from tests.compiler.linting.breaking import Breaker, as_text, kind_of_text, tree_of, words_of
+from tests.compiler.test_rules import BAD, GOOD, name_of
+from tests.compiler.workflow import test_fuzz
+
+ROOT = Path(__file__).resolve().parents[3]
+SHIPPED = ("benchmark/rulewright.yaml", "benchmark/scorers/rulewright.yaml", "benchmark/workflows/rulewright.yaml")
+LONE = ("check", "scenario", "scorecard", "case_scorecard", "workflow")
+FOLDERS = {
+    "checks": "check", "lexicons": "lexicon", "markers": "markers", "scenarios": "scenario", "profiles": "profile",
+    "state_machines": "state_machine", "corpora": "corpus", "scorecards": "scorecard", "agents": "agent",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Files by their paths, and which of them is linted: a project file, a lone document, or the folder (`.`)."""
+
+    name: str
+    files: dict[str, str]
+    entry: str
+
+    @property
+    def documents(self) -> list[str]:
+        """The files that may be edited."""
+        return [name for name in self.files if name.endswith((".yaml", ".json"))]
+
+    def broken(self, chance: random.Random) -> World:
+        """The world with a few edits of a few of its documents."""
+        files = dict(self.files)
+        words = words_of(tuple(text for text in files.values() if len(text) < 20_000)[:40])
+        for _ in range(chance.choice([1, 1, 1, 2, 3])):
+            name = chance.choice(self.documents)
+            tree, kind = _read(name, files[name])
+            if name != self.entry and kind != "case_scorecard":
+                kind = FOLDERS.get(Path(name).parent.name, kind)
+            for _ in range(chance.choice([1, 1, 1, 1, 2])):
+                if isinstance(tree, dict | list):
+                    tree = Breaker(chance, words).broken(tree, kind)
+            if kind == "project" and isinstance(tree, dict):
+                tree = {key: value for key, value in tree.items() if key not in ("lint", "accept")}  # they hide errors
+            files[name] = as_text(tree, name)
+        return World(self.name, files, self.entry)
+
+    def write(self, folder: Path) -> Path:
+        """Write the files; where the entry is."""
+        for name, text in self.files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        return folder / self.entry
+
+
+@cache
+def _read(name: str, text: str) -> tuple[object, str | None]:
+    return tree_of(text, name), kind_of_text(text, name)
+
+
+@cache
+def small_worlds() -> tuple[World, ...]:
+    """Every example of every code, every shipped document that means something alone, and a small project of each kind
+    of check."""
+    found = [_example(path) for path in (*BAD, *GOOD) if path.suffix in (".yaml", ".json", ".txtar")]
+    found += [World("the fuzzed workflow", {"workflow.yaml": json.dumps(test_fuzz.GOOD)}, "workflow.yaml")]
+    shipped = _shipped()
+    for name, text in shipped.items():
+        if kind_of_text(text, name) in LONE and name.endswith((".yaml", ".json")):
+            found.append(World(name, {Path(name).name: text}, Path(name).name))
+        if "/scorecards/" in name and kind_of_text(text, name) == "scorecard":
+            scoring = shipped["benchmark/configs/scoring.yaml"]
+            files = {f"configs/scorecards/{Path(name).name}": text, "configs/scoring.yaml": scoring}
+            found.append(_small(name, files))
+    routed = small_project.check(**test_machines.ROUTED)
+    machine = {"checks/state_machines/night.yaml": test_machines.MACHINE}
+    found += [
+        _small("three phases", {"checks/W-1.yaml": test_phases.CHECK}),
+        _small("a machine that is judged", {"checks/W-1.yaml": routed, **machine}),
+        _small("a machine", {"checks/W-1.yaml": routed[: routed.index("prompt:")], **machine}),
+    ]
+    sets = {"base": test_jurisdictions.BASE, "north": test_jurisdictions.NORTH, "south": test_jurisdictions.SOUTH}
+    for rule in ("disclosure", "forbidden", "crisis"):
+        files = {f"configs/rules/{name}.yaml": text for name, text in sets.items()}
+        files["checks/W-1.yaml"] = test_jurisdictions.CHECK.format(rule=rule, more="")
+        files["scenarios/night.json"] = json.dumps({**json.loads(small_project.SCENARIO), "jurisdiction": "north"})
+        found.append(_small(f"the rule {rule}", files))
+    return tuple(found)
+
+
+@cache
+def large_worlds() -> tuple[World, ...]:
+    """The shipped projects."""
+    return tuple(World(entry, _shipped(), entry) for entry in SHIPPED)
+
+
+def _example(path: Path) -> World:
+    text = path.read_bytes().decode(errors="replace")
+    if path.suffix != ".txtar":
+        return World(name_of(path), {path.name: text}, path.name)
+    parts = re.split(r"^-- (.+) --\n", text, flags=re.MULTILINE)
+    return World(name_of(path), dict(zip(parts[1::2], parts[2::2], strict=True)), ".")
+
+
+def _small(name: str, files: dict[str, str]) -> World:
+    return World(name, {**small_project.FILES, **files}, ".")
+
+
+@cache
+def _shipped() -> dict[str, str]:
+    """The shipped documents and what lies beside them."""
+    kept = (".yaml", ".json", ".md", ".txt")
+    paths = [path for top in ("benchmark", "checks") for path in sorted((ROOT / top).rglob("*"))]
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for path in paths
+        if path.is_file() and path.suffix in kept and not {"speed", "safe", "invisiblebench"} & set(path.parts)
+    }
