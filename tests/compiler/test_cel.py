@@ -181,6 +181,50 @@ def test_a_policy_that_does_not_compile_is_a_document_error(policy: str) -> None
         cel.evaluate_policy(policy)
 
 
+IMPORTING = """
+imports:
+  - {}
+rule:
+  match:
+    - condition: type(when) == Timestamp && request.user == 'a'
+      output: "'yes'"
+"""
+CONFIG = """
+imports: [{name: acme.request}]
+variables:
+  - {name: when, type_name: timestamp}
+  - {name: acme.request, type_name: map, params: [{type_name: string}, {type_name: string}]}
+"""
+
+
+def test_what_a_policy_imports_is_known_by_the_last_part_of_its_name() -> None:
+    given = {"when": MOMENT, "acme.request": {"user": "a"}}
+    policy = IMPORTING.format("name: google.protobuf.Timestamp")
+    assert cel.evaluate_policy(policy, CONFIG, given) == "yes"
+    with pytest.raises(DocumentError, match="`Timestamp` is not known here"):
+        cel.evaluate_policy(IMPORTING.format("name: google.protobuf.Duration"), CONFIG, given)
+
+
+@pytest.mark.parametrize("item", ["name: Timestamp", "name: .a", "name: a.", "google.protobuf.Timestamp", "name: 3"])
+def test_an_import_names_something_qualified(item: str) -> None:
+    with pytest.raises(DocumentError, match="an import is the name of something qualified"):
+        cel.evaluate_policy(IMPORTING.format(item), CONFIG)
+
+
+def test_two_imports_of_one_last_part_are_a_mistake() -> None:
+    with pytest.raises(DocumentError, match=r"the imports `other.request` and `acme.request` are both abbreviated"):
+        cel.evaluate_policy(IMPORTING.format("name: other.request"), CONFIG)
+
+
+def test_what_is_too_large_to_run_is_said_in_the_same_words_everywhere() -> None:
+    items = "[" + "x," * 21_000 + "1]"
+    policy = "rule: {match: [{output: '" + items.replace("x", "y") + "'}]}"
+    with pytest.raises(ExpressionError, match="the expression is too large or nests too deeply"):
+        cel.evaluate(items, {"x": 1})
+    with pytest.raises(DocumentError, match="the table is too large or nests too deeply"):
+        cel.evaluate_policy(policy, "variables: [{name: y, type_name: int}]")
+
+
 NESTED = {
     "bind": ("".join(f"cel.bind(x{i}, 1, " for i in range(248)), "1", ")" * 248),
     "exists": ("".join(f"[1].exists(i{i}, x{i}, " for i in range(248)), "true", ")" * 248),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rulewright.errors import ExpressionError
-from rulewright.expression.checker import Checked, check
+from rulewright.expression.checker import TOO_DEEP, Checked, check
 from rulewright.expression.environment import TYPE_NAMES, Environment
 from rulewright.expression.lower import lower
 from rulewright.expression.mistakes import mistake
@@ -44,10 +44,8 @@ def build(text: str, environment: Environment, *, expect: Type | None = None, fo
     if len(program.nodes) > _SURELY_SMALL:
         try:
             validate(program)
-        except PlanError as why:
-            raise ExpressionError(
-                text, [mistake(text, checked.expr, f"this is too much to run: {why}", whole=True)]
-            ) from None
+        except PlanError:
+            raise ExpressionError(text, [mistake(text, checked.expr, TOO_DEEP, whole=True)]) from None
     return Built(program, SCORE if as_score else checked.type, checked.expr, frozenset(_reads(checked, environment)))
 
 

@@ -55,7 +55,7 @@ from rulewright_runtime.values import UInt
 
 _COMPARISONS: Final = frozenset(("==", "!=", "<", "<=", ">", ">=", "in"))
 _KEY_DEPTH: Final = 8
-TOO_DEEP: Final = "the expression nests too deeply"
+TOO_DEEP: Final = "the expression is too large or nests too deeply"
 
 
 @dataclass(frozen=True, slots=True)

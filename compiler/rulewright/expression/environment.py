@@ -31,7 +31,7 @@ from rulewright.expression.types import (
 
 _NONE: Final[Mapping[str, Type]] = MappingProxyType({})
 _NO_FUNCTIONS: Final[Functions] = MappingProxyType({})
-_NO_HINTS: Final[Mapping[str, str]] = MappingProxyType({})
+_NO_WORDS: Final[Mapping[str, str]] = MappingProxyType({})
 
 TYPE_NAMES: Final[Mapping[str, Type]] = MappingProxyType(
     {
@@ -58,7 +58,8 @@ class Environment:
 
     `variables` may have dotted names. `functions` come on top of the libraries of the `dialect`. Members of `enums`,
     and of every enum found inside a variable's type, are constants, written as bare words. `hints` explain a name that
-    does not exist here: `{"pair": "`pair` exists only where `paired_workflow` is enabled"}`.
+    does not exist here: `{"pair": "`pair` exists only where `paired_workflow` is enabled"}`. An abbreviation stands for
+    a qualified name, alone or before a dot: `{"Timestamp": "google.protobuf.Timestamp"}`.
 
     An `open` environment is for exploration: an unknown root is `dyn`, and an unknown word with an upper-case letter on
     the right of a comparison is a constant. `validate` makes malformed literals of `matches`, `timestamp`, `duration`
@@ -69,9 +70,10 @@ class Environment:
     functions: Functions = field(default_factory=lambda: _NO_FUNCTIONS)
     enums: tuple[EnumType, ...] = ()
     container: str = ""
+    abbreviations: Mapping[str, str] = field(default_factory=lambda: _NO_WORDS)
     dialect: Dialect = Dialect.PROFILE
     open: bool = False
-    hints: Mapping[str, str] = field(default_factory=lambda: _NO_HINTS)
+    hints: Mapping[str, str] = field(default_factory=lambda: _NO_WORDS)
     validate: bool = True
     members: frozenset[str] = field(init=False, compare=False)
     overloads: Functions = field(init=False, compare=False, repr=False)
@@ -99,6 +101,10 @@ class Environment:
 
     def candidates(self, name: str, absolute: bool = False) -> Iterator[str]:
         """The full names `name` may stand for, most qualified first (CEL language definition, "Name Resolution")."""
+        first, dot, rest = name.partition(".")
+        if first in self.abbreviations:
+            yield f"{self.abbreviations[first]}{dot}{rest}"
+            return
         prefix = "" if absolute else self.container
         while prefix:
             yield f"{prefix}.{name}"

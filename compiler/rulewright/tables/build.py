@@ -134,8 +134,9 @@ def build_table(rule: RuleSyntax, environment: Environment, *, expect: Type | No
         program = emission.program()
         validate(program)
         rows = () if checked.aggregate else tuple(_flat(checked, (), {}))
-    except (PlanError, RecursionError) as why:
-        raise DocumentError([error(rule.span, f"the table is too large: {why}", code="malformed-table")]) from None
+    except (PlanError, RecursionError):
+        message = "the table is too large or nests too deeply, its variables written out"
+        raise DocumentError([error(rule.span, message, code="malformed-table")]) from None
     if not environment.strict:
         _refuse_dead(rows, environment)
     return Table(rows, program, checked.type if total else OptionalType(checked.type), total)

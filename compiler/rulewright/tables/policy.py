@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from rulewright.diagnostics import Diagnostic, error
@@ -22,6 +23,7 @@ def compile_policy(policy: str, config: str | None = None) -> Table:
     """The table of a policy, over the variables and functions its configuration declares. Raises DocumentError."""
     environment = declared(config)
     found: list[Diagnostic] = []
+    abbreviations: dict[str, str] = dict(environment.abbreviations)
     root = _root(policy, "policy.yaml", found)
     rule = None
     if root is not None:
@@ -30,6 +32,7 @@ def compile_policy(policy: str, config: str | None = None) -> Table:
                 near = did_you_mean(entry.name, _POLICY_KEYS)
                 message = f"a policy has no key `{entry.name}`"
                 found.append(error(entry.key, message, code="malformed-table", help=near))
+        _import(abbreviations, root, found)
         node = root.get("rule")
         if node is None:
             found.append(error(root.span, "a policy needs a `rule`", code="malformed-table"))
@@ -37,7 +40,7 @@ def compile_policy(policy: str, config: str | None = None) -> Table:
             rule = read_rule(node, found)
     if rule is None or found:
         raise DocumentError(sorted(found, key=lambda d: d.sort_key))
-    return build_table(rule, environment)
+    return build_table(rule, replace(environment, abbreviations=abbreviations))
 
 
 def declared(config: str | None) -> Environment:
@@ -63,18 +66,40 @@ def _environment(config: str | None, found: list[Diagnostic]) -> Environment:
     root = None if config is None or not config.strip() else _root(config, "config.yaml", found)
     variables: dict[str, Type] = {}
     functions: dict[str, tuple[Overload, ...]] = {}
+    abbreviations: dict[str, str] = {}
     container = ""
     if root is not None:
         given = plain(root)
         named = given.get("container") or ""
         container = str(named.get("name", "")) if isinstance(named, dict) else str(named)
+        _import(abbreviations, root, found)
         for item in given.get("variables") or ():
             _declare(variables, item, root, found)
         for item in given.get("functions") or ():
             _declare_function(functions, item, root, found)
     return Environment(
-        variables=variables, functions=functions, container=container, dialect=Dialect.STRICT, validate=False
+        variables=variables,
+        functions=functions,
+        container=container,
+        abbreviations=abbreviations,
+        dialect=Dialect.STRICT,
+        validate=False,
     )
+
+
+def _import(abbreviations: dict[str, str], root: Mapping, found: list[Diagnostic]) -> None:
+    """Let the last part of each qualified name under `imports` stand for the whole (cel-go, `Abbrevs`)."""
+    node = root.get("imports")
+    for item in (plain(node) if node is not None else None) or ():
+        name = item.get("name") if isinstance(item, dict) else None
+        last = name.rpartition(".")[2] if isinstance(name, str) else ""
+        if not last or "." not in str(name).strip("."):
+            message = "an import is the name of something qualified, as in `- name: google.protobuf.Timestamp`"
+        elif abbreviations.setdefault(last, str(name)) != name:
+            message = f"the imports `{name}` and `{abbreviations[last]}` are both abbreviated `{last}`"
+        else:
+            continue
+        found.append(error(node or root, message, code="malformed-table"))
 
 
 def _declare(variables: dict[str, Type], item: Any, at: Node, found: list[Diagnostic]) -> None:
