@@ -68,13 +68,24 @@ class Server(LanguageServer):
             except Exception:  # the next change is looked at again
                 log.exception("can't look at %s", sheet.path)
 
+        self.never_mind(what, sheet)
+        self.timers[what, sheet.path] = asyncio.get_running_loop().call_later(seconds, now)
+
+    def never_mind(self, what: str, sheet: Sheet) -> None:
+        """Don't look at a document after all, for now."""
         if (waiting := self.timers.pop((what, sheet.path), None)) is not None:
             waiting.cancel()
-        self.timers[what, sheet.path] = asyncio.get_running_loop().call_later(seconds, now)
 
     def look(self, sheet: Sheet, seconds: float, *, search: bool) -> None:
         """Look at a document with its project after a while."""
-        self.later("look", sheet, seconds, lambda sheet: self.desk.look(sheet, self.within(sheet), search=search))
+
+        def do(sheet: Sheet) -> set[str]:
+            found = self.desk.look(sheet, self.within(sheet), search=search)
+            for other in self.desk.of_project(sheet.project) if sheet.project else ():
+                self.never_mind("look", other)  # it was looked at, too
+            return found
+
+        self.later("look", sheet, seconds, do)
 
     def publish(self, paths: set[str]) -> None:
         """Tell the editor what is wrong in these files now."""

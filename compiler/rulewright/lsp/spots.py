@@ -17,6 +17,7 @@ MAX_LENGTH: Final = 200_000  # nobody types in a file of this size, and several 
 
 _LETTERS: Final = f"{string.ascii_letters}{string.digits}_"
 _BLOCK: Final = re.compile(r"\A|^(?=[^\s#])", re.MULTILINE)  # where a key of the document itself begins
+_JSON_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|([\[\]{}])')
 _LINE_END: Final = re.compile(r"[\r\n]|\Z")
 # What may stand at the cursor; of each group every text that makes a document counts, and the first group that has one.
 _YAML: Final = ((f"{MARK}: ", MARK), (f'{MARK}"', f"{MARK}'"))
@@ -92,12 +93,24 @@ def _rests(text: str, start: int, end: int, *, is_json: bool) -> Iterator[str]:
     line or nothing, with brackets closed."""
     if is_json:
         yield text[end:].removeprefix('"')
+        yield _closing(text[:start])
         return
     line_end = _LINE_END.search(text, end).start()  # type: ignore[union-attr]  # the end of the text is one
     block = max(found.start() for found in _BLOCK.finditer(text, 0, start + 1))
     is_open = any(bracket in text[block:start] for bracket in "[{")
     for line in dict.fromkeys((text[end:line_end], "")):
         yield from (f"{line}{closer}\n" for closer in (_CLOSERS if is_open else _CLOSERS[:1]))
+
+
+def _closing(head: str) -> str:
+    """The brackets that close what a beginning of JSON has opened."""
+    closing: list[str] = []
+    for bracket in filter(None, _JSON_BRACKET.findall(head)):  # of a text nothing is found
+        if bracket in "[{":
+            closing.append("]" if bracket == "[" else "}")
+        elif closing and bracket == closing[-1]:
+            closing.pop()
+    return "".join(reversed(closing))
 
 
 def _holds(node: Node, offset: int) -> bool:

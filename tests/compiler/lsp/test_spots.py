@@ -66,12 +66,15 @@ def test_a_value_that_is_being_typed_is_found(text: str, path: Path, value: str)
     assert (path, value) in found
 
 
-@pytest.mark.parametrize("text", ['{"a": {|}}', '{"a": {"b|"}}', '{"a": {"b": 1, "|"}}', '{"a": {|"b": 1}}'])
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": {|}}', '{"a": {"b|"}}', '{"a": {"b": 1, "|"}}', '{"a": {|"b": 1}}', '{"a": {"b|', '{"a": {"]{": [1], "b|'],
+)
 def test_a_key_of_json_that_is_being_typed_is_found(text: str) -> None:
     assert [typing.spot.path for typing in _typings(text, "x.json") if typing.spot.is_key] == [("a", MARK)]
 
 
-@pytest.mark.parametrize("text", ['{"a": "b|"}', '{"a": |}', '{"a": |, "c": 1}'])
+@pytest.mark.parametrize("text", ['{"a": "b|"}', '{"a": |}', '{"a": |, "c": 1}', '{"a": "b|', '{"a": |'])
 def test_a_value_of_json_that_is_being_typed_is_found(text: str) -> None:
     assert [typing.spot.path for typing in _typings(text, "x.json") if not typing.spot.is_key] == [("a",)]
 
