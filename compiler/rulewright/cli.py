@@ -151,6 +151,12 @@ def _run(words: list[str]) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+    except Exception:  # a mistake of ours must not end with the exit code of a finding or a failed gate
+        import traceback
+
+        traceback.print_exc()
+        print("error: this is a mistake in rulewright itself; please report it with what stands above", file=sys.stderr)
+        return INTERNAL
 
 
 def _expected() -> tuple[type[Exception], ...]:

@@ -81,6 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (RuntimeFailure, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
+    except Exception:  # a mistake of ours must not end with the exit status of a failed gate
+        import traceback
+
+        traceback.print_exc()
+        return REFUSED
 
 
 def _parse(words: list[str]) -> dict[str, Any]:

@@ -97,3 +97,12 @@ def test_help_is_printed(capsys: Any) -> None:
     assert main(["--help"]) == 0
     assert "--resume" in capsys.readouterr().out
     assert main([]) == 3
+
+
+def test_a_mistake_of_ours_does_not_exit_as_a_failed_gate(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    def fail(_: object) -> dict[str, Any]:
+        raise KeyError("what nobody expected")
+
+    monkeypatch.setattr("rulewright_runtime.__main__._parse", fail)
+    assert main(["run"]) == 3
+    assert "KeyError: 'what nobody expected'" in capsys.readouterr().err

@@ -319,3 +319,16 @@ def test_a_reader_that_goes_away_is_no_success() -> None:
         complaint = process.stderr.read()
     assert b"Traceback" not in complaint
     assert process.returncode == 141
+
+
+def test_a_mistake_of_ours_does_not_exit_as_a_finding(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> int:
+        raise KeyError("what nobody expected")
+
+    monkeypatch.setattr("rulewright.commands.explain.run", fail)
+    code, _, err = run(capsys, "explain", "unknown-key")
+    assert code == 3
+    assert "KeyError: 'what nobody expected'" in err
+    assert err.splitlines()[-1].startswith("error: this is a mistake in rulewright itself")
