@@ -7,6 +7,7 @@ loaded: only when both agree is the place certain.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -22,6 +23,13 @@ _ANY_BREAK = re.compile(_BREAK)
 _HEADER = re.compile(r"[|>][-+0-9]*[ \t]*(?:#[^\r\n]*)?")
 _YAML_ESCAPES = dict(zip('0abt\tnvfre "/\\N_LP', '\0\a\b\t\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029', strict=True))
 _JSON_ESCAPES = dict(zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True))
+# What stands for itself in each style of flow text.
+_RUNS = {
+    "": re.compile(r"[^ \t\r\n]+"),
+    "'": re.compile(r"[^ \t\r\n']+"),
+    '"': re.compile(r"[^ \t\r\n\\]+"),
+    "j": re.compile(r"[^\\]+"),
+}
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 _SURROGATE_PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
@@ -32,34 +40,54 @@ def place(scalar: Scalar, start: int, end: int) -> Span:
     When that can't be certain, the whole scalar; the span then begins where the scalar does.
     """
     found = _trace(scalar)
-    if found is None or not 0 <= start <= end <= len(found.starts):
+    if found is None or not 0 <= start <= end <= found.length:
         return scalar.span
     if start < end:
-        return scalar.source.span(found.starts[start], found.ends[end - 1])
-    at = found.starts[start] if start < len(found.starts) else found.ends[-1] if found.ends else found.content
+        return scalar.source.span(found.where(start)[0], found.where(end - 1)[1])
+    at = found.where(start)[0] if start < found.length else found.ends[-1] if found.ends else found.content
     return scalar.source.span(at, at)
 
 
 @dataclass(slots=True, eq=False)
 class _Trace:
-    """A text as it is decoded: its characters, and where each starts and ends in the file."""
+    """A text as it is decoded: its pieces, where each begins in it, and where each starts and ends in the file.
+
+    A piece that is as long in the file stands there character by character; any other is one character.
+    """
 
     content: int  # where the text begins, for an empty one
-    chars: list[str] = field(default_factory=list)
+    length: int = 0
+    pieces: list[str] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
 
-    def add(self, char: str, start: int, end: int) -> None:
-        """The next character and the piece of the file it comes from."""
-        self.chars.append(char)
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "".join(self.pieces)
+
+    def add(self, piece: str, start: int, end: int) -> None:
+        """The next piece and what it comes from in the file."""
+        self.pieces.append(piece)
+        self.offsets.append(self.length)
         self.starts.append(start)
         self.ends.append(end)
+        self.length += len(piece)
 
-    def copy(self, text: str, start: int, end: int) -> None:
-        """Characters that stand for themselves."""
-        self.chars.extend(text[start:end])
-        self.starts.extend(range(start, end))
-        self.ends.extend(range(start + 1, end + 1))
+    def drop(self) -> None:
+        """Forget the last piece."""
+        self.length = self.offsets.pop()
+        del self.pieces[-1], self.starts[-1], self.ends[-1]
+
+    def where(self, index: int) -> tuple[int, int]:
+        """Where the character at `index` starts and ends in the file."""
+        number = bisect_right(self.offsets, index) - 1
+        start, end = self.starts[number], self.ends[number]
+        if len(self.pieces[number]) != end - start:
+            return start, end
+        start += index - self.offsets[number]
+        return start, start + 1
 
 
 @lru_cache(maxsize=128)
@@ -68,15 +96,15 @@ def _trace(scalar: Scalar) -> _Trace | None:
     text, start, end, style = scalar.source.text, scalar.start, scalar.end, scalar.style
     if not isinstance(scalar.value, str):
         found = _Trace(start)
-        found.copy(text, start, end)
+        found.add(text[start:end], start, end)
         return found
     if style in ("|", ">"):
         block = _block(scalar, scalar.value)
-        return block if block is not None and "".join(block.chars) == scalar.value else None
+        return block if block is not None and block.text == scalar.value else None
     quotes = 1 if style else 0
     found = _Trace(start + quotes)
     _flow(found, text, start + quotes, end - quotes, style)
-    return found if "".join(found.chars) == scalar.value else None
+    return found if found.text == scalar.value else None
 
 
 def _flow(found: _Trace, text: str, at: int, end: int, style: str) -> None:
@@ -92,8 +120,10 @@ def _flow(found: _Trace, text: str, at: int, end: int, style: str) -> None:
         elif char == "\\" and style in ('"', "j"):
             at = _escape(found, text, at, end, style)
         else:
-            found.copy(text, at, at + 1)
-            at += 1
+            run = _RUNS[style].match(text, at, end)
+            after = run.end() if run else at + 1
+            found.add(text[at:after], at, after)
+            at = after
 
 
 def _fold(found: _Trace, text: str, fold: re.Match[str]) -> None:
@@ -133,8 +163,8 @@ def _block(scalar: Scalar, value: str) -> _Trace | None:
     lines = _lines(text, first_break.end(), end) if first_break else []
     found = _Trace(lines[0][0] if lines else scalar.start)
     _block_lines(found, text, lines, _indentation(text, lines, value), folds=scalar.style == ">")
-    if len(found.chars) > len(value) and all(char == "\n" for char in found.chars[len(value) :]):
-        del found.chars[len(value) :], found.starts[len(value) :], found.ends[len(value) :]
+    while found.length > len(value) and found.pieces[-1] == "\n":
+        found.drop()
     return found
 
 
@@ -183,7 +213,7 @@ def _block_lines(found: _Trace, text: str, lines: list[tuple[int, int, int]], in
             found.add("\n", *last)
         for each in empty:
             found.add("\n", *each)
-        found.copy(text, inner, stop)
+        found.add(text[inner:stop], inner, stop)
         last, empty, was_indented = (stop, after), [], is_indented
     for each in ([last] if last is not None and last[1] > last[0] else []) + empty:
         found.add("\n", *each)
