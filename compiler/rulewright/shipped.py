@@ -26,5 +26,8 @@ def shipped_root() -> Path:
 
 def rule_page(code: str) -> Path | None:
     """The page of a diagnostic with its bad and good examples, or None where this installation has none."""
-    page = shipped_root() / "docs" / "rules" / f"{code}.md"
+    try:
+        page = shipped_root() / "docs" / "rules" / f"{code}.md"
+    except UsageError:
+        return None
     return page if page.is_file() else None

@@ -103,11 +103,15 @@ class Desk:
             found = self._alone(sheet)
             return changed | self._tell(Path(sheet.path), {sheet.path: found}, {sheet.path: sheet.loaded.source})
         self.looks[look.path] = look
-        by_path: dict[str, list[Diagnostic]] = {path: [] for path in look.report.sources if path in self.sheets}
+        read = [other for path, other in self.sheets.items() if path in look.report.sources]
+        by_path: dict[str, list[Diagnostic]] = {other.path: [] for other in read}
         for each in look.report.diagnostics:
             by_path.setdefault(each.span.path, []).append(each)
-        for path in self.sheets.keys() & look.report.sources.keys():
-            self._remember(self.sheets[path], look, by_path[path])
+        for other in read:
+            if other.project in (None, look.path):
+                self._remember(other, look, by_path[other.path])
+            else:  # two projects read it, and it was opened for the other one
+                del by_path[other.path]
         return changed | self._tell(look.path, by_path, look.report.sources)
 
     def close(self, sheet: Sheet) -> set[str]:

@@ -34,7 +34,7 @@ NAMED_BY: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "state_machine": {"lexicon": ("lexicon",)},
     "profile": {"include_modes": ("check",), "exclude_modes": ("check",)},
     "profiles": {"include_modes": ("check",), "exclude_modes": ("check",)},
-    "scenario": {"modes": ("check",)},
+    "scenario": {"modes": ("check",), "sms_variant_of": ("scenario",)},
     "project": {
         "scorecard": ("scorecard",),
         "profile": ("profile",),
@@ -177,6 +177,7 @@ _FINDERS: Final[dict[str, Callable[[Around, str], list[Target]]]] = {
     "marker set": _markers,
     "profile": _models("profile", "profiles"),
     "rule": _rules,
+    "scenario": _models("scenario", "scenarios", "scenario_id"),
     "scorecard": _models("scorecard", "scorecards", "scorecard"),
     "state machine": _models("state machine", "state_machines"),
     "tag": _tags,

@@ -9,6 +9,8 @@ import pytest
 from tests.compiler.lsp import a_project
 from tests.compiler.lsp.client import Editor
 
+from rulewright.lsp.desk import Desk
+
 
 def codes(found: list[dict[str, object]]) -> list[object]:
     return [each["code"] for each in found]
@@ -131,6 +133,19 @@ def test_another_files_unsaved_text_counts_too(editor: Editor, project: Path) ->
     editor.open(lexicon)
     editor.change(lexicon, a_project.LEXICON.replace("name: presence_promise", "name: renamed"))
     assert codes(editor.until(lexicon.as_uri(), bool)) == ["id-differs-from-file-name"]
+
+
+def test_a_document_of_two_projects_belongs_to_the_one_it_was_opened_for(project: Path, tmp_path: Path) -> None:
+    other = project / "other" / "rulewright.yaml"
+    other.parent.mkdir()
+    other.write_text("project: other\nroot: ..\nchecks: checks\nlexicons: none\n", encoding="utf-8")
+    desk = Desk()
+    check = desk.put(the_check(project).as_uri(), a_project.CHECK, 1)
+    desk.look(check, tmp_path, search=True)
+    second = desk.put(other.as_uri(), other.read_text(encoding="utf-8"), 1)
+    assert str(other) in desk.look(second, tmp_path, search=True)
+    assert check.project == project / "rulewright.yaml"
+    assert desk.findings[check.path] == ()
 
 
 def test_a_broken_project_file_is_told(editor: Editor, project: Path) -> None:
