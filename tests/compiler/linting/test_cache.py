@@ -74,10 +74,8 @@ def is_cached(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str
     """What the cache says, None if it says nothing."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "lint", None)
-        try:
-            return lint(capsys, *words)
-        except TypeError:  # there was something to lint after all
-            return None
+        answer = lint(capsys, *words)
+        return None if answer[0] == 3 else answer  # there was something to lint after all
 
 
 @pytest.mark.parametrize(
