@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +18,7 @@ from lsprotocol.types import (
 from rulewright.documents.base import descend, text
 from rulewright.keys import allowed
 from rulewright.load import Mapping, Source, unsaved
+from rulewright.load import place as place_in
 from rulewright.lsp.hover import about_key
 from rulewright.lsp.places import expression_at
 from rulewright.lsp.positions import offset_at, range_at
@@ -26,7 +28,7 @@ from rulewright.lsp.syntax import words_at
 from rulewright.manual import pages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lsprotocol.types import Position
 
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
     from rulewright.lsp.syntax import Sort
 
 _ALLOWING: Final = re.compile(r"#[ \t]*rulewright:[ \t]*allow[ \t]+(?:[a-z0-9-]+[ \t]*,[ \t]*)*([a-z0-9-]*)\Z")
-_NEEDS_QUOTES: Final = re.compile(r"[\s:#\[\]{},&*!|>'\"%@`]|^[-?]|^$")
+# What YAML might not read as the text that it is, without quotes.
+_NOT_PLAIN: Final = re.compile(r"[\s:#\[\]{},&*!|>'\"%@`]|\A[-?0-9.+~]|\A\Z|\A(?i:true|false|null)\Z")
 _KINDS: Final[dict[Sort, CompletionItemKind]] = {
     "constant": CompletionItemKind.EnumMember,
     "field": CompletionItemKind.Field,
@@ -50,7 +53,7 @@ def completions(source: Source, position: Position, around: Around, encoding: st
     line = source.text[source.offset(position.line + 1, 1) : offset]
     if allowing := _ALLOWING.search(line):
         place = range_at(source, offset - len(allowing[1]), offset, encoding)
-        return [_item(code, CompletionItemKind.Value, place, page) for code, page in pages().items()]
+        return [_item(code, CompletionItemKind.Value, TextEdit(place, code), page) for code, page in pages().items()]
     found: dict[str, CompletionItem] = {}
     for typing in typings(source.text, source.path, offset):
         kind = around.kind(typing.loaded.root)
@@ -63,29 +66,44 @@ def completions(source: Source, position: Position, around: Around, encoding: st
 
 
 def _items(kind: str, typing: Typing, source: Source, around: Around, encoding: str) -> Iterator[CompletionItem]:
-    spot = typing.spot
+    spot, written = typing.spot, str(typing.spot.scalar.value)
     place = range_at(source, typing.start, typing.end, encoding)
-    written = str(spot.scalar.value)
     if spot.is_key:
         if written == MARK:  # else it is joined to something, as in `key:` without its blank
             yield from _keys(kind, typing, source, place)
         return
-    index = written.index(MARK)
-    expression = expression_at(kind, typing.loaded.root, spot, index, around.overlays)
-    if expression is not None:
-        for word in words_at(expression.text, expression.environment):
-            yield _item(word.text, _KINDS[word.sort], place, detail=word.detail)
+    expression = expression_at(kind, typing.loaded.root, spot, written.index(MARK), around.overlays)
+    if expression is None:
+        yield from _values(kind, typing, source, around, encoding)
         return
-    # A word such as `two-tier` is one value: what stands before the cursor is replaced with it.
-    whole = range_at(source, max(typing.start - index, spot.scalar.start), typing.end, encoding)
-    quoted = bool(spot.scalar.style)
+    for word in words_at(expression.text, expression.environment):
+        yield _item(word.text, _KINDS[word.sort], TextEdit(place, word.text), detail=word.detail)
+
+
+def _values(kind: str, typing: Typing, source: Source, around: Around, encoding: str) -> Iterator[CompletionItem]:
+    """The names and words that a key allows. A word such as `two-tier` is replaced as a whole, not from its dash on."""
+    spot = typing.spot
+    first = place_in(spot.scalar, 0, 0)
+    start = source.offset(first.line, first.column)
+    start = start if first.line == source.position(typing.start)[0] else typing.start
+    place, write = range_at(source, start, typing.end, encoding), _writer(source, start)
     for each in targets(kind, spot, around):
-        yield _item(each.name, CompletionItemKind.Reference, whole, each.about, detail=each.sort, quoted=quoted)
+        edit = TextEdit(place, write(each.name))
+        yield _item(each.name, CompletionItemKind.Reference, edit, each.about, detail=each.sort)
     for part in allowed(kind, spot.path):
         for word in part.get("enum", [part["const"]] if "const" in part else []):
-            yield _item(str(word), CompletionItemKind.EnumMember, whole, quoted=quoted)
-        if part.get("type") == "boolean":
-            yield from (_item(word, CompletionItemKind.Value, whole) for word in ("true", "false"))
+            yield _item(str(word), CompletionItemKind.EnumMember, TextEdit(place, write(word)))
+        for word in ("true", "false") if part.get("type") == "boolean" else ():
+            yield _item(word, CompletionItemKind.Value, TextEdit(place, word))
+
+
+def _writer(source: Source, at: int) -> Callable[[Any], str]:
+    """How a value is written at an offset: with the quotes that it needs and that are not there."""
+    if source.text[:at].endswith(('"', "'")):
+        return str
+    if source.path.endswith(".json"):
+        return json.dumps
+    return lambda value: json.dumps(value) if isinstance(value, str) and _NOT_PLAIN.search(value) else str(value)
 
 
 def _keys(kind: str, typing: Typing, source: Source, place: Range) -> Iterator[CompletionItem]:
@@ -103,31 +121,22 @@ def _keys(kind: str, typing: Typing, source: Source, place: Range) -> Iterator[C
     for name in sorted(known, key=lambda name: name not in needed):
         routes = known[name].get("x-routes", ())
         if name not in written and (not routes or not route or route in routes):
-            yield _key(name, about_key(kind, (*path, name)), name in needed, typing, source, place)
+            edit = TextEdit(place, _key(name, typing, source))
+            detail = "required" if name in needed else None
+            yield _item(name, CompletionItemKind.Property, edit, about_key(kind, (*path, name)), detail=detail)
 
 
-def _key(name: str, about: str, needed: bool, typing: Typing, source: Source, place: Range) -> CompletionItem:
-    is_json = source.path.endswith(".json")
+def _key(name: str, typing: Typing, source: Source) -> str:
+    """A key as it is written there, with what is not there yet of its quotes, its colon and the blank behind it."""
     before, after = source.text[: typing.start], source.text[typing.end :].lstrip(" \t")
-    if is_json:
-        new = name if before.endswith('"') else f'"{name}"'
-        new += "" if after.startswith(('"', ":")) else ": "
-    else:
-        new = name if after.startswith(":") else f"{name}: "
-    item = _item(name, CompletionItemKind.Property, place, about, detail="required" if needed else None)
-    item.text_edit = TextEdit(place, new)
-    return item
+    if not source.path.endswith(".json"):
+        return name if after.startswith(":") else f"{name}: "
+    key = name if before.endswith('"') else f'"{name}"'
+    return key if after.startswith(('"', ":")) else f"{key}: "
 
 
 def _item(
-    label: str,
-    kind: CompletionItemKind,
-    place: Range,
-    about: str = "",
-    *,
-    detail: str | None = None,
-    quoted: bool = False,
+    label: str, kind: CompletionItemKind, edit: TextEdit, about: str = "", *, detail: str | None = None
 ) -> CompletionItem:
-    new = f'"{label}"' if _NEEDS_QUOTES.search(label) and not quoted else label
     documentation = MarkupContent(MarkupKind.Markdown, about) if about else None
-    return CompletionItem(label, kind=kind, detail=detail, documentation=documentation, text_edit=TextEdit(place, new))
+    return CompletionItem(label, kind=kind, detail=detail, documentation=documentation, text_edit=edit)

@@ -168,7 +168,19 @@ def test_json_gets_its_quotes(editor: Editor, project: Path) -> None:
     found = offered(editor, path, a_project.SCENARIO.replace('"tags"', '"jur|", "tags"'))
     assert [each["textEdit"]["newText"] for each in found if each["label"] == "jurisdiction"] == ["jurisdiction"]
     found = offered(editor, path, a_project.SCENARIO.replace('"category": "empathy"', '"category": "|"'))
-    assert "safety" in labels(found)
+    assert [each["textEdit"]["newText"] for each in found if each["label"] == "safety"] == ["safety"]
+    found = offered(editor, path, a_project.SCENARIO.replace('"category": "empathy"', '"category": |'))
+    assert [each["textEdit"]["newText"] for each in found if each["label"] == "safety"] == ['"safety"']
+
+
+def test_yaml_gets_the_quotes_it_needs(editor: Editor, project: Path) -> None:
+    (project / "lexicons" / "1.yaml").write_text(a_project.LEXICON.replace("presence_promise", "1"), encoding="utf-8")
+    path = project / "checks" / "promises-presence.yaml"
+    editor.show(path, a_project.CHECK)
+    found = offered(editor, path, check("precheck: presence_promise", "precheck: |"))
+    assert [each["textEdit"]["newText"] for each in found] == ['"1"', "presence_promise"]
+    found = offered(editor, path, check("precheck: presence_promise", 'precheck: "|"'))
+    assert [each["textEdit"]["newText"] for each in found] == ["1", "presence_promise"]
 
 
 def test_a_comment_that_allows_offers_codes(editor: Editor, project: Path) -> None:
