@@ -78,6 +78,7 @@ class Diagnostic:
         return (self.span, self.severity.rank, self.code, self.message)
 
 
+JOINERS: Final = "\u200c\u200d"  # they show nothing, and hold characters together: families, scripts of India
 QUOTES: Final = ("'", '"', "j")  # the styles of a scalar that stands in quotes; the last is a JSON string
 
 
@@ -141,7 +142,7 @@ def replace(place: Span | Placed, text: str, message: str, *, safe: bool) -> Fix
 def _on_one_line(text: str) -> str:
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
+    return "".join(char if char.isprintable() or char in JOINERS else "\ufffd" for char in " ".join(text.split()))
 
 
 def _span(place: Span | Placed) -> Span:

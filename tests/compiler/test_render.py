@@ -123,6 +123,10 @@ def test_a_note_in_another_file_names_it() -> None:
     assert " ::: b.yaml:3:4\n  | there" in human(error(span_of("one"), "m", code="c", notes=[(other, "there")]))
 
 
+def test_a_family_in_a_message_stays_together() -> None:
+    assert "`👩\u200d👩\u200d👧`" in human(error(span_of("one"), "unknown key `👩\u200d👩\u200d👧`", code="c"))
+
+
 TEXT = st.text(alphabet="ab 日é\u0301👩\u200d🇩\t\ufe0f\u202e\n", min_size=1, max_size=30)
 
 

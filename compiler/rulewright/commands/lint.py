@@ -109,9 +109,9 @@ def _codes(given: list[str]) -> tuple[str, ...]:
 def _paths(args: argparse.Namespace) -> list[Path]:
     from pathlib import Path
 
-    from rulewright.commands.project_options import nearest_project
+    from rulewright.documents.layout import nearest_project
 
-    return [Path(path) for path in args.paths] or [nearest_project()]
+    return [Path(path) for path in args.paths] or [nearest_project() or Path()]
 
 
 def _selection(args: argparse.Namespace) -> Selection:
@@ -124,6 +124,8 @@ def _report(args: argparse.Namespace) -> Report:
     from rulewright.errors import UsageError
     from rulewright.linting import run
 
+    if args.unsafe_fixes and not args.diff:
+        raise UsageError("`--unsafe-fixes` says which fixes; write `--fix` to apply them, or `--diff` to see them")
     if "-" in args.paths:
         if len(args.paths) > 1:
             raise UsageError("`-` reads one document and stands alone")
@@ -137,7 +139,12 @@ def _mended(args: argparse.Namespace) -> Report:
 
     if "-" in args.paths:
         raise UsageError("`--fix` changes files and can't change standard input; `--diff` shows the change")
-    return run.fix_files(_paths(args), _selection(args), unsafe=args.unsafe_fixes)
+    before = run.lint(_paths(args), _selection(args))
+    after = run.fix_files(_paths(args), _selection(args), unsafe=args.unsafe_fixes)
+    for path, source in after.sources.items():
+        if path in before.sources and source.text != before.sources[path].text:
+            sys.stderr.write(f"changed {path}\n")
+    return after
 
 
 def _answer(report: Report, args: argparse.Namespace) -> Answer:
@@ -159,7 +166,9 @@ def _shown(report: Report, args: argparse.Namespace) -> str:
         return "".join(f"{count:6} {severity:8} {code}\n" for code, severity, count in report.statistics)
     colour = args.format == "human" and wants_colour(sys.stdout)
     width = width_for(sys.stdout)
-    return render(args.format, report.diagnostics, report.sources, page_of=_page_of, colour=colour, width=width)
+    shown = render(args.format, report.diagnostics, report.sources, page_of=_page_of, colour=colour, width=width)
+    mended = sum(found.fix is not None and found.fix.safe for found in report.diagnostics)
+    return f"{shown}`--fix` mends {mended} of them\n" if mended and args.format == "human" else shown
 
 
 def _page_of(code: str) -> str | None:
@@ -174,6 +183,9 @@ def _diff(report: Report, unsafe: bool) -> int:
     changed = run.fix(report, unsafe=unsafe)
     for path, text in sorted(changed.items()):
         sys.stdout.write(fixes.diff(path, report.sources[path].text, text))
+    held = sum(found.fix is not None and not found.fix.safe for found in report.diagnostics)
+    if held and not unsafe:
+        sys.stderr.write(f"`--unsafe-fixes` shows {held} more\n")
     return 1 if changed else 0
 
 

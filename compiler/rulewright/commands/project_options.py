@@ -27,22 +27,15 @@ def add_project_options(parser: argparse.ArgumentParser) -> None:
 
 def find_project(path: str | None) -> Project:
     """The project that `--project` names, else the one around the working folder. Raises UsageError without one."""
+    from rulewright.documents.layout import nearest_project
     from rulewright.project import load_project
 
-    return load_project(nearest_project() if path is None else Path(path))
-
-
-def nearest_project() -> Path:
-    """The working folder or the next one above it that is a project. Raises UsageError when there is none."""
-    from rulewright.documents.layout import looks_like_a_project, project_file_in
-
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if project_file_in(folder):
-            return Path() if folder == here else folder
-    if looks_like_a_project(here):
-        return Path()
-    raise UsageError("no `rulewright.yaml` here or above; name a project with `--project`, or start one with `init`")
+    found = nearest_project() if path is None else Path(path)
+    if found is None:
+        raise UsageError(
+            "no `rulewright.yaml` here or above; name a project with `--project`, or start one with `init`"
+        )
+    return load_project(found)
 
 
 def compile_chosen(args: argparse.Namespace) -> tuple[Project, Plan]:

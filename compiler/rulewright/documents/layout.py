@@ -69,6 +69,15 @@ def looks_like_a_project(folder: Path) -> bool:
     )
 
 
+def nearest_project() -> Path | None:
+    """The working folder or the next one above it that is a project, or None."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if project_file_in(folder):
+            return Path() if folder == here else folder
+    return Path() if looks_like_a_project(here) else None
+
+
 def has_workflow(folder: Path) -> bool:
     """Whether a workflow lies where one looks first."""
     return any(os.path.isfile(folder / name) for name in USUAL_WORKFLOWS)

@@ -40,6 +40,10 @@ PAGES: Final[dict[str, str]] = {
     Instead: give a check, scenario, lexicon, profile, scorecard or project file, or mend the keys that mark it as one.
     """,
 }
+KNOWN_BY: Final = (
+    "documents are known by their keys: `routing` (check), `scenario_id`, `patterns` (lexicon), `tasks` (workflow), "
+    "`scorecard`, `project`"
+)
 MAX_ROUNDS = 10  # fixes that uncover further fixes
 
 
@@ -93,7 +97,7 @@ def lint(paths: Sequence[Path | str], selection: Selection = EVERYTHING) -> Repo
 
     What the nearest project file upwards says of findings counts for a file that is given alone, too.
 
-    Raises `UsageError` for a path that doesn't exist and for a selection that names no rule.
+    Raises `UsageError` for a path that doesn't exist or leads to no document, and for a selection that names no rule.
     """
     selection.check()
     found: list[Diagnostic] = []
@@ -103,7 +107,10 @@ def lint(paths: Sequence[Path | str], selection: Selection = EVERYTHING) -> Repo
     for path in map(Path, paths):
         if not path.exists():
             raise UsageError(f"there is no file or folder `{path}`")
-        for report in _reports(path, selection, around):
+        reports = list(_reports(path, selection, around))
+        if not any(report.sources for report in reports):
+            raise UsageError(f"there is nothing to check in `{path}`")  # silence would read like success
+        for report in reports:
             found += report.diagnostics
             allowed += report.allowed
             sources |= report.sources
@@ -188,7 +195,7 @@ def _lone(loaded: Loaded, selection: Selection, settings: Settings) -> Report:
         found += lone_findings(kind, loaded.root)
     elif not found and loaded.root:
         message = "this is no document that can be checked"
-        found.append(error(loaded.source.span(0, 0), message, code="unknown-document"))
+        found.append(error(loaded.source.span(0, 0), message, code="unknown-document", help=KNOWN_BY))
     elif not found:
         found.append(error(loaded.source.span(0, 0), "the file is empty", code="empty-document"))
     return _report(found, (loaded,), selection, settings, whole=False)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 PAUSE: Final = 0.3  # seconds between two looks: one waits less for it than for one's own hand
-CLEAR: Final = "\x1b[2J\x1b[3J\x1b[H"
+CLEAR: Final = "\x1b[2J\x1b[H"  # what scrolled away before is the author's
 
 
 def watch(

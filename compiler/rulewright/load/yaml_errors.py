@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from yaml.reader import ReaderError
 
@@ -54,6 +54,20 @@ _MESSAGES: tuple[tuple[str, str, str | None], ...] = (
     ("found undefined tag handle", "this tag is not known", "rule files are data: write the value itself"),
     ("did not find expected comment or line break", "expected the end of the line here", None),
     ("found extra document start", "a second document starts here; a file holds one", None),
+)
+
+# What YAML's grammar calls the parts of a file, and what people do.
+_WORDS: Final = (
+    ("a flow sequence", "the list in brackets"),
+    ("a flow mapping", "the mapping in braces"),
+    ("a block mapping", "the mapping"),
+    ("a block collection", "the list"),
+    ("a block sequence", "the list"),
+    ("a simple key", "the key"),
+    ("a quoted scalar", "the quoted text"),
+    ("a plain scalar", "the text"),
+    ("a block scalar", "the block of text"),
+    ("a directive", "the directive"),
 )
 
 
@@ -149,4 +163,6 @@ def _context(failure: YAMLError, source: Source, offset: int) -> tuple[Note, ...
         return ()
     start = min(mark.index, len(source.text))
     what = context.removeprefix("while parsing ").removeprefix("while scanning ")
+    for theirs, ours in _WORDS:
+        what = what.replace(theirs, ours)
     return (Note(source.span(start, start + 1), f"in {what} that starts here"),)

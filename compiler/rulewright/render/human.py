@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["WIDTH", "render", "summary", "wants_colour", "width_for"]
 
 _LEAST = 20  # cells of source that are shown however narrow the terminal is
+_MOST = 160  # and however wide it is: nobody finds a caret in a line that a pager breaks
 _CUT = "…"
 _FAR = 5_000  # code points to each side of a place, more than a line of output holds
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.ADVICE: "1;36"}
@@ -128,11 +129,13 @@ class _Painter:
         return lines
 
     def marked_line(self, text: str, number: int, marks: list[_Mark], gutter: int, severity: Severity) -> list[str]:
-        """A line of source in a window around its first mark, with one underline for each mark."""
-        room = max(self.width - gutter - 3, _LEAST)
+        """A line of source in a window around its first mark, with one underline for each mark; marks that stand
+        outside of the window have one of their own."""
+        room = max(min(self.width, _MOST) - gutter - 3, _LEAST)
         window = _Window(text, marks[0].span, room)
         lines = [f"{self.frame(str(number), gutter)} {window.shown}"]
-        for mark in marks:
+        far = [mark for mark in marks[1:] if not window.shows(mark.span)]
+        for mark in (mark for mark in marks if mark not in far):
             colour = _COLOURS[severity] if mark.sign == "^" else _FRAME
             before, length = window.underline(mark.span)
             under = " " * before + self.paint(mark.sign * length, colour)
@@ -141,6 +144,8 @@ class _Painter:
                 continue
             lines.append(f"{self.frame('', gutter)} {under}")
             lines += [f"{self.frame('', gutter)} {self.paint(w, colour)}" for w in wrap(_visible(mark.words), room)]
+        if far:
+            lines += [self.paint("...", _FRAME), *self.marked_line(text, number, far, gutter, severity)]
         return lines
 
     def aside(self, kind: str, text: str, gutter: int) -> list[str]:
@@ -185,6 +190,10 @@ class _Window:
             self.start += 1
         end = self.edges[self.start] + room
         self.stop = max(i for i, edge in enumerate(self.edges) if edge <= end)
+
+    def shows(self, span: Span) -> bool:
+        """Whether a place on the line begins inside the window."""
+        return self.start <= span.column - 1 - self.skipped <= self.stop
 
     def underline(self, span: Span) -> tuple[int, int]:
         """Cells before the underline, and its length: whole graphemes, at least one cell, inside the window."""

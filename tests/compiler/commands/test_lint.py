@@ -1,0 +1,88 @@
+"""`rulewright lint` as somebody meets it who has no project yet: folders, single files, pipes and fixes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rulewright.cli import main
+
+LEXICON = "patterns: [you must]\n"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path / "here")
+
+
+def lint(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """The exit status, and what was printed to the standard output and beside it."""
+    try:
+        status = main(["lint", *words])
+    except SystemExit as refused:
+        status = int(str(refused.code))
+    return status, *capsys.readouterr()
+
+
+def test_without_a_project_the_working_folder_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("words.yaml").write_text(LEXICON, encoding="utf-8")
+    assert lint(capsys) == (0, "no findings in 1 file\n", "")
+
+
+@pytest.mark.parametrize("words", [[], ["."], ["checks"]])
+def test_where_nothing_can_be_checked_nothing_passes(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("checks").mkdir()
+    Path("notes.txt").write_text("notes", encoding="utf-8")
+    status, out, beside = lint(capsys, *words)
+    assert (status, out) == (2, "")
+    assert "there is nothing to check in" in beside
+
+
+def test_a_link_that_leads_nowhere_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("gone.yaml").symlink_to("moved.yaml")
+    status, out, _ = lint(capsys)
+    assert status == 1
+    assert "error[unreadable-file]: can't read this file" in out
+
+
+def test_fixing_says_which_files_it_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("trap.yaml").write_text("patterns: [you must, yes]\n", encoding="utf-8")
+    Path("words.yaml").write_text(LEXICON, encoding="utf-8")
+    assert "`--fix` mends 1 of them" in lint(capsys, "--select", "yaml-trap")[1]
+    assert lint(capsys, "--fix", "--select", "yaml-trap") == (0, "no findings in 2 files\n", "changed trap.yaml\n")
+    assert Path("trap.yaml").read_text(encoding="utf-8") == 'patterns: [you must, "yes"]\n'
+
+
+def test_a_diff_tells_of_the_fixes_that_it_does_not_show(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("words.yaml").write_text("patterns: [you must]\nfol: [apostrophes]\n", encoding="utf-8")
+    assert lint(capsys, "--diff") == (0, "", "`--unsafe-fixes` shows 1 more\n")
+    status, out, beside = lint(capsys, "--diff", "--unsafe-fixes")
+    assert (status, beside) == (1, "")
+    assert "-fol: [apostrophes]\n+fold: [apostrophes]\n" in out
+
+
+def test_unsafe_fixes_alone_fix_nothing_and_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("words.yaml").write_text(LEXICON, encoding="utf-8")
+    status, _, beside = lint(capsys, "--unsafe-fixes")
+    assert status == 2
+    assert "write `--fix` to apply them" in beside
+
+
+def test_in_a_pipe_a_long_line_is_cut_round_the_caret(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ", ".join(f"word number {number}x" for number in range(400))
+    Path("words.yaml").write_text(f"patterns: [{words}, word number 3x]\n", encoding="utf-8")
+    lines = lint(capsys, "--select", "duplicate-pattern")[1].splitlines()
+    assert max(map(len, lines)) <= 160
+    marked = {
+        sign: at
+        for at, line in enumerate(lines)
+        for sign in ("^", "---")
+        if line.startswith(f"  | {' ' * 8}") and sign in line
+    }
+    for sign, at in marked.items():
+        shown = lines[at - 1]
+        assert shown[lines[at].index(sign[0]) :].startswith("word number 3x")
+    assert marked.keys() == {"^", "---"}
