@@ -80,7 +80,7 @@ class CaseReader:
     def _case(self, batch: Batch, record: Record, concern_id: str | None) -> Case | InputError | None:
         model = self._model
         try:
-            envelope = model.envelope.decode(record.data)
+            envelope = model.envelope.decode(_whole(record.data))
         except UNREADABLE as error:
             return self._unreadable(batch, record, concern_id, error)
         inner = envelope.test_case
@@ -184,7 +184,7 @@ class CaseReader:
         data, place = found
         model = self._model
         try:
-            envelope = model.envelope.decode(data)
+            envelope = model.envelope.decode(_whole(data))
             failure = _failure(envelope.error) or _failure(envelope.engine_error)
             if failure:
                 return None, f"the engine failed: {failure}"
@@ -304,6 +304,14 @@ def _read(get: Callable[[Any], Any], record: Any, empty: Any) -> Any:
     except AttributeError:
         value = None
     return (empty if empty == "" else []) if value is None else value
+
+
+def _whole(data: bytes) -> bytes:
+    """`data`, if all of it is UTF-8: the decoder looks only at what it reads, and a key with a broken letter is read by
+    nobody."""
+    if not data.isascii():
+        data.decode()
+    return data
 
 
 def _failure(error: Any) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -18,9 +18,11 @@ from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.cases.semantic import SemanticWitness
 from rulewright_runtime.cases.settings import Settings
 from rulewright_runtime.cases.tally import UNKNOWN, Group, Tally, exit_status
-from rulewright_runtime.embedding.opening import Embedding
 from rulewright_runtime.errors import EvaluationError, InputError, PlanError
 from rulewright_runtime.judge import Judge
+
+if TYPE_CHECKING:
+    from rulewright_runtime.embedding.opening import Embedding
 
 _IN_MEMORY: Final = 8 * 2**20
 _FLUSH: Final = 512

@@ -11,14 +11,16 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rulewright_runtime.cases.evidence import parts_of
 from rulewright_runtime.cases.negation import denied
 from rulewright_runtime.cases.plan import CaseScorecardPlan, Semantic
 from rulewright_runtime.cases.scoring import Scored
-from rulewright_runtime.embedding.opening import Embedding
 from rulewright_runtime.scorecard import mentioned
+
+if TYPE_CHECKING:
+    from rulewright_runtime.embedding.opening import Embedding
 
 _WORD: Final = re.compile(r"\w+")
 _WINDOWS: Final = 500

@@ -205,6 +205,18 @@ def test_a_broken_file_gives_one_message(text: str, message: str, tmp_path: Path
     assert message in said(read(path))
 
 
+def test_a_broken_letter_anywhere_is_said_and_the_rest_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "b.json"
+    text = json.dumps([case("T1"), case("T2"), without_output("T3")]).encode()
+    path.write_bytes(text.replace(b"forbidden_terms", b"f\xf6rbidden_terms", 1))
+    output = write(tmp_path / "T3.json", {"test_id": "T3", "summary": "x", "note": {"by": "u"}})
+    output.write_bytes(output.read_bytes().replace(b"by", b"b\xfc"))
+    first, *rest = said(read(path, outputs=output))
+    assert first.startswith("not UTF-8 at byte ")
+    assert rest[0] == "T2"
+    assert rest[1].startswith(f"{output}: not UTF-8 at byte ")
+
+
 def test_a_broken_line_gives_its_number(tmp_path: Path) -> None:
     path = tmp_path / "b.jsonl"
     path.write_text(f'{json.dumps(case("T1"))}\n{{"test_id": \n{json.dumps(case("T3"))}\n')
