@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
+import io
 import json
 import os
 import shutil
@@ -25,6 +27,7 @@ from rulewright_grammar import schema
 from rulewright_runtime.cases import writing
 from rulewright_runtime.cases.baseline import compare, read_baseline
 from rulewright_runtime.cases.hooks import CallSink, HttpSink
+from rulewright_runtime.cases.plan import Setting
 from rulewright_runtime.report.text import width
 
 GOLDEN = Path(__file__).parent / "score"
@@ -172,6 +175,41 @@ def test_the_command_line_wins_over_the_environment_over_the_file_over_the_defau
     again = shown("--set", "CR_pass=0.5", "--strict-ah")
     assert again["CR_pass"] == {"value": 0.5, "source": "--set CR_pass"}
     assert again["strict_ah"] == {"value": True, "source": "--strict-ah"}
+
+
+OTHER_VALUES: dict[str, list[Any]] = {
+    "score": [0.11, 0.22, 0.33],
+    "number": [2.0, 3.0, 4.0],
+    "bool": [True, False, True],
+}
+
+
+@pytest.mark.parametrize("setting", safe().plan.settings, ids=lambda setting: setting.parameter.name)
+def test_every_setting_can_be_set_everywhere_and_the_nearest_wins(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, in_file, variable = setting.parameter.name, setting.file, setting.environment
+    assert in_file is not None
+    assert variable is not None
+    values = OTHER_VALUES[setting.parameter.type]
+
+    def shown(*words: str) -> dict[str, Any]:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            assert main(["score", "--show-config", "--format", "json", *words]) == 0
+        found: dict[str, Any] = json.loads(out.getvalue())["parameters"][name]
+        return found
+
+    assert shown()["source"] == "default"
+    document: Any = values[0]
+    for key in reversed(in_file.split(".")):
+        document = {key: document}
+    Path("safe.config.json").write_text(json.dumps(document))
+    assert shown() == {"value": values[0], "source": f"safe.config.json: {in_file}"}
+    monkeypatch.setenv(variable, str(values[1]).lower())
+    assert shown() == {"value": values[1], "source": f"environment {variable}"}
+    assert shown("--set", f"{name}={str(values[2]).lower()}") == {"value": values[2], "source": f"--set {name}"}
+    if setting.flag is not None:
+        assert shown(setting.flag) == {"value": True, "source": setting.flag}
 
 
 def test_show_config_says_where_each_value_came_from(capsys: pytest.CaptureFixture[str]) -> None:
