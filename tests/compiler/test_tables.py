@@ -15,6 +15,7 @@ from rulewright.expression.types import BOOL, DYN, INT, SCORE, STRING, EnumType,
 from rulewright.expression.unparse import unparse
 from rulewright.load import load_text
 from rulewright.tables import Table, build_table, read_labels, read_rule
+from rulewright.tables.policy import compile_policy
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.evaluate import prepare
 from rulewright_runtime.ir import Program, validate
@@ -361,3 +362,11 @@ def test_labels_that_are_none_are_refused(text: str) -> None:
 def test_one_run_shows_every_mistake() -> None:
     codes = [code for code, _, _ in refused("match: [{condition: nn, output: 1}, {output: mm}, {output: 2}]")]
     assert codes == ["bad-expression", "bad-expression"]
+
+
+@pytest.mark.parametrize("key", ["imports", "variables", "functions"])
+@pytest.mark.parametrize("value", ["3", "true", "0.5", "{a: 1}", "text"])
+def test_declarations_that_are_no_list_are_refused(key: str, value: str) -> None:
+    with pytest.raises(DocumentError) as refused:
+        compile_policy("rule: {match: [{output: 1}]}", f"{key}: {value}\n")
+    assert [found.message for found in refused.value.diagnostics] == [f"`{key}` must be a list"]

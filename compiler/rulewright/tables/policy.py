@@ -73,9 +73,9 @@ def _environment(config: str | None, found: list[Diagnostic]) -> Environment:
         named = given.get("container") or ""
         container = str(named.get("name", "")) if isinstance(named, dict) else str(named)
         _import(abbreviations, root, found)
-        for item in given.get("variables") or ():
+        for item in _listed(root, "variables", found):
             _declare(variables, item, root, found)
-        for item in given.get("functions") or ():
+        for item in _listed(root, "functions", found):
             _declare_function(functions, item, root, found)
     return Environment(
         variables=variables,
@@ -90,7 +90,7 @@ def _environment(config: str | None, found: list[Diagnostic]) -> Environment:
 def _import(abbreviations: dict[str, str], root: Mapping, found: list[Diagnostic]) -> None:
     """Let the last part of each qualified name under `imports` stand for the whole (cel-go, `Abbrevs`)."""
     node = root.get("imports")
-    for item in (plain(node) if node is not None else None) or ():
+    for item in _listed(root, "imports", found):
         name = item.get("name") if isinstance(item, dict) else None
         last = name.rpartition(".")[2] if isinstance(name, str) else ""
         if not last or "." not in str(name).strip("."):
@@ -100,6 +100,16 @@ def _import(abbreviations: dict[str, str], root: Mapping, found: list[Diagnostic
         else:
             continue
         found.append(error(node or root, message, code="malformed-table"))
+
+
+def _listed(root: Mapping, key: str, found: list[Diagnostic]) -> list[Any]:
+    """The items of a list, as plain data; a finding where there is something else."""
+    node = root.get(key)
+    items = [] if node is None else plain(node) or []
+    if isinstance(items, list):
+        return items
+    found.append(error(node or root, f"`{key}` must be a list", code="malformed-table"))
+    return []
 
 
 def _declare(variables: dict[str, Type], item: Any, at: Node, found: list[Diagnostic]) -> None:
