@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rulewright.diagnostics import Diagnostic, Severity, error
-from rulewright.documents.base import Document, text
+from rulewright.documents.base import Document, scalar, text
 from rulewright.documents.check import Check, read_check
 from rulewright.documents.corpus import Corpus, read_corpus
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
@@ -64,10 +64,10 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: results, references and gates name documents by their id; only one of the two can be meant.
     Instead: rename one of them, or remove it.
     """,
-    "id-differs-from-file-name": """A check's id is not its file's name, or a lexicon's name is not.
+    "id-differs-from-file-name": """A document's id or name is not its file's name, or not the key it stands under.
 
     Why it matters: the file of a check in a result can't be found, and other tools refuse such a file.
-    Instead: give the file the document's name.
+    Instead: give the file, or the key, the document's name.
     """,
     "empty-document": """The file holds nothing.
 
@@ -262,9 +262,9 @@ class _Reader:
         if root is None:
             raise DocumentError(sorted(self.found, key=lambda found: found.sort_key))
         file = read_project_file(root, self.environment)
-        for name, scalar in file.unset:
+        for name, written in file.unset:
             self.found.append(
-                error(scalar, f"the variable `{name}` is not set and has no default", code="unset-variable")
+                error(written, f"the variable `{name}` is not set and has no default", code="unset-variable")
             )
         return file
 
@@ -325,6 +325,11 @@ class _Reader:
         """Documents named by their file, from a folder; or by their key, from one file."""
         if place is not None and os.path.isfile(place.path):
             root = self._load(place.path, many)
+            for entry in root.entries if root is not None else ():
+                name = scalar(entry.value, "name")
+                if name is not None and name.value != entry.name:
+                    message = f"`name` is `{name.value}`, but it stands under `{entry.name}`"
+                    self.found.append(error(name, message, code="id-differs-from-file-name"))
             return {} if root is None else {model.name: model for model in read_many(root)}
         return self._each(place, kind, read_one)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rulewright.documents.layout import descriptions_in, places, unread_places
-from rulewright.load import load_file
+from rulewright.load import Mapping, load_file
 
 if TYPE_CHECKING:
     from rulewright.load import Loaded, Source
@@ -24,11 +25,12 @@ class SecondCopy:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The files beside the documents of `project`; `descriptions` are those of its scenarios."""
+    """The files beside a project's documents. `descriptions` are those of its scenarios, whose files, even those that
+    can't be used, `scenarios` holds."""
 
-    project: Project
     copies: tuple[SecondCopy, ...]
     descriptions: tuple[Source, ...]
+    scenarios: tuple[Mapping, ...]
     loaded: tuple[Loaded, ...]
 
 
@@ -38,6 +40,12 @@ def read_beside(project: Project) -> Beside:
     for kind, taken, other in unread_places(project.root, project.file):
         loaded.append(load_file(other))
         copies.append(SecondCopy(kind, taken, loaded[-1].source))
-    scenarios = places(project.root, project.file, project.path).get("scenarios")
-    described = [load_file(path) for path in descriptions_in(scenarios.path)] if scenarios else []
-    return Beside(project, tuple(copies), tuple(each.source for each in described), (*loaded, *described))
+    folder = places(project.root, project.file, project.path).get("scenarios")
+    described = [load_file(path) for path in descriptions_in(folder.path)] if folder else []
+    below = [each.root for each in project.loaded if folder and Path(each.source.path).is_relative_to(folder.path)]
+    return Beside(
+        copies=tuple(copies),
+        descriptions=tuple(each.source for each in described),
+        scenarios=tuple(root for root in below if isinstance(root, Mapping)),
+        loaded=(*loaded, *described),
+    )

@@ -27,12 +27,12 @@ def comment_contradicts_files(beside: Beside) -> Iterator[Diagnostic]:
     Why it matters: nobody recounts what a description says; papers and plans are written by it.
     Instead: correct the numbers, or leave them out.
     """
-    scenarios = beside.project.scenarios.values()
-    for source in beside.descriptions if scenarios else ():
+    total = len(beside.scenarios)
+    for source in beside.descriptions if total else ():
         for found in COUNTED.finditer(source.text):
-            key, having = found["key"], sum(found["key"] in scenario.node for scenario in scenarios)
-            if (int(found["having"]), int(found["all"])) != (having, len(scenarios)):
+            key, having = found["key"], sum(found["key"] in scenario for scenario in beside.scenarios)
+            if (int(found["having"]), int(found["all"])) != (having, total):
                 yield warning(
                     source.span(*found.span("count")),
-                    f"`{found['count']}` contradicts the files: {having} of {len(scenarios)} scenarios have `{key}`",
+                    f"`{found['count']}` contradicts the files: {having} of {total} scenarios have `{key}`",
                 )

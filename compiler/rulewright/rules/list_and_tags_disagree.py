@@ -31,7 +31,7 @@ def list_and_tags_disagree(project: Project) -> Iterator[Diagnostic]:
         missing, extra = [], []
         for check in project.checks:
             selected = by_tags(check, scenario)
-            if check.scope == "universal" or selected is None:
+            if check.scope != "trigger" or check.tags is None or selected is None:
                 continue
             if selected and check.id not in entries:
                 missing.append(check)

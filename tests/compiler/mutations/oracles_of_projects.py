@@ -142,7 +142,8 @@ def missing_anchor(project: Project, check: Data, scenario: Data) -> bool:
 
 def list_contradicts(_: Project, check: Data, scenario: Data) -> bool:
     listed, by_tags = scenario.get("eligible_modes"), selected(check, scenario)
-    if not listed or check.get("scope") == "universal" or by_tags is None:
+    says = (check.get("eligibility") or {}).get("scenario_tags_any") is not None
+    if not listed or not says or check.get("scope") == "universal" or by_tags is None:
         return False
     return by_tags != (check["id"] in listed)
 
