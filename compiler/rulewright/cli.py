@@ -82,9 +82,10 @@ def _report(error: Exception) -> None:
     from rulewright.errors import DocumentError, ExpressionError
 
     if isinstance(error, DocumentError):
+        from rulewright.manual import instead
         from rulewright.render.human import render, width_for
 
-        print(render(error.diagnostics, width=width_for(sys.stderr)), file=sys.stderr, end="")
+        print(render(error.diagnostics, width=width_for(sys.stderr), instead=instead), file=sys.stderr, end="")
     elif isinstance(error, ExpressionError):
         for mistake in error.errors:
             print(f"error: {mistake.line}:{mistake.column}: {mistake.message}", file=sys.stderr)

@@ -5,13 +5,14 @@ Rules carry their pages as docstrings; every other module that finds mistakes ha
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
 
-from rulewright.rules import code_of, every_rule
+from rulewright.rules import code_of, every_rule, rule_page
 
 PACKAGE = Path(__file__).parent
 
@@ -30,6 +31,18 @@ def finders() -> Iterator[str]:
     for path in sorted(PACKAGE.rglob("*.py")):
         if b"\nPAGES: " in path.read_bytes():
             yield ".".join((PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts))
+
+
+def instead(code: str) -> str | None:
+    """What to do about a finding of this code: the end of its page. Looks only where it may come from without loading
+    more: at the rules, and at the modules that are loaded already."""
+    page = rule_page(code) or next((table[code] for table in _tables_at_hand() if code in table), "")
+    return " ".join(page.partition("Instead: ")[2].split()).removesuffix(".") or None
+
+
+def _tables_at_hand() -> list[dict[str, str]]:
+    names = sorted(name for name in sys.modules if name.startswith(f"{PACKAGE.name}."))
+    return [getattr(sys.modules[name], "PAGES", {}) for name in names]
 
 
 def explain(code: str) -> str | None:

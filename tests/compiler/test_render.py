@@ -123,6 +123,14 @@ def test_a_note_in_another_file_names_it() -> None:
     assert " ::: b.yaml:3:4\n  | there" in human(error(span_of("one"), "m", code="c", notes=[(other, "there")]))
 
 
+def test_of_a_code_that_brings_no_help_the_manual_helps_once() -> None:
+    found = [
+        error(span_of("one"), "m", code=code, help=help) for code, help in (("a", None), ("a", None), ("b", "own"))
+    ]
+    drawn = human_format.render(found, {SOURCE.path: SOURCE}, instead=lambda code: f"mend {code}")
+    assert re.findall("= help: (.*)", drawn) == ["mend a", "own"]
+
+
 def test_a_family_in_a_message_stays_together() -> None:
     assert "`👩\u200d👩\u200d👧`" in human(error(span_of("one"), "unknown key `👩\u200d👩\u200d👧`", code="c"))
 

@@ -19,7 +19,7 @@ import pytest
 from rulewright.cli import main
 from rulewright.linting.run import EVERYTHING, Report, Selection, lint, lint_text
 from rulewright.load.mistakes import MAX_BYTES
-from rulewright.manual import PACKAGE, explain, pages
+from rulewright.manual import PACKAGE, explain, instead, pages
 from rulewright.render import human
 from rulewright.rules import code_of as rule_code
 from rulewright.rules import every_rule
@@ -182,6 +182,14 @@ def test_the_manual_in_the_docs_is_what_the_tests_show(code: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")
     assert path.read_text(encoding="utf-8") == page
+
+
+@pytest.mark.parametrize("code", sorted(pages()))
+def test_every_page_ends_with_what_to_do(code: str) -> None:
+    said = instead(code)
+    assert said
+    assert said[0].islower() or said[0] == "`"
+    assert " ".join(str(explain(code)).split()).endswith(f"Instead: {said}.")
 
 
 def test_the_docs_list_every_code() -> None:

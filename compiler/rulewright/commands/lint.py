@@ -166,9 +166,23 @@ def _shown(report: Report, args: argparse.Namespace) -> str:
         return "".join(f"{count:6} {severity:8} {code}\n" for code, severity, count in report.statistics)
     colour = args.format == "human" and wants_colour(sys.stdout)
     width = width_for(sys.stdout)
-    shown = render(args.format, report.diagnostics, report.sources, page_of=_page_of, colour=colour, width=width)
+    shown = render(
+        args.format,
+        report.diagnostics,
+        report.sources,
+        page_of=_page_of,
+        instead=_instead,
+        colour=colour,
+        width=width,
+    )
     mended = sum(found.fix is not None and found.fix.safe for found in report.diagnostics)
     return f"{shown}`--fix` mends {mended} of them\n" if mended and args.format == "human" else shown
+
+
+def _instead(code: str) -> str | None:
+    from rulewright.manual import instead
+
+    return instead(code)
 
 
 def _page_of(code: str) -> str | None:

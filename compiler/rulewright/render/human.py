@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from rulewright.render.cells import cells, width_of
 from rulewright.terminal import WIDTH, wants_colour, width_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rulewright.diagnostics import Diagnostic, Span
     from rulewright.load.source import Source
@@ -44,13 +44,19 @@ def render(
     *,
     colour: bool = False,
     width: int = WIDTH,
+    instead: Callable[[str], str | None] = lambda code: None,
 ) -> str:
     """Every finding as a paragraph, an empty line between two.
 
-    Lines of source come from `sources` by path, or from the files themselves where a caller has only the findings.
+    Lines of source come from `sources` by path, or from the files themselves where a caller has only the findings. The
+    first finding of a code that brings no help has what `instead` says of the code.
     """
     painter = _Painter(_read(diagnostics) if sources is None else sources, colour, width)
-    return "\n".join(painter.paragraph(each) for each in diagnostics)
+    helpless = {each.code: each for each in reversed(diagnostics) if not each.help and not each.fix}
+    return "\n".join(
+        painter.paragraph(replace(each, help=instead(each.code)) if helpless.get(each.code) is each else each)
+        for each in diagnostics
+    )
 
 
 def summary(diagnostics: Sequence[Diagnostic], files: int) -> str:

@@ -21,6 +21,7 @@ def render(
     sources: Mapping[str, Source],
     *,
     page_of: Callable[[str], str | None] = lambda code: None,
+    instead: Callable[[str], str | None] = lambda code: None,
     colour: bool = False,
     width: int = 80,
 ) -> str:
@@ -29,7 +30,7 @@ def render(
     if format == "human":
         from rulewright.render import human
 
-        text = human.render(diagnostics, sources, colour=colour, width=width)
+        text = human.render(diagnostics, sources, colour=colour, width=width, instead=instead)
         return (
             f"{text}\n{human.summary(diagnostics, len(sources))}\n" if text else f"{human.summary((), len(sources))}\n"
         )

@@ -141,6 +141,12 @@ def code_of(rule: Rule) -> str:
     return rule.__name__.replace("_", "-")
 
 
+def rule_page(code: str) -> str | None:
+    """The manual page of the rule that has this code; None when there is no such rule."""
+    name = code.replace("-", "_")
+    return _rule(name).__doc__ if any(_parts(row)[0] == name for row in RULES) else None
+
+
 @cache
 def rules_for(subject: str) -> tuple[Rule, ...]:
     """The rules that look at a model of this name, in the order they run."""

@@ -25,5 +25,7 @@ def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:
         if scenarios and all(applies(check, each) is False or is_silenced(check, each) for each in scenarios):
             yield warning(
                 check.key_place("eligibility") if check.get("eligibility") else check.place("id"),
-                f"none of the {len(scenarios)} scenarios reaches `{check.id}`",
+                f"none of the {len(scenarios)} scenarios reaches `{check.id}`"
+                if len(scenarios) > 1
+                else f"the only scenario does not reach `{check.id}`",
             )

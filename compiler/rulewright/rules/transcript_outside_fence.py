@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rulewright.diagnostics import Diagnostic
 
 PLACEHOLDER: Final = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
-TURNS: Final = re.compile(r"""\bscenario\s*(?:\.\s*|\[\s*['"])(turns|sessions)\b""")
+TURNS: Final = re.compile(r"""\bscenario\s*(?:\.\s*(?:turns|sessions)\b|\[\s*['"](?:turns|sessions)['"]\s*\])""")
 
 
 def transcript_outside_fence(check: Check) -> Iterator[Diagnostic]:
