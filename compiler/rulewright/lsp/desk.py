@@ -33,6 +33,11 @@ class Sheet:
     alone: frozenset[Diagnostic] = frozenset()
     whole: tuple[Diagnostic, ...] = ()
 
+    @property
+    def owner(self) -> Path:
+        """Where its findings come from: its project, or itself where it belongs to none."""
+        return self.project or Path(self.path)
+
 
 @dataclass(slots=True)
 class Desk:
@@ -87,8 +92,8 @@ class Desk:
             carrying = [each for each in sheet.whole if each not in sheet.alone]
             found = [each for each in found if each.code not in silenced]
             found += carried(carrying, sheet.looked, sheet.loaded.source)
-        self.told.setdefault(sheet.project or Path(sheet.path), set()).add(sheet.path)
-        return self._keep({sheet.path: found}, {sheet.path: sheet.loaded.source})
+        self.told.setdefault(sheet.owner, set()).add(sheet.path)
+        return self._keep({sheet.path: found}, {})
 
     def look(self, sheet: Sheet, within: Path | None, *, search: bool) -> set[str]:
         """The document looked at with its project; `search` looks for the project anew, as after opening and saving."""
@@ -97,35 +102,39 @@ class Desk:
                 look = look_round(Path(sheet.path), within)
             else:
                 look = None if sheet.project is None else look_at(sheet.project)
-        before, sheet.project = sheet.project, None if look is None else look.path
-        changed = set() if before in (None, sheet.project) else self._forget(before)
+        before, sheet.project = sheet.owner, None if look is None else look.path
+        changed = set() if self.of(before) else self._forget(before)
         if look is None:
-            found = self._alone(sheet)
-            return changed | self._tell(Path(sheet.path), {sheet.path: found}, {sheet.path: sheet.loaded.source})
+            return changed | self._tell(sheet.owner, {sheet.path: self._alone(sheet)}, {})
         self.looks[look.path] = look
-        read = [other for path, other in self.sheets.items() if path in look.report.sources]
-        by_path: dict[str, list[Diagnostic]] = {other.path: [] for other in read}
-        for each in look.report.diagnostics:
-            by_path.setdefault(each.span.path, []).append(each)
-        for other in read:
-            if other.project in (None, look.path):
-                self._remember(other, look, by_path[other.path])
-            else:  # two projects read it, and it was opened for the other one
-                del by_path[other.path]
-        return changed | self._tell(look.path, by_path, look.report.sources)
+        return changed | self._tell(look.path, self._by_path(look), look.report.sources)
 
     def close(self, sheet: Sheet) -> set[str]:
         """The document is closed; findings stay as long as another document of its project is open."""
         del self.sheets[sheet.path]
-        if sheet.project is None:
-            return self._forget(Path(sheet.path))
-        return set() if self.of_project(sheet.project) else self._forget(sheet.project)
+        return set() if self.of(sheet.owner) else self._forget(sheet.owner)
 
-    def of_project(self, project: Path | None) -> list[Sheet]:
-        """The open documents of a project."""
-        return [sheet for sheet in self.sheets.values() if sheet.project == project]
+    def of(self, owner: Path) -> list[Sheet]:
+        """The open documents of a project, or the document that stands alone."""
+        return [sheet for sheet in self.sheets.values() if sheet.owner == owner]
+
+    def _by_path(self, look: Look) -> dict[str, list[Diagnostic]]:
+        """The findings of a project by path, those of its open documents among them though there be none."""
+        found: dict[str, list[Diagnostic]] = {}
+        for each in look.report.diagnostics:
+            found.setdefault(each.span.path, []).append(each)
+        for path, sheet in self.sheets.items():
+            if path in look.report.sources and sheet.project in (None, look.path):
+                self._remember(sheet, look, found.setdefault(path, []))
+            elif sheet.project == look.path:  # a new one, which its project does not see before it is saved
+                found[path] = self._alone(sheet)
+            else:  # two projects read it, and it was opened for the other one
+                found.pop(path, None)
+        return found
 
     def _remember(self, sheet: Sheet, look: Look, found: Iterable[Diagnostic]) -> None:
+        if sheet.owner != look.path:
+            self.told.pop(sheet.owner, None)
         sheet.project, sheet.looked = look.path, sheet.loaded.source
         sheet.whole, sheet.alone = tuple(found), frozenset(self._alone(sheet))
 
@@ -150,7 +159,8 @@ class Desk:
         changed = set()
         for path, each in found.items():
             now = tuple(sorted(each, key=lambda one: one.sort_key))
-            before, source = self.sources.get(path), sources.get(path)
+            before = self.sources.get(path)
+            source = self.sheets[path].loaded.source if path in self.sheets else sources.get(path)
             if now != self.findings.get(path) or (source and (before is None or before.text != source.text)):
                 changed.add(path)
             self.findings[path] = now

@@ -28,10 +28,11 @@ class Look:
 
 
 def look_round(path: Path, within: Path | None) -> Look | None:
-    """The findings of the project that a file belongs to, or None where it belongs to none."""
+    """The findings of the project that a file belongs to, or None where it belongs to none. A file that is not there
+    yet belongs to the project in whose folders it will be."""
     for place in projects_round(path, within) if path.is_absolute() else ():
         found = look_at(place)
-        if str(path) in found.report.sources:
+        if str(path) in found.report.sources or not path.exists():
             return found
     return None
 

@@ -81,7 +81,7 @@ class Server(LanguageServer):
 
         def do(sheet: Sheet) -> set[str]:
             found = self.desk.look(sheet, self.within(sheet), search=search)
-            for other in self.desk.of_project(sheet.project) if sheet.project else ():
+            for other in self.desk.of(sheet.owner):
                 self.never_mind("look", other)  # it was looked at, too
             return found
 
@@ -134,15 +134,14 @@ def closed(server: Server, params: types.DidCloseTextDocumentParams) -> None:
     if sheet is None:
         return
     server.publish(server.desk.close(sheet))
-    for other in server.desk.of_project(sheet.project)[:1] if sheet.project else ():
+    for other in server.desk.of(sheet.owner)[:1]:
         server.look(other, GLANCE, search=False)
 
 
 def files_changed(server: Server, _: types.DidChangeWatchedFilesParams) -> None:
     """Files have changed without the editor: every project is looked at again."""
-    for project in {sheet.project for sheet in server.desk.sheets.values()}:
-        for sheet in server.desk.of_project(project)[: 1 if project else None]:
-            server.look(sheet, GLANCE, search=True)
+    for owner in {sheet.owner for sheet in server.desk.sheets.values()}:
+        server.look(server.desk.of(owner)[0], GLANCE, search=True)
 
 
 def code_actions(server: Server, params: types.CodeActionParams) -> list[types.CodeAction]:

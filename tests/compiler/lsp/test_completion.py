@@ -56,9 +56,11 @@ def test_keys_that_the_route_leaves_unread_are_not_offered(editor: Editor, proje
 
 
 def test_an_empty_file_is_known_by_its_folder(editor: Editor, project: Path) -> None:
-    path = project / "checks" / "new.yaml"
-    path.write_text("", encoding="utf-8")
-    assert {"id", "severity", "routing"} <= set(labels(offered(editor, path, "|")))
+    empty = project / "checks" / "empty.yaml"
+    empty.write_text("", encoding="utf-8")
+    not_there_yet = project / "checks" / "new.yaml"
+    for path in (empty, not_there_yet):
+        assert {"id", "severity", "routing"} <= set(labels(offered(editor, path, "|")))
 
 
 @pytest.mark.parametrize(

@@ -216,6 +216,10 @@ def test_a_document_that_is_no_file_yet_is_looked_at(editor: Editor) -> None:
 def test_a_new_file_of_a_project_is_looked_at_before_it_is_saved(editor: Editor, project: Path) -> None:
     path = project / "checks" / "new.yaml"
     assert codes(editor.open(path, a_project.CHECK.replace("S2", "S22"))) == ["unknown-value"]
+    path.write_text(a_project.CHECK, encoding="utf-8")
+    editor.change(path, a_project.CHECK)
+    editor.save(path)
+    assert codes(editor.until(path.as_uri(), bool)) == ["id-differs-from-file-name"]
 
 
 def test_a_file_of_somebody_else_is_left_alone(editor: Editor, tmp_path: Path) -> None:
