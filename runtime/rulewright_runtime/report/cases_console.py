@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from rulewright_runtime.report.text import center, clean, fit, left, plural, width
@@ -152,7 +153,7 @@ def _breakdown(cases: Iterable[Mapping[str, Any]], metrics: list[str]) -> Iterat
     heads = [left("Test ID", id_width), left("Archetype", group_width), *(center(m, _SCORE) for m in metrics)]
     yield f"│ {' │ '.join([*heads, left('Label', _LABEL)])} │"
     yield _rule("├┼┤", sizes)
-    for row in (*first, *rows):
+    for row in chain(first, rows):
         scores = row.get("scores")
         cells = [left(str(row["test_id"]), id_width), left(str(row["archetype"]), group_width)]
         cells += ["  – " if scores is None else left(f"{scores[m]:.2f}", _SCORE) for m in metrics]

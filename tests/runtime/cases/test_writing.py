@@ -1,0 +1,41 @@
+"""Writing reports: a case is written before the next ones are read, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.safe_cases import case, safe, settings, write
+
+from rulewright_runtime.cases.reading import Batch, CaseReader
+from rulewright_runtime.cases.run import report_head, score_batches
+from rulewright_runtime.report.cases_console import console
+from rulewright_runtime.report.cases_pages import html_page, junit, markdown
+
+MOST_AHEAD = 201  # the console looks at the first cases for the width of its columns
+
+
+@pytest.mark.parametrize("form", ["console", "html", "junit", "markdown"])
+def test_no_form_holds_all_cases(form: str, tmp_path: Any) -> None:
+    path = write(tmp_path / "b.json", [case(f"T{n}") for n in range(500)])
+    done = score_batches(settings(), CaseReader(safe().plan), [Batch("b", str(path))])
+    head = report_head(done, batch_id="b", concern_id="I25", generated_at="2025-01-15T10:30:00Z", about={})
+    read = 0
+
+    def cases() -> Iterator[dict[str, Any]]:
+        nonlocal read
+        for result in done.spool.results():
+            read += 1
+            yield result
+
+    if form == "console":
+        lines = console(head, "title", [], cases(), ["Pass", "Review", "Fail"])
+    else:
+        pages = {"html": html_page, "junit": junit, "markdown": markdown}
+        lines = pages[form](head, "title", cases(), ["CR", "AH", "AC"])
+    for line in lines:
+        if "T0" in line:
+            break
+    assert 0 < read <= MOST_AHEAD
+    assert sum("T49" in line for line in lines) == 11
