@@ -22,7 +22,7 @@ class RequestError(Exception):
 class Editor:
     """One editor with its server."""
 
-    def __init__(self, folder: Path, *command: str, encodings: tuple[str, ...] = ("utf-16",)) -> None:
+    def __init__(self, folder: Path | None, *command: str, encodings: tuple[str, ...] = ("utf-16",)) -> None:
         self.process = subprocess.Popen(
             [sys.executable, *(command or SERVE)],
             stdin=subprocess.PIPE,
@@ -44,8 +44,8 @@ class Editor:
             "initialize",
             {
                 "processId": None,
-                "rootUri": folder.as_uri(),
-                "workspaceFolders": [{"uri": folder.as_uri(), "name": folder.name}],
+                "rootUri": folder and folder.as_uri(),
+                "workspaceFolders": folder and [{"uri": folder.as_uri(), "name": folder.name}],
                 "capabilities": {"general": general, "workspace": workspace},
             },
         )["capabilities"]

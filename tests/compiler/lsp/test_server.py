@@ -239,6 +239,14 @@ def test_a_project_beside_its_documents_is_found(editor: Editor, project: Path) 
     assert "unknown-lexicon" in codes(editor.findings[the_check(project).as_uri()])
 
 
+def test_an_editor_without_a_folder_is_served(project: Path) -> None:
+    editor = Editor(None)
+    editor.open(the_check(project))
+    editor.change(the_check(project), a_project.CHECK.replace("presence_promise", "other_words"))
+    assert editor.until(the_check(project).as_uri(), lambda found: "unknown-lexicon" in codes(found))
+    assert editor.quit() == 0
+
+
 def test_without_goodbye_the_exit_code_is_one(tmp_path: Path) -> None:
     editor = Editor(tmp_path)
     editor.notify("exit", None)
