@@ -229,8 +229,8 @@ def _written(form: str, depth: int) -> st.SearchStrategy[str]:
     return st.tuples(*parts).map("".join)
 
 
-# The checkers of that engine and of cel-go differ about these: it refuses orders of numbers across types, points at `&&`
-# and its kin themselves and not at their operand, and reports `has` and odd keys twice.
+# The checkers of that engine and of cel-go differ about these: it refuses orders of numbers across types, points at
+# `&&` and its kin themselves and not at their operand, and reports `has` and odd keys twice.
 _DISPUTED: Final = re.compile(
     r"&&|\|\||all\(|exists|[<>]=? <|\? |sortBy|format|in <|filter|math.greatest|math.least|has\(|<key>"
 )
