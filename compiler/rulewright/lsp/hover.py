@@ -37,13 +37,11 @@ def hover(loaded: Loaded, position: Position, around: Around, encoding: str) -> 
     spot = spot_at(loaded.root, offset)
     if kind is None or spot is None:
         return None
-    if spot.is_key:
-        return _hover(about_key(kind, spot.path), range_of(spot.scalar.span, source, encoding))
-    return (
-        _in_expression(kind, spot, offset, around, loaded, encoding)
-        or _hover(_of_target(kind, spot, around), range_of(spot.scalar.span, source, encoding))
-        or _hover(about_key(kind, spot.path), range_of(spot.scalar.span, source, encoding))
-    )
+    if not spot.is_key and (found := _in_expression(kind, spot, offset, around, loaded, encoding)) is not None:
+        return found
+    # Of a name of the author's own, or an item of a list, what stands above it tells.
+    text = _of_target(kind, spot, around) or about_key(kind, spot.path) or about_key(kind, spot.path[:-1])
+    return _hover(text, range_of(spot.scalar.span, source, encoding))
 
 
 def about_key(kind: str, path: tuple[str | int, ...]) -> str:
