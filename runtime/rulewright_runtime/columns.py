@@ -1,31 +1,34 @@
 """Columns: a decision over numbers is read for a whole batch at once, by quantising each column and looking cells up.
 
-With the standard library a column of doubles is quantised by its two leading bytes: those say on which side of a
-threshold a double lies, except for the few that share both bytes with one; these are compared one by one. With numpy
-the columns are compared as they are. What is no number in its domain goes through the row evaluator, so that an odd
-cell means the same in a batch and alone; so does every row of a program that is no such decision.
+With the standard library a column of doubles is quantised by its leading bytes: those say on which side of a threshold
+a double lies, except for the few that share them with one; such a row is looked at by itself, unless the other columns
+decide it. With numpy the columns are compared as they are. What is no number in its domain goes through the row
+evaluator, so that an odd cell means the same in a batch and alone; so does every row of a program that is no such
+decision.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
+import operator
+import re
 import struct
 import sys
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.evaluate import prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.rows.building import ROOT, Building
-from rulewright_runtime.rows.cells import Axis, Cells, axes_of, cells_of
+from rulewright_runtime.rows.cells import Axis, Cells, all_cells, axes_of, cells_of
 
 _ODD: Final = 255  # the code of a row that no cell answers
-_MAX_CODES: Final = 255
 
 
 class _Absent:
@@ -37,6 +40,7 @@ class _Absent:
 
 ABSENT: Final = _Absent()
 Columns = Mapping[str, Any]  # sequences of one length
+Path = tuple[int, ...]  # the leading bytes of a double
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,32 +150,59 @@ def _code_bytes(cells: Cells, indices: bytes, columns: list[Any]) -> tuple[bytes
     """The answer's index for each row, as bytes, and the rows that have none."""
     length = _length(columns)
     odd: set[int] = set()
-    total = 0
-    many = len(cells.answers) >= _MAX_CODES
-    parts: list[bytes] = []
-    for axis, column in zip(cells.axes, columns, strict=True):
-        doubles = _doubles(column, axis, odd)
-        parts.append(_quantise(axis, doubles, odd))
-    if many:
-        codes = bytes(indices[_cell(cells, part)] for part in zip(*parts, strict=True))
-    else:
-        # One long number holds a byte for each row: columns are combined by arithmetic on all rows at once.
-        for part, width in zip(parts, cells.shape, strict=True):
-            total = total * width + int.from_bytes(part, "little")
-        codes = total.to_bytes(length, "little").translate(indices.ljust(256, b"\xff"))
-    if odd:
-        marked = bytearray(codes)
-        for row in odd:
-            marked[row] = _ODD
-        codes = bytes(marked)
-    return codes, sorted(odd)
+    doubles = [_doubles(column, axis, odd) for axis, column in zip(cells.axes, columns, strict=True)]
+    coded = bytes([_ODD]) * length
+    if math.prod(width + 2 for width in cells.shape) <= 256 and max(cells.shape) + 2 <= _EDGE:
+        total = 0
+        for axis, column in zip(cells.axes, doubles, strict=True):
+            total = total * (axis.outside + 1) + _quantise(axis, column)
+        coded = total.to_bytes(length, "little").translate(_answers(cells.axes, indices))
+    return _settle(cells, indices, doubles, coded, odd)
 
 
-def _cell(cells: Cells, places: tuple[int, ...]) -> int:
-    cell = 0
-    for place, width in zip(places, cells.shape, strict=True):
-        cell = cell * width + place
-    return cell
+@functools.lru_cache(maxsize=256)
+def _answers(axes: tuple[Axis, ...], indices: bytes) -> bytes:
+    """The answer's index for what `_quantise` says of each axis; 255 where that leaves it open."""
+    table = bytearray([_ODD]) * 256
+    cells = dict(zip(all_cells(axes), indices, strict=True))
+    said = [[*((place,) for place in range(axis.near)), _near_cells(axis), ()] for axis in axes]
+    for number, places in enumerate(itertools.product(*said)):
+        found = {cells[cell] for cell in itertools.product(*places)}
+        if len(found) == 1:
+            (table[number],) = found
+    return bytes(table)
+
+
+def _near_cells(axis: Axis) -> tuple[int, ...]:
+    """The cells on both sides of every cut at which a double's leading bytes don't change."""
+    inside = [i for i, cut in enumerate(axis.cuts) if cut <= 0 or any(struct.pack(">d", cut)[_LEVELS:])]
+    return tuple(sorted({*inside, *(i + 1 for i in inside)}))
+
+
+def _settle(
+    cells: Cells, indices: bytes, doubles: list[array[float]], coded: bytes, odd: set[int]
+) -> tuple[bytes, list[int]]:
+    """Decide by their numbers the rows that the leading bytes leave open."""
+    rows = [found.start() for found in re.finditer(bytes([_ODD]), coded)]
+    parts: list[Iterator[int]] = []
+    weight = len(cells.answers)
+    for axis, column in zip(cells.axes, doubles, strict=True):
+        weight //= len(axis.cuts) + 1
+        numbers = list(map(column.__getitem__, rows))
+        places = dict.fromkeys(numbers, -len(cells.answers))
+        for number in places:
+            if axis.least <= number <= axis.most:
+                places[number] = bisect_right(axis.cuts, number) * weight
+        parts.append(map(places.__getitem__, numbers))
+    changed = bytearray(coded)
+    for row, cell in zip(rows, map(sum, zip(*parts, strict=True)), strict=True):
+        if cell >= 0:
+            changed[row] = indices[cell]
+        else:
+            odd.add(row)
+    for row in odd:
+        changed[row] = _ODD
+    return bytes(changed), sorted(odd)
 
 
 def _doubles(column: Any, axis: Axis, odd: set[int]) -> array[float]:
@@ -189,101 +220,93 @@ def _doubles(column: Any, axis: Axis, odd: set[int]) -> array[float]:
     return made
 
 
-_MIXED: Final = 254  # the leading bytes don't decide
-_EDGE: Final = 253  # they decide for the end of the domain alone
+_EDGE: Final = 126  # the leading bytes are those of the domain's end: that number, or one outside
+_OPEN: Final = 128  # the byte after them may tell more
 _LEVELS: Final = 3  # how many leading bytes are looked at
 
 
-def _quantise(axis: Axis, doubles: array[float], odd: set[int]) -> bytes:
-    """The cell of every row on one axis, a byte each; what lies outside the domain is noted as odd and gets 0."""
-    raw = doubles.tobytes()
+def _quantise(axis: Axis, doubles: array[float]) -> int:
+    """The cell of every row on one axis; `axis.near` where the leading bytes can't tell which, `axis.outside` where
+    they can't tell whether there is one.
+
+    One long number holds a byte for each row, so that all rows are masked and joined at once.
+    """
+    raw, length = doubles.tobytes(), len(doubles)
     places = range(7, -1, -1) if sys.byteorder == "little" else range(8)
-    planes = [raw[place::8] for place in places[:_LEVELS]]
+    planes = [raw[places[0] :: 8]]
+    opens = _repeated(_OPEN, length)
     root, branches = _tables(axis)
-    coded = planes[0].translate(root)
-    if branches:
-        number = int.from_bytes(coded, "little")
-        masks: dict[tuple[int, ...], int] = {(): -1}
-        for path, table in branches:
-            *before, byte = path
-            above = masks.get(tuple(before), 0)
-            plane = planes[len(before)]
-            mask = above & int.from_bytes(plane.translate(_only(byte)), "little") if above and byte in plane else 0
-            if mask:
-                masks[path] = mask
-                number |= int.from_bytes(planes[len(path)].translate(table), "little") & mask
-        coded = number.to_bytes(len(doubles), "little")
-    return _settle(axis, doubles, _at_edge(axis, raw, coded), odd)
-
-
-def _at_edge(axis: Axis, raw: bytes, coded: bytes) -> bytes:
-    """Many scores are exactly 1: when all that begin like it are, they are decided at once."""
-    if coded.count(_EDGE) * 50 > len(coded):
-        rest = 0
-        for place in range(6) if sys.byteorder == "little" else range(2, 8):
-            rest |= int.from_bytes(raw[place::8], "little")
-        if not rest & int.from_bytes(coded.translate(_only(_EDGE)), "little"):
-            table = bytearray(range(256))
-            table[_EDGE] = len(axis.cuts)
-            return coded.translate(bytes(table))
-    return coded
-
-
-def _settle(axis: Axis, doubles: array[float], coded: bytes, odd: set[int]) -> bytes:
-    """Decide one by one what the leading bytes can't."""
-    cuts, least, most = axis.cuts, axis.least, axis.most
-    exact = coded
-    for code in (_MIXED, _EDGE):
-        row = coded.find(code)
-        if row < 0:
+    known: dict[Path, int] = {(): int.from_bytes(planes[0].translate(root), "little")}
+    for path, children in branches:
+        unsure = known.get(path, 0) & opens
+        if not unsure:
             continue
-        changed = bytearray(exact)
-        while row >= 0:
-            value = doubles[row]
-            if least <= value <= most:
-                changed[row] = bisect_right(cuts, value)
-            else:
-                changed[row] = 0
-                odd.add(row)
-            row = coded.find(code, row + 1)
-        exact = bytes(changed)
-    return exact
+        if len(path) + 1 == len(planes):
+            planes.append(raw[places[len(planes)] :: 8])
+        plane, after = planes[len(path) : len(path) + 2]
+        found = [(byte, table) for byte, table in children if byte in plane]
+        for byte, table in found:
+            mask = (unsure >> 7) * 255
+            if len(found) > 1:
+                mask &= int.from_bytes(plane.translate(_only(byte)), "little")
+            if _EDGE in table:
+                table = _at_edge(axis, table, after, mask, (raw[place::8] for place in places[len(path) + 2 :]))
+            known[*path, byte] = int.from_bytes(after.translate(table), "little") & mask
+    joined = functools.reduce(operator.or_, known.values())
+    return joined ^ (joined & opens)
 
 
-@lru_cache(maxsize=256)
+def _at_edge(axis: Axis, table: bytes, after: bytes, mask: int, rest: Iterable[bytes]) -> bytes:
+    """The table with its edge decided: when many rows have the leading bytes of the domain's end (many scores are
+    exactly 1) and those left are 0 in all of them, they are in the last cell."""
+    edge = table.index(_EDGE)
+    cell = axis.outside
+    if after.count(edge) * 150 > len(after):
+        rows = int.from_bytes(after.translate(_only(edge)), "little") & mask
+        if not any(int.from_bytes(plane, "little") & rows for plane in rest):
+            cell = len(axis.cuts)
+    return table.replace(bytes([_EDGE]), bytes([cell]))
+
+
+@functools.lru_cache(maxsize=1)
+def _repeated(byte: int, length: int) -> int:
+    return int.from_bytes(bytes([byte]) * length, "little")
+
+
+@functools.lru_cache(maxsize=256)
 def _only(byte: int) -> bytes:
     table = bytearray(256)
     table[byte] = 255
     return bytes(table)
 
 
-@lru_cache(maxsize=256)
-def _tables(axis: Axis) -> tuple[bytes, tuple[tuple[tuple[int, ...], bytes], ...]]:
+@functools.lru_cache(maxsize=256)
+def _tables(axis: Axis) -> tuple[bytes, tuple[tuple[Path, tuple[tuple[int, bytes], ...]], ...]]:
     """What the leading byte of a double says about its cell; and for the leading bytes that leave it open, what the
-    byte after them says."""
+    byte after them says: each table by the last of these, gathered by those before it."""
     root, open_ones = _table(axis, ())
-    branches: list[tuple[tuple[int, ...], bytes]] = []
+    branches: dict[Path, list[tuple[int, bytes]]] = {}
     for path in open_ones:
         table, more = _table(axis, path)
-        branches.append((path, table))
+        branches.setdefault(path[:-1], []).append((path[-1], table))
         open_ones.extend(more)
-    return root, tuple(branches)
+    return root, tuple((path, tuple(children)) for path, children in branches.items())
 
 
-def _table(axis: Axis, path: tuple[int, ...]) -> tuple[bytes, list[tuple[int, ...]]]:
-    """The cells by the byte that follows `path`; the paths that leave it open get 0 where a longer one can tell."""
+def _table(axis: Axis, path: Path) -> tuple[bytes, list[Path]]:
+    """The cells by the byte that follows `path`; the longer paths that can tell where it leaves them open."""
     table = bytearray(256)
-    deeper: list[tuple[int, ...]] = []
+    deeper: list[Path] = []
     shift = 8 * (7 - len(path))
     prefix = int.from_bytes(bytes(path), "big") << (shift + 8)
     for byte in range(256):
         first = prefix | byte << shift
         last = first + (1 << shift) - 1
         cell = _sure_cell(axis, first, last)
-        if cell == _MIXED and len(path) + 1 < _LEVELS and _reaches(axis, first, last):
+        if cell in (axis.near, axis.outside) and len(path) + 1 < _LEVELS and _reaches(axis, first, last):
             deeper.append((*path, byte))
-        else:
-            table[byte] = cell
+            cell = _OPEN
+        table[byte] = cell
     return bytes(table), deeper
 
 
@@ -300,15 +323,14 @@ def _reaches(axis: Axis, first: int, last: int) -> bool:
 
 
 def _sure_cell(axis: Axis, first: int, last: int) -> int:
-    """The cell of every double whose bits lie between these; `_EDGE`, or `_MIXED` when they don't share one."""
+    """The cell of every double whose bits lie between these; `_EDGE`, or near, or outside when they don't share one."""
     ends = [_double(bits) for bits in (first, last)]
-    if ends[0] == axis.most and math.isfinite(axis.most) and last - first < 1 << 48:
+    if ends[0] == axis.most and last - first < 1 << 48:
         return _EDGE
     if not all(axis.least <= end <= axis.most for end in ends):
-        return _MIXED
+        return axis.outside
     cells = {bisect_right(axis.cuts, end) for end in ends}
-    cell = cells.pop()
-    return _MIXED if cells else min(cell, _MIXED)
+    return cells.pop() if len(cells) == 1 else axis.near
 
 
 def _code_numpy(cells: Cells, indices: bytes, columns: list[Any]) -> tuple[Any, list[int]]:

@@ -129,6 +129,39 @@ def test_columns_of_different_lengths_are_refused() -> None:
         prepare_columns(label(False))({"cr": [0.4, 0.9], "ah": [1.0], "ac": [1.0]})
 
 
+@given(
+    cuts=st.lists(st.sampled_from([0.2, 0.5, 0.75, 0.8, 0.81, 0.9, 1.0, 2.0, 100.0]), min_size=1, max_size=4),
+    rows=st.lists(st.tuples(*[st.sampled_from(NUMBERS) | st.floats()] * 2), max_size=30),
+    scored=st.booleans(),
+)
+@settings(deadline=None, max_examples=80)
+def test_any_thresholds_mean_the_same_in_a_batch_and_alone(
+    cuts: list[float], rows: list[tuple[float, float]], scored: bool
+) -> None:
+    tree: Any = "last"
+    for cut in cuts:
+        limit: Any = Score(round(cut * 100), 100) if scored and cut <= 1 else cut
+        for path in ("a", "b"):
+            number = call("score", name(path)) if scored and cut <= 1 else name(path)
+            tree = op("cond", call("_<_", number, limit), f"{path} below {cut}", tree)
+    given_program = program(tree)
+    columns = {path: array("d", cells) for path, cells in zip("ab", zip(*rows, strict=True), strict=False)}
+    alone = [answer(given_program, dict(zip("ab", row, strict=True))) for row in rows]
+    if rows:
+        assert answers(prepare_columns(given_program)(columns)) == alone
+        assert answers(prepare_columns(given_program)({k: np.array(v) for k, v in columns.items()})) == alone
+
+
+def test_more_thresholds_than_a_byte_counts_are_read_like_few() -> None:
+    bands = [op("and", call("_>=_", name("a"), i / 400), call("_<_", name("a"), (i + 0.5) / 400)) for i in range(200)]
+    given_program = program(op("or", *bands))
+    cells = array("d", [i / 1000 for i in range(700)] + [math.nan, math.inf])
+    evaluate = prepare(given_program)
+    alone = [evaluate({"a": cell}) for cell in cells]
+    assert answers(prepare_columns(given_program)({"a": cells})) == alone
+    assert answers(prepare_columns(given_program)({"a": np.array(cells)})) == alone
+
+
 def test_many_cells_and_many_columns_still_agree_with_the_rows() -> None:
     paths = [f"c{i}" for i in range(5)]
     tree: Any = "last"

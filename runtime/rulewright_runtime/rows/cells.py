@@ -32,6 +32,16 @@ class Axis:
     most: float
     cuts: tuple[float, ...]
 
+    @property
+    def near(self) -> int:
+        """What stands for an unknown cell."""
+        return len(self.cuts) + 1
+
+    @property
+    def outside(self) -> int:
+        """What stands for no cell, or an unknown one."""
+        return len(self.cuts) + 2
+
     def example(self, cell: int) -> float:
         """A value that lies in the cell."""
         return self.cuts[cell - 1] if cell else self.least
@@ -135,6 +145,8 @@ def nested_boxes(cells: Cells) -> list[Box] | None:
     while left:
         answer = left[max(left)]
         mine = [cell for cell, value in left.items() if value.__class__ is answer.__class__ and value == answer]
+        if not mine:  # NaN, which equals nothing
+            return None
         corner = tuple(min(cell[i] for cell in mine) for i in range(len(shape)))
         inside = [cell for cell in left if all(a >= b for a, b in zip(cell, corner, strict=True))]
         if len(inside) != len(mine) or len(boxes) > 2:

@@ -28,7 +28,7 @@ def fuse(building: Building, number: int, mode: int, general: Closure, built: Cl
     op = building.program.nodes[number].op
     if op == "select":
         return _path(building, number, mode, general)
-    if op in ("and", "or", "cond"):
+    if op == "cond" or (op in ("and", "or") and number == len(building.program.nodes) - 1):
         made = decision(building, number, mode, general)
         if made is not None:
             return made
