@@ -15,17 +15,19 @@ from rulewright.expression.build import build
 from rulewright.expression.declarations import profile_functions
 from rulewright.expression.environment import Environment
 from rulewright.expression.lexer import Dialect
+from rulewright.load import Mapping, Scalar, load_text
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.evaluate import prepare
 
 REFERENCE = (Path(__file__).resolve().parents[2] / "grammar" / "LANGUAGE.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^```cel(?P<profile> profile)?(?P<context> .*)?\n(?P<lines>(?:.*\n)*?)```$", re.MULTILINE)
+BLOCK = re.compile(r"^```cel(?: (?P<only>profile|strict))?(?P<context> .*)?\n(?P<lines>(?:.*\n)*?)```$", re.MULTILINE)
+YAML = re.compile(r"^```yaml\n((?:.*\n)*?)```$", re.MULTILINE)
 
 
 def examples() -> Iterator[tuple[Dialect, str, str, str]]:
     """Dialect, context, expression, expected value; what strict CEL says the profile says, too."""
     for block in BLOCK.finditer(REFERENCE):
-        dialects = (Dialect.PROFILE,) if block["profile"] else tuple(Dialect)
+        dialects = (Dialect(block["only"]),) if block["only"] else tuple(Dialect)
         for line in block["lines"].splitlines():
             expression, arrow, expected = line.rpartition("  // => ")
             assert arrow, line
@@ -56,3 +58,21 @@ def test_every_function_has_an_example() -> None:
     functions = {name for name in profile_functions() if re.fullmatch(r"[a-z][\w.]*", name, re.IGNORECASE)}
     missing = {name for name in functions if not re.search(rf"(?<!\w){re.escape(name)}\(", written)}
     assert missing == set()
+
+
+def test_an_expression_stands_in_yaml_as_the_reference_writes_it() -> None:
+    written = [scalar for block in YAML.findall(REFERENCE) for scalar in yaml_texts(block)]
+    assert len(written) > 3
+    for text in written:
+        build(text, Environment(open=True))
+
+
+def yaml_texts(block: str) -> Iterator[str]:
+    """The values of a block that maps words to expressions."""
+    root = load_text(block, "block.yaml").root
+    assert isinstance(root, Mapping)
+    for name in root.keys:
+        node = root.get(name)
+        assert isinstance(node, Scalar)
+        assert isinstance(node.value, str)
+        yield node.value
