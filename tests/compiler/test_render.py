@@ -222,6 +222,18 @@ def test_json_has_columns_in_code_points_and_utf_16() -> None:
     assert second["fix"] is None
 
 
+def test_json_names_the_key_that_a_finding_is_about() -> None:
+    source = Source("x.yaml", "scorer:\n  unclex_policy: llm_edge\n# no key\n")
+    found = [
+        error(source.span(10, 23), "a", code="one", notes=[(source.span(0, 6), "in here")]),
+        error(source.span(36, 40), "b", code="two"),
+        error(Span("nowhere.yaml", 1, 1, 1, 2), "c", code="three"),
+    ]
+    shown = json.loads(render("json", found, {"x.yaml": source}))["diagnostics"]
+    assert [each["key"] for each in shown] == ["scorer.unclex_policy", None, None]
+    assert shown[0]["notes"][0]["key"] == "scorer"
+
+
 # The parts of SARIF 2.1.0 (OASIS, section 3) that a result file of a linter uses, strict about everything else.
 REGION = {
     "type": "object",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence, plain, walk
+from rulewright.load.paths import path_at
 from rulewright.load.reader import Loaded, load_file, load_text, unsaved
 from rulewright.load.scalars import place
 from rulewright.load.source import Source
@@ -18,6 +19,7 @@ __all__ = [
     "Source",
     "load_file",
     "load_text",
+    "path_at",
     "place",
     "plain",
     "unsaved",

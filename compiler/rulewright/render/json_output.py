@@ -2,10 +2,11 @@
 
     {"version": 1,
      "summary": {"error": 1, "warning": 0, "advice": 0, "files": 3},
-     "diagnostics": [{"code", "severity", "message", "span": PLACE, "help": text or null,
-                      "notes": [{"span": PLACE, "message"}],
+     "diagnostics": [{"code", "severity", "message", "span": PLACE, "key": PATH or null, "help": text or null,
+                      "notes": [{"span": PLACE, "key": PATH or null, "message"}],
                       "fix": null or {"message", "safe", "edits": [{"span": PLACE, "text"}]}}]}
 
+    PATH: the key or value where the place begins, `turns[0].rubric[1].dimension`
     PLACE: {"path", "line", "column", "end_line", "end_column", "utf16_column", "utf16_end_column"}
 
 Lines and columns count from 1 and ends are exclusive; columns are code points, with UTF-16 units beside them.
@@ -17,7 +18,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from rulewright.diagnostics import Severity
-from rulewright.render.places import place_of
+from rulewright.render.places import Keys, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,15 +33,16 @@ def json_output(diagnostics: Sequence[Diagnostic], sources: Mapping[str, Source]
     """The findings in the shape the module describes, ending with a line break."""
     counts: dict[str, int] = {s.value: sum(each.severity is s for each in diagnostics) for s in Severity}
     counts["files"] = len(sources)
+    keys = Keys(sources)
     document = {
         "version": VERSION,
         "summary": counts,
-        "diagnostics": [as_data(each, sources) for each in diagnostics],
+        "diagnostics": [as_data(each, sources, keys) for each in diagnostics],
     }
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def as_data(finding: Diagnostic, sources: Mapping[str, Source]) -> dict[str, Any]:
+def as_data(finding: Diagnostic, sources: Mapping[str, Source], keys: Keys) -> dict[str, Any]:
     """One finding as plain data."""
     fix = finding.fix
     return {
@@ -48,8 +50,12 @@ def as_data(finding: Diagnostic, sources: Mapping[str, Source]) -> dict[str, Any
         "severity": finding.severity.value,
         "message": finding.message,
         "span": place_of(finding.span, sources),
+        "key": keys.at(finding.span),
         "help": finding.help,
-        "notes": [{"span": place_of(note.span, sources), "message": note.message} for note in finding.notes],
+        "notes": [
+            {"span": place_of(note.span, sources), "key": keys.at(note.span), "message": note.message}
+            for note in finding.notes
+        ],
         "fix": fix
         and {
             "message": fix.message,

@@ -1,14 +1,35 @@
-"""Places as machines want them: columns in code points, and in UTF-16 units for editors."""
+"""Places as machines want them: columns in code points and in UTF-16 units, and the key that stands there."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rulewright.diagnostics import Span
+    from rulewright.load import Node
     from rulewright.load.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Looks up the keys that stand at places in `sources`; every file is read once, when it is first asked about."""
+
+    sources: Mapping[str, Source]
+    _roots: dict[str, Node | None] = field(default_factory=dict)
+
+    def at(self, span: Span) -> str | None:
+        """The path of the key or value where the span begins, None where there is none."""
+        from rulewright.load import load_text, path_at
+
+        source = self.sources.get(span.path)
+        if source is None:
+            return None
+        if span.path not in self._roots:
+            self._roots[span.path] = load_text(source.text, span.path).root
+        return path_at(self._roots[span.path], source.offset(span.line, span.column)) or None
 
 
 def place_of(span: Span, sources: Mapping[str, Source]) -> dict[str, Any]:
