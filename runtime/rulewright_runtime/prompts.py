@@ -43,7 +43,7 @@ def render(
 
     `part` says that `turns` are not the whole conversation. The author's labels of cues are never shown.
     """
-    sections = [_prompt(judging.prompt, bindings)]
+    sections = [filled(judging.prompt, bindings)]
     if judging.tags:
         sections.append(f"Eligibility tags: {', '.join(judging.tags)}")
     if part:
@@ -81,7 +81,8 @@ def _fenced(turns: Sequence[Turn]) -> str:
     return f"<<<conversation {mark}\n{body}\nconversation {mark}>>>"
 
 
-def _prompt(segments: Sequence[Segment], bindings: Mapping[str, Any]) -> str:
+def filled(segments: Sequence[Segment], bindings: Mapping[str, Any]) -> str:
+    """The author's part of a request. Raises EvaluationError or TypeError where a value can't be shown."""
     return "".join(_segment(segment, bindings) for segment in segments)
 
 
@@ -89,10 +90,10 @@ def _segment(segment: Segment, bindings: Mapping[str, Any]) -> str:
     if isinstance(segment, TextSegment):
         return segment.text
     if isinstance(segment, IfSegment):
-        return _prompt(segment.then if _holds(segment.condition)(bindings) else segment.otherwise, bindings)
+        return filled(segment.then if _holds(segment.condition)(bindings) else segment.otherwise, bindings)
     if isinstance(segment, ForSegment):
         items = _value(segment.items)(bindings)
-        return "".join(_prompt(segment.body, {**bindings, segment.name: item}) for item in items)
+        return "".join(filled(segment.body, {**bindings, segment.name: item}) for item in items)
     value = _value(segment.value)(bindings)
     for name in segment.filters:
         value = _FILTERS[name](value)

@@ -212,6 +212,11 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.yaml", r'"NOT_APPLICABLE"', one_of('"N/A"', '"not_applicable"', '"NOT APPLICABLE"')),
         Edit("good_example.yaml", r"<one of four>", one_of("SUPPORTED", "pass", "UNSURE")),
     ),
+    "prompt_cannot_be_rendered": (
+        Edit("good.txtar", r"good_complement: .*\n", written("")),
+        Edit("good.txtar", r"fail_rule(?= \}\})", one_of("note", "pass_rule", "calibration_note")),
+        Edit("good.txtar", r"\{% if scenario.description != '' %\}", written("{% if true %}")),
+    ),
     "prompt_names_another_check": (
         Edit("good.txtar", r"X-C1-cold, which is not", written("")),
         Edit("good.txtar", r"Failure mode: X-C1-cold, which is not X-C1-hurried", written("Failure mode: X-C1 ($W)")),

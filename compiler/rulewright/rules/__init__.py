@@ -39,6 +39,7 @@ RULES: tuple[str, ...] = (
     "state_machine_without_definition: Project",
     "prompt_asks_for_unreadable_reply: Check",
     "prompt_names_another_check: Project",
+    "prompt_cannot_be_rendered: Project",
     "tag_no_scenario_carries: Project",
     "check_no_scenario_reaches: Project",
     "anchor_names_ineligible_check: Project",

@@ -110,26 +110,42 @@ class Breaker:
         return tree
 
     def _edit(self, tree: Tree, places: list[Place], place: Place, holder: Any, key: Any) -> None:
+        """Change the value at a place. About half of the ways mostly keep to the schema."""
         chance = self.chance
-        match chance.choice([0, 0, 1, 2, 3, 4, 4, 5, 5, 6, 7, 7, 8, 8, 9, 9, 10]):
+        match chance.randrange(12):
             case 0:
                 del holder[key]
-            case 1 if isinstance(holder, list):
+            case 1 | 2:
+                self._drop(tree, places)
+            case 3 if isinstance(holder, list):
                 holder.insert(chance.randrange(len(holder) + 1), copy.deepcopy(holder[key]))
-            case 1:
-                holder[self.word()] = copy.deepcopy(holder[key])
-            case 2:
-                other = chance.choice(places)
-                value = copy.deepcopy(_reach(tree, other.path))
-                holder[key] = value
             case 3:
+                holder[self.word()] = copy.deepcopy(holder[key])
+            case 4:
+                holder[key] = copy.deepcopy(_reach(tree, chance.choice(places).path))
+            case 5 | 6:
+                alike = [other for other in places if other.schema is place.schema]
+                holder[key] = copy.deepcopy(_reach(tree, chance.choice(alike).path))
+            case 7:
                 holder[key] = self.nasty()
-            case 4 | 5 | 6:
+            case 8:
                 holder[key] = self.value(place.schema, place.top)
-            case 7 | 8 | 9:
+            case 9 | 10:
                 self._add(places, tree)
             case _:
                 holder[key] = chance.choice([[holder[key]], {self.word(): holder[key]}, [holder[key], holder[key]]])
+
+    def _drop(self, tree: Tree, places: list[Place]) -> None:
+        """Take away something that the schema does not ask for."""
+        above = {place.path: place for place in places}
+        spare = [
+            place.path
+            for place in places
+            if place.path[:-1] in above and place.path[-1] not in _required(above[place.path[:-1]])
+        ]
+        if spare:
+            *path, key = self.chance.choice(spare)
+            del _reach(tree, tuple(path))[key]
 
     def _add(self, places: list[Place], tree: Tree) -> None:
         """Give a mapping one of the keys that its schema knows, or a list another item."""
@@ -270,6 +286,10 @@ def _choices(place: Place) -> list[dict[str, Any]]:
 
 def _properties(place: Place) -> dict[str, Any]:
     return {name: of for each in _choices(place) for name, of in each.get("properties", {}).items()}
+
+
+def _required(place: Place) -> list[str]:
+    return [name for each in _choices(place) for name in each.get("required", ())]
 
 
 def _more(place: Place) -> Any:

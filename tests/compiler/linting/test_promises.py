@@ -6,13 +6,14 @@ import logging
 import os
 import random
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.compiler.linting.doors import VERDICTS, Talker, go
 from tests.compiler.linting.test_torture import broken
 from tests.compiler.linting.worlds import World, large_worlds, small_worlds
+from tests.compiler.linting.worlds import broken as worlds_broken
 from tests.compiler.test_rules import BAD, name_of, unpacked
 
 from rulewright.compiling import compile_project
@@ -33,10 +34,10 @@ def quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-def walk_through(worlds: Sequence[World], seed: int, folder: Path) -> bool:
+def walk_through(worlds: tuple[World, ...], seed: int, folder: Path) -> bool:
     """Break a world and, where lint sees no error, use it in every way; whether it was used."""
     chance = random.Random(seed)
-    world = chance.choice(worlds).broken(chance)
+    world = worlds_broken(worlds, chance)
     try:
         return go(world.write(folder / "project"), folder / "scratch", chance)
     except BaseException as failure:

@@ -23,7 +23,7 @@ FOLDERS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class World:
     """Files by their paths, and which of them is linted: a project file, a lone document, or the folder (`.`)."""
 
@@ -36,21 +36,27 @@ class World:
         """The files that may be edited."""
         return [name for name in self.files if name.endswith((".yaml", ".json"))]
 
-    def broken(self, chance: random.Random) -> World:
-        """The world with a few edits of a few of its documents."""
+    def kind(self, name: str) -> str:
+        """The kind of a document, as its place says it or else its keys; for what has no schema, the folder's name."""
+        _, kind = _read(name, self.files[name])
+        folder = Path(name).parent.name
+        if name != self.entry and kind != "case_scorecard":
+            kind = FOLDERS.get(folder, kind)
+        return kind or folder
+
+    def broken(self, name: str, chance: random.Random) -> World:
+        """The world with a few edits of a document, and perhaps of others."""
         files = dict(self.files)
         words = words_of(tuple(text for text in files.values() if len(text) < 20_000)[:40])
-        for _ in range(chance.choice([1, 1, 1, 2, 3])):
-            name = chance.choice(self.documents)
-            tree, kind = _read(name, files[name])
-            if name != self.entry and kind != "case_scorecard":
-                kind = FOLDERS.get(Path(name).parent.name, kind)
+        for each in [name, *chance.choices(self.documents, k=chance.choice([0, 0, 0, 1, 2]))]:
+            tree, _ = _read(each, files[each])
+            kind = self.kind(each)
             for _ in range(chance.choice([1, 1, 1, 1, 2])):
                 if isinstance(tree, dict | list):
                     tree = Breaker(chance, words).broken(tree, kind)
             if kind == "project" and isinstance(tree, dict):
                 tree = {key: value for key, value in tree.items() if key not in ("lint", "accept")}  # they hide errors
-            files[name] = as_text(tree, name)
+            files[each] = as_text(tree, each)
         return World(self.name, files, self.entry)
 
     def write(self, folder: Path) -> Path:
@@ -95,6 +101,24 @@ def small_worlds() -> tuple[World, ...]:
         files["scenarios/night.json"] = json.dumps({**json.loads(small_project.SCENARIO), "jurisdiction": "north"})
         found.append(_small(f"the rule {rule}", files))
     return tuple(found)
+
+
+@cache
+def documents_of(worlds: tuple[World, ...]) -> dict[str, list[tuple[World, str]]]:
+    """Every document of some worlds, by its kind."""
+    found: dict[str, list[tuple[World, str]]] = {}
+    for world in worlds:
+        for name in world.documents:
+            if isinstance(_read(name, world.files[name])[0], dict):
+                found.setdefault(world.kind(name), []).append((world, name))
+    return dict(sorted(found.items()))
+
+
+def broken(worlds: tuple[World, ...], chance: random.Random) -> World:
+    """One of some worlds, broken; every kind of document is as likely as any other."""
+    documents = documents_of(worlds)
+    world, name = chance.choice(documents[chance.choice(list(documents))])
+    return world.broken(name, chance)
 
 
 @cache

@@ -1,0 +1,68 @@
+"""Rule: a prompt that needs something its check or a scenario does not have."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from rulewright.applicability import applies, has_edge, is_silenced
+from rulewright.diagnostics import error
+from rulewright.load import place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic, Span
+    from rulewright.documents.check import Check
+    from rulewright.load import Scalar
+    from rulewright.project import Project
+
+
+def prompt_cannot_be_rendered(project: Project) -> Iterator[Diagnostic]:
+    """A prompt reads a key that its check, or a scenario in which the check applies, does not have.
+
+    Why it matters: nobody can be asked, so that in every transcript there the verdict is UNCLEAR and awaits a person.
+    Instead: write what is missing, or read it only where it holds something: `{% if scenario.note != '' %}`.
+    """
+    for check in project.checks if project.semantics == "seed" else ():
+        for prompt in _asked(check):
+            if "{{" in str(prompt.value) or "{%" in str(prompt.value):
+                yield from _broken(check, prompt, project)
+
+
+def _asked(check: Check) -> list[Scalar]:
+    """The prompts that are put to a judge."""
+    phases = (check.phases.confirm, check.phases.sweep) if check.routing.route == "three_phase" else ()
+    alone = check.prompt if check.is_judged or has_edge(check) else None
+    return [each for each in (alone, *phases) if each is not None]
+
+
+def _broken(check: Check, prompt: Scalar, project: Project) -> Iterator[Diagnostic]:
+    # Imported here: most prompts are plain text, and templates are slow to import.
+    from rulewright.lower.environments import prompt_environment
+    from rulewright.lower.plan import DEFAULTS, facts
+    from rulewright.prompts import lower_prompt
+    from rulewright_runtime import decisions
+    from rulewright_runtime.errors import EvaluationError
+    from rulewright_runtime.prompts import filled
+
+    mistakes: list[Diagnostic] = []
+    lowered = lower_prompt(prompt, prompt_environment(), mistakes)
+    known: dict[str, Any] = {"check": {**DEFAULTS, **check.fields}}
+    for scenario in project.scenarios.values() if not mistakes else ():
+        if applies(check, scenario) is False or is_silenced(check, scenario):
+            continue
+        known["scenario"] = decisions.facts(scenario.id, facts(scenario, lowered.reads))
+        try:
+            filled(lowered.segments, known)
+        except (EvaluationError, TypeError) as failure:
+            message = f"in the scenario `{scenario.id}` this prompt can't be put together: {failure}"
+            yield error(_place(prompt, str(failure)), message, notes=[(scenario.place("scenario_id"), "this scenario")])
+            return
+
+
+def _place(prompt: Scalar, failure: str) -> Span:
+    """Where the word that the failure quotes stands in a value or condition of the prompt, else the whole prompt."""
+    word = re.search(r"`(\w+)`", failure)
+    found = word and re.search(rf"\{{[{{%][^}}]*?\b({word[1]})\b", str(prompt.value))
+    return place(prompt, found.start(1), found.end(1)) if found else prompt.span
