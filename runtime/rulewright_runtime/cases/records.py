@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import msgspec
 
@@ -18,6 +18,8 @@ MAX_RECORD: Final = 64 * 2**20
 _CHUNK: Final = 1 << 18
 _MARK: Final = b"\xef\xbb\xbf"  # the byte order mark that some editors write
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[][{},]', re.DOTALL)
+_LONGEST_NAME: Final = 4096  # bytes that are kept of what an object says of its records
+_BLANKS: Final = re.compile(rb"[ \t\r\n]*")
 _GAP: Final = re.compile(rb"[\s,]*")
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
 _OPENING, _CLOSING, _COMMA = frozenset(b"[{"), frozenset(b"]}"), ord(",")
@@ -50,19 +52,19 @@ class Holder:
 def records_of(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
     """The records of a file, lazily, and what is said about all of them. A file that can't be read is one InputError.
 
-    An array and JSON lines take little memory however long they are; an object is read as a whole and therefore refused
-    when it is longer than `MAX_RECORD`, as is any single record.
+    Arrays, lists in an object and JSON lines take little memory however long they are; a single record is refused when
+    it is longer than `MAX_RECORD`.
     """
     try:
         if os.path.splitext(file)[1].lower() in _LINES:
             return Holder(), _lines(file)
         with open(file, "rb") as stream:
-            first = stream.read(64).removeprefix(_MARK).lstrip()[:1]
-        if first == b"[":
+            data = stream.read(_CHUNK)
+        if data.removeprefix(_MARK).lstrip()[:1] == b"[":
             return Holder(), _elements(file)
-        if os.path.getsize(file) > MAX_RECORD:
-            return Holder(), _long_object(file)
-        return _object(file)
+        if len(data) < _CHUNK:
+            return _object(file, data)
+        return _long_object(file)
     except OSError as error:
         return Holder(), iter([InputError(error.strerror or "can't be read", file)])
 
@@ -82,21 +84,9 @@ def _lines(file: str) -> Iterator[Record | InputError]:
             start += len(line)
 
 
-def _long_object(file: str) -> Iterator[Record | InputError]:
-    """JSON lines, if the first line is an object by itself; else a refusal that says what can be read."""
-    with open(file, "rb") as stream:
-        first = stream.readline(MAX_RECORD + 1)
-    try:
-        msgspec.json.decode(first.removeprefix(_MARK), type=dict[str, msgspec.Raw])
-        yield from _lines(file)
-    except UNREADABLE:
-        said = f"an object of more than {MAX_RECORD} bytes; write the list as an array of its own, or as JSON lines"
-        yield InputError(said, file)
-
-
-def _object(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
-    with open(file, "rb") as stream:
-        data = stream.read().removeprefix(_MARK)
+def _object(file: str, data: bytes) -> tuple[Holder, Iterator[Record | InputError]]:
+    """The records in `data`, which is all that the file holds: one, or those of a list."""
+    data = data.removeprefix(_MARK)
     if not data.strip():
         return Holder(), iter([InputError("the file is empty", file)])
     try:
@@ -113,6 +103,26 @@ def _object(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
     return holder, (Record(bytes(item), f"$.{listed}[{at}]", 0, -1) for at, item in enumerate(items))
 
 
+def _long_object(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
+    """The records of a file that is not read as a whole as long as it holds a list: those of the list, JSON lines, or
+    the only record; else a refusal that says what can be read."""
+    with open(file, "rb") as stream:
+        outline = _outline(stream)
+    if outline is not None and outline.lists:
+        listed = next(key for key in LIST_KEYS if key in outline.lists)
+        return outline.holder, _elements(file, outline.lists[listed], f"$.{listed}")
+    with open(file, "rb") as stream:
+        if os.path.getsize(file) <= MAX_RECORD:
+            return _object(file, stream.read())
+        first = stream.readline(MAX_RECORD + 1)
+    try:
+        msgspec.json.decode(first.removeprefix(_MARK), type=dict[str, msgspec.Raw])
+        return Holder(), _lines(file)
+    except UNREADABLE:
+        said = f"more than {MAX_RECORD} bytes that are neither a list, an object that holds one, nor JSON lines"
+        return Holder(), iter([InputError(said, file)])
+
+
 def _maybe_lines(file: str, data: bytes, error: Exception) -> tuple[Holder, Iterator[Record | InputError]]:
     """JSON lines in a file that is not called so, else the parser's complaint."""
     first, _, rest = data.partition(b"\n")
@@ -125,7 +135,107 @@ def _maybe_lines(file: str, data: bytes, error: Exception) -> tuple[Holder, Iter
     return Holder(), iter([InputError(malformed(error), file)])
 
 
-def _text(raw: msgspec.Raw | None) -> str | None:
+@dataclass(slots=True)
+class _Outline:
+    """What an object holds, seen without keeping it: what it says about its records, and where its lists begin."""
+
+    holder: Holder
+    lists: dict[str, int]
+
+
+def _outline(stream: IO[bytes]) -> _Outline | None:
+    """The outline of the object in a file; None for one that is malformed, or holds too long a part."""
+    named: dict[str, bytes] = {}
+    lists: dict[str, int] = {}
+    pieces = _Pieces(stream)
+    try:
+        pieces.take(b"{")
+        is_first = True
+        while not pieces.follows(b"}"):
+            if not is_first:
+                pieces.take(b",")
+            is_first = False
+            key = msgspec.json.decode(pieces.value(), type=str)
+            pieces.take(b":")
+            lists.pop(key, None)  # of a repeated key the last value counts
+            if key in LIST_KEYS and pieces.follows(b"["):
+                lists[key] = pieces.place
+                pieces.pass_list()
+            else:
+                named[key] = pieces.value()[:_LONGEST_NAME]
+        pieces.take(b"}")
+    except UNREADABLE:
+        return None
+    holder = Holder(_text(named.get("batch_id")), _text(named.get("concern_id")))
+    return _Outline(holder, lists) if pieces.ended else None
+
+
+class _Pieces:
+    """A file of JSON that is read from value to value. DecodeError where something else stands than was expected."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        """Begin at the start, behind a byte order mark."""
+        self._stream = stream
+        self._data = stream.read(_CHUNK)
+        self._at = len(self._data) - len(self._data.removeprefix(_MARK))
+        self._offset = 0
+
+    @property
+    def place(self) -> int:
+        """Where in the file the next value stands."""
+        return self._offset + self._at
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing but blanks is left; they are passed over."""
+        while True:
+            self._at = _BLANKS.match(self._data, self._at).end()  # type: ignore[union-attr]  # it matches nothing as well
+            if self._at < len(self._data):
+                return False
+            if not self._more():
+                return True
+
+    def follows(self, sign: bytes) -> bool:
+        """Whether `sign` comes next, after blanks."""
+        return not self.ended and self._data[self._at : self._at + 1] == sign
+
+    def take(self, sign: bytes) -> None:
+        """Pass over `sign`."""
+        if not self.follows(sign):
+            raise msgspec.DecodeError("unexpected")
+        self._at += 1
+
+    def value(self) -> bytes:
+        """Pass over the next value."""
+        if self.ended:
+            raise msgspec.DecodeError("truncated")
+        while (end := _end_of_element(self._data, self._at)) is None:
+            if len(self._data) - self._at > MAX_RECORD or not self._more():
+                raise msgspec.DecodeError("truncated")
+        if end == self._at:
+            raise msgspec.DecodeError("malformed")
+        start, self._at = self._at, end
+        return self._data[start:end]
+
+    def pass_list(self) -> None:
+        """Pass over the list that comes next."""
+        self.take(b"[")
+        is_first = True
+        while not self.follows(b"]"):
+            if not is_first:
+                self.take(b",")
+            self.value()
+            is_first = False
+        self.take(b"]")
+
+    def _more(self) -> bool:
+        kept = self._data[self._at :]
+        more = self._stream.read(max(_CHUNK, len(kept)))
+        self._data, self._offset, self._at = kept + more, self._offset + self._at, 0
+        return bool(more)
+
+
+def _text(raw: bytes | None) -> str | None:
     if raw is None:
         return None
     try:
@@ -134,14 +244,16 @@ def _text(raw: msgspec.Raw | None) -> str | None:
         return None
 
 
-def _elements(file: str) -> Iterator[Record | InputError]:
-    """The elements of the array that `file` holds, split without reading it as a whole.
+def _elements(file: str, start: int = 0, path: str = "$") -> Iterator[Record | InputError]:
+    """The elements of the array that stands at `start` of `file`, split without reading it as a whole; `path` leads to
+    it, and only what is `$` is the whole file.
 
     The decoder itself says where an element ends: what follows are "trailing characters". An element that it can't read
     ends where its brackets are balanced.
     """
     with open(file, "rb") as stream:
-        data, offset, at, count = stream.read(_CHUNK), 0, 0, 0
+        stream.seek(start)
+        data, offset, at, count = stream.read(_CHUNK), start, 0, 0
         at = data.index(b"[") + 1
         while True:
             at = _GAP.match(data, at).end()  # type: ignore[union-attr]  # it matches the empty text as well
@@ -155,11 +267,11 @@ def _elements(file: str) -> Iterator[Record | InputError]:
                     return
                 data, offset, at = data[at:] + more, offset + at, 0
             elif end == at:
-                if (data[at + 1 :] + stream.read(_CHUNK)).strip():
+                if path == "$" and (data[at + 1 :] + stream.read(_CHUNK)).strip():
                     yield InputError("something follows the end of the array", file)
                 return
             else:
-                yield Record(data[at:end].rstrip(), f"$[{count}]", 0, offset + at)
+                yield Record(data[at:end].rstrip(), f"{path}[{count}]", 0, offset + at)
                 count += 1
                 at = end
 

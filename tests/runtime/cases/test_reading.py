@@ -281,18 +281,57 @@ def test_an_object_that_is_too_long_says_what_to_do_and_long_files_of_lines_are_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records, "MAX_RECORD", 2000)
+    monkeypatch.setattr(records, "_CHUNK", 100)
     long, lines, single = tmp_path / "long.json", tmp_path / "lines.json", tmp_path / "single.jsonl"
-    long.write_text(json.dumps({"cases": [case(f"T{n}") for n in range(20)]}, indent=1))
+    long.write_text(json.dumps({"what": [case(f"T{n}") for n in range(20)]}, indent=1))
     lines.write_text("\n".join(json.dumps(case(f"T{n}")) for n in range(20)))
     single.write_text(json.dumps(case("T1")) + "\n" + json.dumps(case("T2", summary="x" * 3000)))
     (refused,) = records.records_of(str(long))[1]
     assert isinstance(refused, InputError)
-    assert "write the list as an array of its own, or as JSON lines" in refused.reason
+    assert "neither a list, an object that holds one, nor JSON lines" in refused.reason
     assert len(list(records.records_of(str(lines))[1])) == 20
     first, second = records.records_of(str(single))[1]
     assert isinstance(first, records.Record)
     assert isinstance(second, InputError)
     assert (second.line, second.reason) == (2, "the line is longer than 2000 bytes")
+
+
+LISTS: dict[str, tuple[str, list[str]]] = {
+    "what stands beside the list": (
+        '{"a": {"cases": [9]}, "batch_id": 7, "cases": [1, 2], "concern_id": "I25"} ',
+        ["1", "2"],
+    ),
+    "the first of several": ('{"outputs": [1], "test_cases": [2], "cases": [3]}', ["2"]),
+    "a list that is none": ('{"test_cases": 1, "cases": [ "]" , [2] ]}', ['"]"', "[2]"]),
+    "an empty list": ('{"cases": []}', []),
+    "the last of a repeated key": ('{"cases": [1], "cases": [2]}', ["2"]),
+    "a repeated key that is no list": ('{"cases": [1], "cases": 2}', ['{"cases": [1], "cases": 2}']),
+    "no list": ('{"a": [1]}', ['{"a": [1]}']),
+    "an empty object": (" {} ", [" {} "]),
+    "a missing comma": ('{"cases": [1 2]}', ["malformed JSON at byte 13"]),
+    "a missing end": ('{"cases": [1, 2]', ["the JSON ends too early"]),
+    "a comma too many": ('{"cases": [1, 2],}', ["malformed JSON at byte 17"]),
+    "something that follows": ('{"cases": [1]} x', ["malformed JSON at byte 16"]),
+}
+
+
+@pytest.mark.parametrize("size", [1, 5, 1 << 18])
+@pytest.mark.parametrize(("text", "expected"), LISTS.values(), ids=LISTS)
+def test_the_list_of_an_object_is_the_same_however_the_file_arrives(
+    text: str, expected: list[str], size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "_CHUNK", size)
+    path = tmp_path / "b.json"
+    path.write_text(text)
+    holder, found = records.records_of(str(path))
+    items = list(found)
+    assert [each.reason if isinstance(each, InputError) else each.data.decode() for each in items] == expected
+    assert all(
+        text.encode()[r.start :].startswith(r.data) for r in items if isinstance(r, records.Record) and r.start > 0
+    )
+    if '"batch_id"' in text:
+        assert holder == records.Holder("7", "I25")
+        assert [r.path for r in items if isinstance(r, records.Record)] == ["$.cases[0]", "$.cases[1]"]
 
 
 @pytest.mark.parametrize("size", [1, 5, 1 << 18])
