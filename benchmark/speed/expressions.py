@@ -5,9 +5,9 @@
 Every engine gets the same plain dict for each evaluation, decoded from JSON as rows are, and has parsed its expression
 before; what it must do to read a dict is part of the evaluation. The bars hold for the whole context of a row, as rules
 meet it: scores, a review, a scenario and twenty verdicts. A second table gives each expression a dict of only what it
-reads, which spares the other engines most of their conversions: there the function written by hand has no such lead
-over an engine in Rust itself, so that its own ratio stands beside. Every engine must agree with that function before it
-is timed.
+reads, which spares the other engines most of their conversions: there even the function written by hand has no such
+lead over the fastest engine, so that its own ratio stands beside. A third has values by which the first test decides.
+Every engine must agree with the hand-written function before it is timed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmark.speed.timing import Timing, measure, ratio, table
+from benchmark.speed.timing import Call, Timing, measure, ratio, table
 
 from rulewright.expression.checker import check
 from rulewright.expression.environment import Environment
@@ -68,6 +68,12 @@ WRITTEN: Final = {
 }
 DATA: Final[Mapping[str, dict[str, Any]]] = json.loads(json.dumps(WRITTEN))
 WHOLE: Final = {name: value for bindings in DATA.values() for name, value in bindings.items()}
+FIRST: Final[Mapping[str, dict[str, Any]]] = {
+    "gate": WHOLE | {"confidence_score": 0.7},
+    "label": WHOLE | {"cr": 0.3},
+    "quantifier": WHOLE | {"verdicts": [{"eligible": True, "bucket": "A", "verdict": "FAIL"}, *VERDICTS]},
+    "routing": WHOLE | {"scenario": {"category": "crisis", "tags": ["night"]}},
+}
 
 
 def gate(c: dict[str, Any]) -> Any:
@@ -267,14 +273,14 @@ def columns() -> bool:
     lists = {name: array("d", (chance.choice(written) for _ in range(ROWS))) for name in ("cr", "ah", "ac")}
     arrays = {name: numpy.array(column) for name, column in lists.items()}
     doubles, exact = program(CEL["label"], TYPES["label"]), program(CEL["label"], scored("label"))
-    runs = {
+    runs: dict[str, Call] = {
         "numpy": (prepare_columns(doubles), arrays),
         "numpy, scores": (prepare_columns(exact), arrays),
         "standard library": (prepare_columns(doubles), lists),
         "standard library, scores": (prepare_columns(exact), lists),
     }
-    row = measure({"rust": (rust("label"), DATA["label"])})["rust"].median
-    times = measure(runs, batches=9)
+    times = measure({**runs, "rust": (rust("label"), DATA["label"])}, batches=9)
+    row = times.pop("rust").median
     rows = [["1,000,000 labels over columns", "time", "of Rust, row by row", "bar"]]
     bars = {"numpy": NUMPY_BAR, "standard library": STANDARD_BAR}
     for name, timing in times.items():
@@ -297,6 +303,7 @@ def main() -> int:
     """Print everything; 1 when a bar is missed."""
     met = [expressions("a row's whole context", dict.fromkeys(CEL, WHOLE))]
     expressions("only what is read", DATA)
+    expressions("the first test decides", FIRST)
     met += [columns(), reading()]
     print("every bar is met" if all(met) else "a bar is missed")
     return 0 if all(met) else 1
