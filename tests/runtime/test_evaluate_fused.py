@@ -222,6 +222,14 @@ def test_an_error_under_many_conditions_takes_no_exponential_time() -> None:
     assert _outcome(program(tree), {"r": {"b": "GO"}}) == "error no_such_key: no such key: `absent`"
 
 
+@pytest.mark.parametrize("operation", ["and", "or"])
+def test_thousands_of_conditions_side_by_side_need_no_deep_stack(operation: str) -> None:
+    same = [call("_==_", name(f"r.a{number}"), "x") for number in range(3000)]
+    bindings = {"r": {f"a{number}": "x" if operation == "and" else "y" for number in range(3000)}}
+    for tree in (op(operation, *same), op("cond", op(operation, *same), True, False)):
+        assert evaluate.prepare(program(tree))(bindings) is (operation == "and")
+
+
 def test_scores_without_a_reading_of_their_own_are_compared_with_doubles() -> None:
     for operator, expected in {"_<_": False, "_>=_": True, "_==_": False}.items():
         assert evaluate.prepare(program(call(operator, name("a"), 0.5)))({"a": Score(4, 5)}) is expected

@@ -16,6 +16,7 @@ from rulewright_runtime.rows.building import FRAME, Building, Closure, Closures
 from rulewright_runtime.rows.chains import ABSENT, chain, fits, search
 from rulewright_runtime.rows.leaves import Leaf, leaf_of, path_of, three
 
+_LONGEST: Final = 8  # leaves in one chain: each may be a call inside another
 _TRUTHS: Final = frozenset({"and", "or", "not", "has", "all", "exists", "exists_one"})
 _TESTS: Final = frozenset(
     {"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "@in", "contains", "startsWith", "endsWith", "matches", "hasValue"}
@@ -69,7 +70,7 @@ def _parts(building: Building, number: int, mode: int, op: str) -> tuple[list[Le
         leaf = leaf_of(building, operand, mode)
         if leaf is not None and op == "or":
             leaf = leaf.negated()
-        if leaf is not None and fits(leaf):
+        if leaf is not None and fits(leaf) and len(leaves) < _LONGEST:
             leaves.append(leaf)
         else:
             others.append(operand)
