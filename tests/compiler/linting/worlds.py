@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.compiler import small_project, test_jurisdictions, test_machines, test_phases
 from tests.compiler.linting.breaking import Breaker, as_text, kind_of_text, tree_of, words_of
+from tests.compiler.linting.test_torture import broken as broken_text
 from tests.compiler.test_rules import BAD, GOOD, name_of
 from tests.compiler.workflow import test_fuzz
 
@@ -49,6 +50,9 @@ class World:
         files = dict(self.files)
         words = words_of(tuple(text for text in files.values() if len(text) < 20_000)[:40])
         for each in [name, *chance.choices(self.documents, k=chance.choice([0, 0, 0, 1, 2]))]:
+            if chance.random() < 0.2:  # in the author's own hand: blocks, brackets, comments
+                files[each] = broken_text(files[each], chance)
+                continue
             tree, _ = _read(each, files[each])
             kind = self.kind(each)
             for _ in range(chance.choice([1, 1, 1, 1, 2])):
