@@ -205,7 +205,10 @@ def test_what_a_policy_imports_is_known_by_the_last_part_of_its_name() -> None:
         cel.evaluate_policy(IMPORTING.format("name: google.protobuf.Duration"), CONFIG, given)
 
 
-@pytest.mark.parametrize("item", ["name: Timestamp", "name: .a", "name: a.", "google.protobuf.Timestamp", "name: 3"])
+@pytest.mark.parametrize(
+    "item",
+    ["name: Timestamp", "name: .a", "name: a.", "name: a.b!", "name: ' '", "google.protobuf.Timestamp", "name: 3"],
+)
 def test_an_import_names_something_qualified(item: str) -> None:
     with pytest.raises(DocumentError, match="an import is the name of something qualified"):
         cel.evaluate_policy(IMPORTING.format(item), CONFIG)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from rulewright.load import Mapping, Node, load_text, plain
 from rulewright.tables.build import Table, build_table
 from rulewright.tables.syntax import read_rule
 
+_QUALIFIED: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
 _POLICY_KEYS: Final = ("name", "description", "display_name", "id", "kind", "imports", "metadata", "rule")
 
 
@@ -92,10 +94,10 @@ def _import(abbreviations: dict[str, str], root: Mapping, found: list[Diagnostic
     node = root.get("imports")
     for item in _listed(root, "imports", found):
         name = item.get("name") if isinstance(item, dict) else None
-        last = name.rpartition(".")[2] if isinstance(name, str) else ""
-        if not last or "." not in str(name).strip("."):
+        last = str(name).rpartition(".")[2]
+        if not isinstance(name, str) or _QUALIFIED.fullmatch(name) is None:
             message = "an import is the name of something qualified, as in `- name: google.protobuf.Timestamp`"
-        elif abbreviations.setdefault(last, str(name)) != name:
+        elif abbreviations.setdefault(last, name) != name:
             message = f"the imports `{name}` and `{abbreviations[last]}` are both abbreviated `{last}`"
         else:
             continue
