@@ -214,6 +214,22 @@ def test_an_import_names_something_qualified(item: str) -> None:
         cel.evaluate_policy(IMPORTING.format(item), CONFIG)
 
 
+@pytest.mark.parametrize(
+    "config",
+    [
+        "variables: [{name: x, type: int}]",
+        "variables: [x]",
+        "variables: [{name: x, type_name: map, params: [{type_name: int}]}]",
+        "functions: [{name: f, overloads: [{return: 1}]}]",
+        "functions: [{name: f, overloads: 4}]",
+    ],
+)
+def test_a_declaration_nobody_can_read_is_shown_how_to_write(config: str) -> None:
+    with pytest.raises(DocumentError, match="is declared as in `{name: ") as caught:
+        cel.evaluate_policy("rule: {match: [{output: '1'}]}", config)
+    assert "indices" not in str(caught.value)
+
+
 def test_two_imports_of_one_last_part_are_a_mistake() -> None:
     with pytest.raises(DocumentError, match=r"the imports `other.request` and `acme.request` are both abbreviated"):
         cel.evaluate_policy(IMPORTING.format("name: other.request"), CONFIG)

@@ -17,6 +17,7 @@ from rulewright.load import Mapping, Node, load_text, plain
 from rulewright.tables.build import Table, build_table
 from rulewright.tables.syntax import read_rule
 
+_UNREADABLE: Final = (AttributeError, KeyError, TypeError, ValueError)
 _QUALIFIED: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
 _POLICY_KEYS: Final = ("name", "description", "display_name", "id", "kind", "imports", "metadata", "rule")
 
@@ -117,15 +118,21 @@ def _listed(root: Mapping, key: str, found: list[Diagnostic]) -> list[Any]:
 def _declare(variables: dict[str, Type], item: Any, at: Node, found: list[Diagnostic]) -> None:
     try:
         variables[str(item["name"])] = _type(item.get("type", item))
-    except (AttributeError, KeyError, TypeError, ValueError) as why:
-        found.append(error(at.span, f"a variable's declaration can't be read: {why}", code="malformed-table"))
+    except _UNREADABLE as why:
+        found.append(_unreadable("a variable", "{name: x, type_name: int}", why, at))
 
 
 def _declare_function(functions: dict[str, tuple[Overload, ...]], item: Any, at: Node, found: list[Diagnostic]) -> None:
     try:
         functions[str(item["name"])] = tuple(_overload(o) for o in item.get("overloads") or ())
-    except (AttributeError, KeyError, TypeError, ValueError) as why:
-        found.append(error(at.span, f"a function's declaration can't be read: {why}", code="malformed-table"))
+    except _UNREADABLE as why:
+        example = "{name: f, overloads: [{args: [{type_name: int}], return: {type_name: bool}}]}"
+        found.append(_unreadable("a function", example, why, at))
+
+
+def _unreadable(what: str, example: str, why: Exception, at: Node) -> Diagnostic:
+    reason = f": {why}" if isinstance(why, ValueError) else ""
+    return error(at.span, f"{what} is declared as in `{example}`{reason}", code="malformed-table")
 
 
 def _overload(item: Any) -> Overload:
