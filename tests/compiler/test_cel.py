@@ -225,7 +225,7 @@ def test_an_import_names_something_qualified(item: str) -> None:
     ],
 )
 def test_a_declaration_nobody_can_read_is_shown_how_to_write(config: str) -> None:
-    with pytest.raises(DocumentError, match="is declared as in `{name: ") as caught:
+    with pytest.raises(DocumentError, match=r"is declared as in `\{name: ") as caught:
         cel.evaluate_policy("rule: {match: [{output: '1'}]}", config)
     assert "indices" not in str(caught.value)
 
