@@ -104,8 +104,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.yaml", r"6 / 3", one_of("7 / 3", "1 / 2", "6 / counts.eligible")),
     ),
     "review_above_pass": (
-        Edit("good.yaml", r"found_review: \{type: score, default: 0\.8", written("$0$N")),
-        Edit("good.yaml", r"0\.8\}\n  found_review", written("0.7}\n  found_review")),
+        Edit("good.yaml", r"default: 0\.7", written("default: 0.8$N")),
+        Edit("good.yaml", r"default: 0\.8", one_of("default: 0.6", "default: 0", "default: 0.69")),
     ),
     "unused_definition": (
         Edit("good.yaml", r"spare: least", one_of("spare: 0.5", "spare: rates.passed")),
@@ -119,6 +119,14 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.txtar", r"(?<=    )(pe|dev)(?=: \{type)", typo),
         Edit("good.txtar", r"agent: (dev|pe)(?=[},])", one_of("agent: architect", "agent: le")),
         Edit("good_default.txtar", r"default", one_of("pe", "architect", "defualt")),
+    ),
+    "judge_answers_as_the_author": (
+        Edit("good.yaml", r", role: \{[^}]*\}", one_of("", ", version: $W", ", display_name: B")),
+        Edit("good_model.yaml", r", llm: \{model: small-1\}", one_of("", ", llm: {model: large-2}", ", version: '2'")),
+        Edit("good_command.txtar", r"judge\.py", written("ask.py")),
+        Edit("good_command.txtar", r"    reviewer: \{type.*\n", written("")),
+        Edit("good_mock.txtar", r"type: mock", written("type: command, command: [$W]")),
+        Edit("good_two_models.txtar", r"small-1", written("large-2")),
     ),
     "file_of_another_format": (
         Edit("good.yaml", r"format: markdown", written("format: $W")),
@@ -135,8 +143,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "branch_never_taken": (
         Edit("good.json", r'"call me"', one_of('""', '"c"', '"call"', '"CAL"')),
-        Edit("good.json", r'"help",\s*"now"', one_of('"help"', '"he"', '"h", "E"')),
-        Edit("good.json", r'"yes"', one_of('""', '"no"', '"not now"', '"nothing", "No!"')),
+        Edit("good.json", r'"help",\s*"tonight"', one_of('"help"', '"he"', '"h", "E"')),
+        Edit("good.json", r'"doctor"', one_of('""', '"hospital"', '"no hospital"', '"the hospital", "Hospital!"')),
         Edit("good.json", r'"contains_any",\s*"values": \[[^]]*\]', written('"contains_any", "values": []')),
         Edit("good.json", r'\{\s*"turn_number": 1,\s*"user_message": "Hello."\s*\},', written("")),
     ),
@@ -157,12 +165,12 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "dead_key": (
         Edit("good.txtar", r"unclear_handling: \{\}", written("unclear_handling: {policy: $W}")),
-        Edit("good.txtar", r"calibration_requirements: null", written("calibration_requirements: {$W: $N}")),
+        Edit("good.txtar", r"calibration_requirements: \{\}", written("calibration_requirements: {$W: $N}")),
         Edit("good.txtar", r'contract_version: "1"', written("publication_threshold: {$W: 0.7}")),
         Edit("good_turn.txtar", r"\{\}", written('{"optimal_response": "$W"}')),
         Edit("good_reference.txtar", r"unclear_policy: adjudicate", written("unclear_policy: fail_closed")),
         Edit("good_reference.txtar", r"span: false", written("span: true")),
-        Edit("good_reference.txtar", r"dev_repetitions: null", written("dev_repetitions: $N")),
+        Edit("good_reference.txtar", r"  repetitions: 3", written("$0\n  dev_repetitions: $N")),
     ),
     "directive_ignored_by_route": (
         Edit("good.yaml", r"llm_on_ambiguous: false", written("dev_repetitions: $N")),

@@ -89,6 +89,7 @@ RULES: tuple[str, ...] = (
     "partner_missing: TaskDocument",
     "judge_without_evaluator: TaskDocument",
     "judge_is_the_author: TaskDocument",
+    "judge_answers_as_the_author: Workflow",
     "evaluator_without_judge: TaskDocument",
     "duplicate_metric: TaskDocument",
     "confidence_without_metrics: TaskDocument",

@@ -1,0 +1,71 @@
+"""Rule: a judge with another name than the author's, behind which the same one answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.documents.base import descend
+from rulewright.load import Mapping, plain
+from rulewright_runtime.workflow.settings import DEFAULT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.agents import Registry
+    from rulewright.workflows.load import Workflow
+
+NAMES: Final = frozenset({"display_name", "name", "version"})  # what makes no other agent of one
+SEED: Final = "llm_judge evaluator_agent must differ from task agent"
+ONE_AGENT: Final = "are one agent under two names"
+
+
+def judge_answers_as_the_author(workflow: Workflow) -> Iterator[Diagnostic]:
+    """The agent that judges and the one that wrote are one agent under two names, one model, or one command.
+
+    Why it matters: a judge that wrote the output scores its own taste, whatever it is called (seed 002, independence).
+    Instead: give the judge a model or an adapter of its own, or measure `checklist_completion` or `test_coverage`.
+    """
+    adapters = descend(workflow.settings, "adapters")
+    reached = plain(adapters) if isinstance(adapters, Mapping) else {}
+    for task in workflow.document.tasks:
+        for metric in task.metrics:
+            judge = metric.evaluator
+            if metric.type != "llm_judge" or judge is None:
+                continue
+            for author in task.authors:
+                names = str(judge.value), str(author.agent.value)
+                shared = _shared(workflow.agents, reached, *names) if names[0] != names[1] else ""
+                if shared:
+                    says = task.error if shared == ONE_AGENT else task.warning
+                    message = (
+                        f"llm_judge evaluator_agent must differ from task agent: `{names[0]}` and `{names[1]}` {shared}"
+                    )
+                    yield says(judge, f"{metric.field}.evaluator_agent", message)
+                    break
+
+
+def _shared(agents: Registry, reached: dict[str, Any], judge: str, author: str) -> str:
+    """What two agents have in common that makes them one, in words; empty when they differ."""
+    one, other = agents.agents.get(judge), agents.agents.get(author)
+    if one is None or other is None:
+        return ""
+    if _identity(one) == _identity(other):
+        return ONE_AGENT
+    model, other_model = _model(one), _model(other)
+    if model is not None and other_model is not None:
+        return f"ask the same model, `{model[1]}`" if model == other_model else ""
+    by, also_by = (reached.get(name) or reached.get(DEFAULT) for name in (judge, author))
+    is_real = isinstance(by, dict) and by.get("type") != "mock"
+    return "are reached in the same way" if is_real and by == also_by else ""
+
+
+def _identity(agent: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in agent.items() if key not in NAMES}
+
+
+def _model(agent: dict[str, Any]) -> tuple[str, str] | None:
+    """Provider and model, or None where the agent names no model."""
+    llm = agent.get("llm")
+    model = llm.get("model") if isinstance(llm, dict) else None
+    return (str(llm.get("provider", "")), str(model)) if isinstance(llm, dict) and model else None
