@@ -102,7 +102,7 @@ def _prove(card: CaseScorecard, prepared: Settings) -> None:
 def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSettings, prepared: Settings) -> int:
     from rulewright.errors import UsageError
     from rulewright.scoring.batches import find_batches
-    from rulewright_runtime.cases.baseline import compare, read_baseline
+    from rulewright_runtime.cases.baseline import Baseline, compare
     from rulewright_runtime.cases.outputs import Outputs
     from rulewright_runtime.cases.reading import CaseReader
     from rulewright_runtime.cases.run import refusal, report_head, score_batches
@@ -117,7 +117,7 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     batches, found_outputs = find_batches(settings.place("cases"), args.concern, args.batch)
     place = settings.place("outputs") or found_outputs
     outputs = Outputs(place) if place else None
-    baseline = read_baseline(args.baseline) if args.baseline else None
+    baseline = Baseline(args.baseline) if args.baseline else None
     reader = CaseReader(plan, args.concern, outputs)
     now = moment()
     gc.freeze()  # what is loaded by now stays; cases come and go without cycles

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from rulewright_runtime.cases.plan import CaseScorecardPlan
+from rulewright_runtime.cases.records import UNREADABLE, elements_of, outline_of
+from rulewright_runtime.cases.scratch import scratch_database
 from rulewright_runtime.errors import InputError
 
 ALPHA: Final = 0.05
 _FLIPS: Final = 1000
+_HEAD: Final = ("generated_at", "batch_id", "mean_scores", "configuration")
+_TABLE: Final = "CREATE TABLE results (batch, test_id, label, scores, PRIMARY KEY (batch, test_id)) WITHOUT ROWID"
+_ADD: Final = "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?)"
+_FIND: Final = "SELECT label, scores FROM results WHERE batch = ? AND test_id = ?"
+_DROP: Final = "DELETE FROM results WHERE batch = ? AND test_id = ?"
 
 
 class _Result(msgspec.Struct):
@@ -26,28 +33,67 @@ class _Configuration(msgspec.Struct, frozen=True):
     hash: str | None = None
 
 
-class _Report(msgspec.Struct):
-    results: list[_Result]
+class _Head(msgspec.Struct):
     generated_at: str | None = None
     batch_id: str | None = None
     mean_scores: dict[str, float] = {}
     configuration: _Configuration = _Configuration()
 
 
-def read_baseline(path: str) -> _Report:
-    """An earlier JSON report; InputError when it is none."""
-    try:
-        with open(path, "rb") as file:
-            return msgspec.json.decode(file.read(), type=_Report)
-    except OSError as error:
-        raise InputError(error.strerror or "can't be read", path) from None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise InputError("is no JSON report of this command", path) from None
+class Baseline:
+    """An earlier report. Its results wait in a temporary database, so that the memory does not grow with them."""
+
+    def __init__(self, path: str) -> None:
+        """Read the JSON report at `path`; InputError when it is none."""
+        self._database = scratch_database(_TABLE)
+        try:
+            outline = outline_of(path, ("results",), _HEAD)
+            if outline is None or "results" not in outline.lists:
+                raise InputError("is no JSON report of this command", path)
+            values = {key: msgspec.json.decode(value) for key, value in outline.values.items()}
+            head = msgspec.convert(values, _Head)
+            self._database.executemany(_ADD, _rows(path, outline.lists["results"]))
+        except OSError as error:
+            raise InputError(error.strerror or "can't be read", path) from None
+        except UNREADABLE:
+            raise InputError("is no JSON report of this command", path) from None
+        self.generated_at = head.generated_at
+        self.batch_id = head.batch_id
+        self.mean_scores = head.mean_scores
+        self.settings_hash = head.configuration.hash
+
+    def __del__(self) -> None:
+        """Give the database back."""
+        self._database.close()
+
+    def take(self, batch_id: str, test_id: str) -> tuple[str, dict[str, float]] | None:
+        """The label and the scores of a case, which is gone then; a report without batches holds it for any."""
+        for batch in (batch_id, ""):
+            found = self._database.execute(_FIND, (batch, test_id)).fetchone()
+            if found is not None:
+                self._database.execute(_DROP, (batch, test_id))
+                label, scores = found
+                return label, msgspec.json.decode(scores)
+        return None
+
+    @property
+    def left(self) -> int:
+        """How many cases were not taken."""
+        return int(self._database.execute("SELECT count(*) FROM results").fetchone()[0])
+
+
+def _rows(path: str, start: int) -> Iterator[tuple[str, str, str, bytes]]:
+    decoder = msgspec.json.Decoder(_Result)
+    for record in elements_of(path, start, "$.results"):
+        if isinstance(record, InputError):
+            raise record
+        result = decoder.decode(record.data)
+        yield result.batch_id or "", result.test_id, result.label, msgspec.json.encode(result.scores)
 
 
 def compare(
     plan: CaseScorecardPlan,
-    baseline: _Report,
+    baseline: Baseline,
     results: Iterable[Mapping[str, Any]],
     means: Mapping[str, float],
     settings_hash: str | None = None,
@@ -59,37 +105,36 @@ def compare(
     whether both runs were scored alike.
     """
     gravity = {label: at for at, (label, _) in enumerate(plan.exits)}  # 0 is the gravest
-    before = {(result.batch_id, result.test_id): result for result in baseline.results}
     names = [*(metric.name for metric in plan.metrics), "composite"]
     rises, falls = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     flips: list[dict[str, Any]] = []
     worse = better = paired = added = lost = gained = 0
     for result in results:
-        old = before.pop((result["batch_id"], result["test_id"]), None)
-        old = old or before.pop((None, result["test_id"]), None)
+        old = baseline.take(result["batch_id"], result["test_id"])
         if old is None:
             added += 1
             continue
+        old_label, old_scores = old
         paired += 1
         for name in names:
-            change = result["scores"][name] - old.scores.get(name, result["scores"][name])
+            change = result["scores"][name] - old_scores.get(name, result["scores"][name])
             rises[name] += change > 1e-12
             falls[name] += change < -1e-12
-        if old.label != result["label"]:
-            down = gravity.get(result["label"], 0) < gravity.get(old.label, 0)
+        if old_label != result["label"]:
+            down = gravity.get(result["label"], 0) < gravity.get(old_label, 0)
             worse, better = worse + down, better + (not down)
-            lost += old.label == plan.accepted
+            lost += old_label == plan.accepted
             gained += result["label"] == plan.accepted
             if len(flips) < _FLIPS:
-                flips.append({"test_id": result["test_id"], "before": old.label, "after": result["label"]})
+                flips.append({"test_id": result["test_id"], "before": old_label, "after": result["label"]})
     tests = {name: _paired(falls[name], rises[name]) for name in names}
     tests["pass"] = _paired(lost, gained)
     return {
         "baseline": {"generated_at": baseline.generated_at, "batch_id": baseline.batch_id},
-        "same_settings": settings_hash is not None and settings_hash == baseline.configuration.hash,
+        "same_settings": settings_hash is not None and settings_hash == baseline.settings_hash,
         "paired": paired,
         "added": added,
-        "missing": len(before),
+        "missing": baseline.left,
         "mean_changes": {
             name: means[name] - baseline.mean_scores[name] for name in names if name in baseline.mean_scores
         },

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterator
 from typing import IO, Any, Final
 
 import msgspec
 
 from rulewright_runtime.cases.records import UNREADABLE, Record, id_of, json_files, placed, records_of, worded
+from rulewright_runtime.cases.scratch import scratch_database
 from rulewright_runtime.errors import InputError
 
 KEYS: Final = ("engine_output", "output")  # where an output stands inside a record
 _NOT_IDS: Final = frozenset({"test_id", "id", "expectations", "test_case", *KEYS})
-_CACHE: Final = -2048  # kilobytes, as SQLite writes it
 _TABLE: Final = "CREATE TABLE outputs (test_id, tag, file, start, length, data, path)"
 _ADD: Final = "INSERT INTO outputs VALUES (?, ?, ?, ?, ?, ?, ?)"
 _FIND: Final = "SELECT tag, file, start, length, data, path FROM outputs WHERE test_id = ?"
@@ -39,9 +38,7 @@ class Outputs:
         self._place = place
         self._names = msgspec.json.Decoder(_Names)
         self._open: tuple[str, IO[bytes]] | None = None  # outputs of a batch stand in one file, mostly
-        self._database = sqlite3.connect("", isolation_level=None)  # without a name: a file that is gone when closed
-        for statement in (f"PRAGMA cache_size = {_CACHE}", "PRAGMA journal_mode = OFF", _TABLE, "BEGIN"):
-            self._database.execute(statement)
+        self._database = scratch_database(_TABLE)
         found = False
         for file in [place] if os.path.isfile(place) else json_files(place):
             found = True

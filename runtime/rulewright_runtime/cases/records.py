@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import IO, Any, Final
 
@@ -18,7 +18,6 @@ MAX_RECORD: Final = 64 * 2**20
 _CHUNK: Final = 1 << 18
 _MARK: Final = b"\xef\xbb\xbf"  # the byte order mark that some editors write
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[][{},]', re.DOTALL)
-_LONGEST_NAME: Final = 4096  # bytes that are kept of what an object says of its records
 _BLANKS: Final = re.compile(rb"[ \t\r\n]*")
 _GAP: Final = re.compile(rb"[\s,]*")
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
@@ -61,7 +60,7 @@ def records_of(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
         with open(file, "rb") as stream:
             data = stream.read(_CHUNK)
         if data.removeprefix(_MARK).lstrip()[:1] == b"[":
-            return Holder(), _elements(file)
+            return Holder(), elements_of(file)
         if len(data) < _CHUNK:
             return _object(file, data)
         return _long_object(file)
@@ -106,11 +105,11 @@ def _object(file: str, data: bytes) -> tuple[Holder, Iterator[Record | InputErro
 def _long_object(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
     """The records of a file that is not read as a whole as long as it holds a list: those of the list, JSON lines, or
     the only record; else a refusal that says what can be read."""
-    with open(file, "rb") as stream:
-        outline = _outline(stream)
+    outline = outline_of(file, LIST_KEYS, ("batch_id", "concern_id"))
     if outline is not None and outline.lists:
         listed = next(key for key in LIST_KEYS if key in outline.lists)
-        return outline.holder, _elements(file, outline.lists[listed], f"$.{listed}")
+        holder = Holder(_text(outline.values.get("batch_id")), _text(outline.values.get("concern_id")))
+        return holder, elements_of(file, outline.lists[listed], f"$.{listed}")
     with open(file, "rb") as stream:
         if os.path.getsize(file) <= MAX_RECORD:
             return _object(file, stream.read())
@@ -136,38 +135,44 @@ def _maybe_lines(file: str, data: bytes, error: Exception) -> tuple[Holder, Iter
 
 
 @dataclass(slots=True)
-class _Outline:
-    """What an object holds, seen without keeping it: what it says about its records, and where its lists begin."""
+class Outline:
+    """What an object holds, seen without keeping it: some of its values, and where its lists begin."""
 
-    holder: Holder
+    values: dict[str, bytes]
     lists: dict[str, int]
 
 
-def _outline(stream: IO[bytes]) -> _Outline | None:
-    """The outline of the object in a file; None for one that is malformed, or holds too long a part."""
-    named: dict[str, bytes] = {}
-    lists: dict[str, int] = {}
-    pieces = _Pieces(stream)
-    try:
-        pieces.take(b"{")
-        is_first = True
-        while not pieces.follows(b"}"):
-            if not is_first:
-                pieces.take(b",")
-            is_first = False
-            key = msgspec.json.decode(pieces.value(), type=str)
-            pieces.take(b":")
-            lists.pop(key, None)  # of a repeated key the last value counts
-            if key in LIST_KEYS and pieces.follows(b"["):
-                lists[key] = pieces.place
-                pieces.pass_list()
-            else:
-                named[key] = pieces.value()[:_LONGEST_NAME]
-        pieces.take(b"}")
-    except UNREADABLE:
-        return None
-    holder = Holder(_text(named.get("batch_id")), _text(named.get("concern_id")))
-    return _Outline(holder, lists) if pieces.ended else None
+def outline_of(file: str, lists: Container[str], values: Container[str]) -> Outline | None:
+    """The outline of the object in `file`: where `lists` begin, and the other `values`. None for what is malformed, no
+    object, or holds too long a part."""
+    outline = Outline({}, {})
+    with open(file, "rb") as stream:
+        pieces = _Pieces(stream)
+        try:
+            pieces.take(b"{")
+            is_first = True
+            while not pieces.follows(b"}"):
+                if not is_first:
+                    pieces.take(b",")
+                is_first = False
+                _pass_entry(pieces, outline, lists, values)
+            pieces.take(b"}")
+        except UNREADABLE:
+            return None
+        return outline if pieces.ended else None
+
+
+def _pass_entry(pieces: _Pieces, outline: Outline, lists: Container[str], values: Container[str]) -> None:
+    key = msgspec.json.decode(pieces.value(), type=str)
+    pieces.take(b":")
+    outline.lists.pop(key, None)  # of a repeated key the last value counts
+    if key in lists and pieces.follows(b"["):
+        outline.lists[key] = pieces.place
+        pieces.pass_list()
+        return
+    value = pieces.value()
+    if key in values:
+        outline.values[key] = value
 
 
 class _Pieces:
@@ -209,11 +214,10 @@ class _Pieces:
         """Pass over the next value."""
         if self.ended:
             raise msgspec.DecodeError("truncated")
-        while (end := _end_of_element(self._data, self._at)) is None:
+        while (end := _end_of_element(self._data, self._at)) in (None, self._at):  # malformed, or cut in two
             if len(self._data) - self._at > MAX_RECORD or not self._more():
-                raise msgspec.DecodeError("truncated")
-        if end == self._at:
-            raise msgspec.DecodeError("malformed")
+                raise msgspec.DecodeError("malformed")
+        assert end is not None
         start, self._at = self._at, end
         return self._data[start:end]
 
@@ -244,7 +248,7 @@ def _text(raw: bytes | None) -> str | None:
         return None
 
 
-def _elements(file: str, start: int = 0, path: str = "$") -> Iterator[Record | InputError]:
+def elements_of(file: str, start: int = 0, path: str = "$") -> Iterator[Record | InputError]:
     """The elements of the array that stands at `start` of `file`, split without reading it as a whole; `path` leads to
     it, and only what is `$` is the whole file.
 

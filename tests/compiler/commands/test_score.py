@@ -25,7 +25,7 @@ from tests.shared_data import ROOT
 from rulewright.cli import main
 from rulewright_grammar import schema
 from rulewright_runtime.cases import writing
-from rulewright_runtime.cases.baseline import compare, read_baseline
+from rulewright_runtime.cases.baseline import Baseline, compare
 from rulewright_runtime.cases.hooks import CallSink, HttpSink
 from rulewright_runtime.cases.plan import Setting
 from rulewright_runtime.report.text import width
@@ -422,17 +422,31 @@ def test_a_baseline_shows_flips_and_a_regression_sets_the_exit_status(capsys: py
     assert score(*words) == 0
 
 
-def test_a_baseline_that_is_no_report_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "text",
+    ["{}", "[]", "", '{"results": 7}', '{"results": [{"test_id": "T1"}]}', '{"results": [}', '{"results": []} x',
+     '{"results": [], "mean_scores": []}'],
+)  # fmt: skip
+def test_a_baseline_that_is_no_report_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     batch("b", case("T1"))
-    Path("base.json").write_text("{}")
+    Path("base.json").write_text(text)
     assert score("--batch", "b", "--baseline", "base.json") == 3
     assert "base.json: is no JSON report of this command" in capsys.readouterr().err
+
+
+def test_a_baseline_without_batches_is_compared_by_test_id() -> None:
+    batch("b", case("T1"), case("T2"))
+    result = {"label": "Pass", "scores": {"CR": 1, "AH": 1, "AC": 0.5}}
+    Path("base.json").write_text(json.dumps({"results": [{"test_id": name, **result} for name in ("T1", "T3")]}))
+    section = report("--batch", "b", "--baseline", "base.json")["comparison"]
+    assert (section["paired"], section["added"], section["missing"]) == (1, 1, 1)
+    assert section["tests"]["AC"]["rises"] == 1
 
 
 def test_a_few_changes_for_the_better_are_no_regression(tmp_path: Path) -> None:
     batch("b", case("T1", summary="nothing"))
     report("--batch", "b")
-    old = read_baseline("out.json")
+    old = Baseline("out.json")
     good = {
         "test_id": "T1",
         "batch_id": "b",

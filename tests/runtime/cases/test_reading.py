@@ -301,6 +301,7 @@ LISTS: dict[str, tuple[str, list[str]]] = {
         '{"a": {"cases": [9]}, "batch_id": 7, "cases": [1, 2], "concern_id": "I25"} ',
         ["1", "2"],
     ),
+    "what can be cut in two": ('{"cases": [0.25, "\\u00e9", true, -1e-3]}', ["0.25", '"\\u00e9"', "true", "-1e-3"]),
     "the first of several": ('{"outputs": [1], "test_cases": [2], "cases": [3]}', ["2"]),
     "a list that is none": ('{"test_cases": 1, "cases": [ "]" , [2] ]}', ['"]"', "[2]"]),
     "an empty list": ('{"cases": []}', []),
