@@ -128,6 +128,11 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good_mock.txtar", r"type: mock", written("type: command, command: [$W]")),
         Edit("good_two_models.txtar", r"small-1", written("large-2")),
     ),
+    "coverage_not_required": (
+        Edit("good.yaml", r"require_coverage: true, cov", one_of("cov", "require_coverage: false, cov")),
+        Edit("good.yaml", r"enabled: false", written("enabled: true")),
+        Edit("good.yaml", r"require_coverage: true\}", written("coverage_threshold: 0.$N}")),
+    ),
     "file_of_another_format": (
         Edit("good.yaml", r"format: markdown", written("format: $W")),
         Edit("good.yaml", r"\.yaml|onnx(?=\})", typo),

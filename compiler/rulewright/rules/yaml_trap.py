@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rulewright.documents.markers import MarkerSet
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.workflow import TaskDocument
 
 TRAPS: Final = (
     (re.compile(r"(?i:yes|no|on|off|y|n)"), "a truth value"),
@@ -29,7 +31,16 @@ LONGEST: Final = 40  # characters of a word that may be one: a paragraph is none
 OCTAL: Final = re.compile(r"[-+]?0[0-7]+")
 
 
-def yaml_trap(document: Check | Lexicon | MarkerSet | Profile | Scenario) -> Iterator[Diagnostic]:
+def yaml_trap(
+    document: CaseScorecardDocument
+    | Check
+    | Lexicon
+    | MarkerSet
+    | Profile
+    | Scenario
+    | ScorecardDocument
+    | TaskDocument,
+) -> Iterator[Diagnostic]:
     """A word stands without quotes that readers of YAML 1.1 take for a truth value, a date or another number.
 
     Why it matters: here `no` is the word and `010` is ten; a script beside this project reads `false` and eight, and

@@ -1,0 +1,29 @@
+"""Rule: a bound of coverage at a gate that requires none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rulewright.documents.base import descend, value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.workflow import TaskDocument
+
+
+def coverage_not_required(task: TaskDocument) -> Iterator[Diagnostic]:
+    """A policy gate sets `coverage_threshold` and does not set `require_coverage`.
+
+    Why it matters: without it coverage is noted in the report and stops nothing, however low it is.
+    Instead: write `require_coverage: true`, or remove the threshold.
+    """
+    gate = task.on("policy_gate")
+    written = descend(task.node, "overlays", "policy_gate", "coverage_threshold")
+    if gate is not None and written is not None and value(gate.find("require_coverage")) is not True:
+        yield task.warning(
+            written,
+            "overlays.policy_gate.coverage_threshold",
+            "this threshold stops nothing: the gate does not require coverage",
+        )
