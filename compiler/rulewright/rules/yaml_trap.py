@@ -32,14 +32,7 @@ OCTAL: Final = re.compile(r"[-+]?0[0-7]+")
 
 
 def yaml_trap(
-    document: CaseScorecardDocument
-    | Check
-    | Lexicon
-    | MarkerSet
-    | Profile
-    | Scenario
-    | ScorecardDocument
-    | TaskDocument,
+    document: Check | Lexicon | MarkerSet | Profile | Scenario | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A word stands without quotes that readers of YAML 1.1 take for a truth value, a date or another number.
 
