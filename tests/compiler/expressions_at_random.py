@@ -130,7 +130,8 @@ FORMS: Final[dict[str, list[str]]] = {
         "regex.replace(<string>, <word>, '<\\\\\\\\0>')", "regex.replace(<string>, <word>, 'x', <small>)",
         "regex.extract(<string>, <word>).orValue('none')",
         "'%s-%d'.format([<string>, <int>])", "'%x %b %o'.format([<int>, <int>, <uint>])",
-        "'%.2f %.3e'.format([<digits>, <digits>])", "'%s %s %s'.format([<bool>, t, <duration>])",
+        # in `%s` that engine writes exponents of doubles and thousandths of seconds, which the specification doesn't
+        "'%.2f %.3e'.format([<digits>, <digits>])", "'%s %s'.format([<bool>, t])",
         "'%X %x'.format([<bytes>, <string>])", "'%s'.format([[<int>, <string>]])", "'%f'.format([<int>])",
         "'%s'.format([{<key>: <int>}])", "'%s'.format([type(<any>)])",
     ],

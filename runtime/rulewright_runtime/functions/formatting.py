@@ -1,20 +1,22 @@
-"""`text.format(arguments)`: the clauses %s %d %f %e %b %o %x %X of CEL's strings extension."""
+"""`text.format(arguments)`: the clauses %s %d %f %e %b %o %x %X (CEL specification, extensions, strings)."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions.conversions import format_double, to_string
+from rulewright_runtime.functions.conversions import to_string
 from rulewright_runtime.functions.limits import check_text
 from rulewright_runtime.functions.table import Table
-from rulewright_runtime.functions.times import format_duration, format_timestamp
+from rulewright_runtime.functions.times import format_timestamp
 from rulewright_runtime.score import Score, leave
 from rulewright_runtime.values import (
     MAX_DEPTH,
+    NANOS,
     Duration,
     Timestamp,
     TypeValue,
@@ -25,6 +27,7 @@ from rulewright_runtime.values import (
 )
 
 _MAX_PRECISION: Final = 1000
+_INVALID: Final = re.compile("[\udc80-\udcff]+")  # what bytes that are no UTF-8 are decoded to
 _WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -122,17 +125,18 @@ def _scalar(value: Any) -> str:
     if value is None:
         return "null"
     if value.__class__ is float:
-        return _special(value) or format_double(value)
+        return _digits(value)
     if value.__class__ is Score:
-        return format_double(leave(value))
+        return _digits(leave(value))
     if value.__class__ is bytes:
-        return bytes(value).decode("utf-8", "replace")
+        return _INVALID.sub("\ufffd", bytes(value).decode("utf-8", "surrogateescape"))
     if value.__class__ is TypeValue:
         return str(value.name)
     if value.__class__ is Timestamp:
         return format_timestamp(value, trim=True)
     if value.__class__ is Duration:
-        return format_duration(value)
+        seconds, nanos = divmod(abs(value.nanos), NANOS)
+        return f"{'-' if value.nanos < 0 else ''}{_digits(seconds + nanos / NANOS)}s"
     if value.__class__ in (bool, int, UInt, str):
         return to_string(value)
     raise _refuse("string", "strings, bools, bytes, ints, doubles, maps, lists, types, durations and timestamps", value)
@@ -142,11 +146,16 @@ def _special(value: float) -> str:
     return "NaN" if math.isnan(value) else "" if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 
+def _digits(value: float) -> str:
+    """The shortest decimal that reads back the same, without an exponent."""
+    return _special(value) or f"{Decimal(repr(value)).normalize():f}"
+
+
 def _decimal(value: Any, _: int | None) -> str:
     if value.__class__ is int or value.__class__ is UInt:
         return str(int(value))
     if value.__class__ is float:
-        return _special(value) or f"{Decimal(repr(value)).normalize():f}"
+        return _digits(value)
     raise _refuse("decimal", "numbers", value)
 
 
