@@ -21,7 +21,10 @@ class Severity(enum.StrEnum):
     @property
     def rank(self) -> int:
         """0 for the gravest."""
-        return list(Severity).index(self)
+        return _RANKS[self]
+
+
+_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True, order=True)

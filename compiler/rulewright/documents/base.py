@@ -41,7 +41,7 @@ class Document:
         """Where the key that `steps` end with stands, else the nearest thing above it that exists."""
         above = descend(self.node, *steps[:-1])
         last = steps[-1]
-        if isinstance(above, Mapping) and isinstance(last, str) and last in above:
+        if type(above) is Mapping and isinstance(last, str) and last in above:
             return above.key_span(last)
         return place_of(self.node, *steps)
 
@@ -49,9 +49,10 @@ class Document:
 def descend(node: Node | None, *steps: Step) -> Node | None:
     """The node below `node` at `steps`, or None where a step leads nowhere."""
     for step in steps:
-        if isinstance(node, Mapping) and isinstance(step, str):
-            node = node.get(step)
-        elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
+        if type(node) is Mapping and isinstance(step, str):
+            entry = node.index.get(step)
+            node = None if entry is None else entry.value
+        elif type(node) is Sequence and isinstance(step, int) and 0 <= step < len(node.items):
             node = node.items[step]
         else:
             return None
@@ -76,13 +77,13 @@ def first_place(node: Mapping) -> Span:
 def value(node: Node | None, *steps: Step) -> Any:
     """The scalar at `steps`, or None for anything else."""
     found = descend(node, *steps)
-    return found.value if isinstance(found, Scalar) else None
+    return found.value if type(found) is Scalar else None
 
 
 def text(node: Node | None, *steps: Step) -> str:
     """The text at `steps`, or the empty text."""
-    found = value(node, *steps)
-    return found if isinstance(found, str) else ""
+    found = descend(node, *steps)
+    return found.value if type(found) is Scalar and isinstance(found.value, str) else ""
 
 
 def optional_text(node: Node | None, *steps: Step) -> str | None:
@@ -93,13 +94,13 @@ def optional_text(node: Node | None, *steps: Step) -> str | None:
 def scalar(node: Node | None, *steps: Step) -> Scalar | None:
     """The text scalar at `steps` with its place, or None."""
     found = descend(node, *steps)
-    return found if isinstance(found, Scalar) and isinstance(found.value, str) else None
+    return found if type(found) is Scalar and isinstance(found.value, str) else None
 
 
 def numeric(node: Node | None, *steps: Step) -> Scalar | None:
     """The scalar at `steps` that holds a number, with its place, or None."""
     found = descend(node, *steps)
-    return found if isinstance(found, Scalar) and type(found.value) in (int, float) else None
+    return found if type(found) is Scalar and type(found.value) in (int, float) else None
 
 
 def number(node: Node | None, *steps: Step) -> int | None:
@@ -119,14 +120,14 @@ def flag(node: Node | None, *steps: Step) -> bool | None:
 def items(node: Node | None, *steps: Step) -> tuple[Node, ...]:
     """The items of the list at `steps`; of anything else none."""
     found = descend(node, *steps)
-    return found.items if isinstance(found, Sequence) else ()
+    return found.items if type(found) is Sequence else ()
 
 
 def texts(node: Node | None, *steps: Step) -> tuple[str, ...]:
     """The texts of the list at `steps`; what is no text is left out."""
-    return tuple(item.value for item in items(node, *steps) if isinstance(item, Scalar) and isinstance(item.value, str))
+    return tuple(item.value for item in items(node, *steps) if type(item) is Scalar and isinstance(item.value, str))
 
 
 def text_scalars(node: Node | None, *steps: Step) -> tuple[Scalar, ...]:
     """As `texts`, each text with its place."""
-    return tuple(item for item in items(node, *steps) if isinstance(item, Scalar) and isinstance(item.value, str))
+    return tuple(item for item in items(node, *steps) if type(item) is Scalar and isinstance(item.value, str))

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from rulewright.documents.base import Document, descend, flag, number, optional_text, scalar, text, texts, value
 from rulewright.load import Mapping, plain
 from rulewright_grammar import schema
@@ -31,8 +33,7 @@ def known_buckets() -> frozenset[str]:
     return frozenset(schema("check")["properties"]["primary_bucket"]["enum"])
 
 
-@dataclass(frozen=True, slots=True)
-class Scorer:
+class Scorer(msgspec.Struct, frozen=True):
     """What the author expects of the verifier; it has to agree with the routing."""
 
     type: str | None
@@ -42,8 +43,7 @@ class Scorer:
     unclear_policy: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Routing:
+class Routing(msgspec.Struct, frozen=True):
     """How the check is verified; None where the author said nothing."""
 
     route: str
@@ -72,8 +72,7 @@ class Routing:
     safety_override_suppressed_by: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Phases:
+class Phases(msgspec.Struct, frozen=True):
     """The two questions of a `three_phase` check. `fields` maps a field of a reply to its type or to its words."""
 
     confirm: Scalar | None

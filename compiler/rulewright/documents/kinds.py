@@ -41,7 +41,7 @@ MARKS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
 
 def kind_of(root: Node | None) -> str | None:
     """The kind whose keys the document has, a schema's name; None when it looks like none of them."""
-    if not isinstance(root, Mapping):
+    if type(root) is not Mapping:
         return None
     if text(root, "over") == "cases":
         return CASE_SCORECARD
@@ -51,7 +51,7 @@ def kind_of(root: Node | None) -> str | None:
     below = [entry.value for entry in root.entries]
     if below and all(kind_of(value) == "profile" for value in below):
         return "profiles"
-    if below and all(isinstance(value, Sequence) or kind_of(value) == "lexicon" for value in below):
+    if below and all(type(value) is Sequence or kind_of(value) == "lexicon" for value in below):
         return "lexicons" if all(_holds_patterns(value) for value in below) else _by_values(root)
     return _by_values(root)
 
@@ -60,22 +60,20 @@ def _by_values(root: Mapping) -> str | None:
     """Prices and blindspots have keys of their author's own; their values tell them apart, or the file's name does."""
     below = [entry.value for entry in root.entries]
     name = PurePath(root.source.path).stem
-    if below and all(isinstance(value, Sequence) for value in below) and (name in PRICES or any(map(_is_price, below))):
+    if below and all(type(value) is Sequence for value in below) and (name in PRICES or any(map(_is_price, below))):
         return "pricing"
-    if not below or not all(isinstance(value, Scalar) for value in below):
+    if not below or not all(type(value) is Scalar for value in below):
         return None
-    are_checks = all(CHECK_ID.fullmatch(str(value.value)) for value in below if isinstance(value, Scalar))
+    are_checks = all(CHECK_ID.fullmatch(str(value.value)) for value in below if type(value) is Scalar)
     return "blindspots" if name in BLINDSPOTS or are_checks else None
 
 
 def _is_price(value: Node) -> bool:
-    kinds = (
-        [type(item.value) for item in value.items if isinstance(item, Scalar)] if isinstance(value, Sequence) else []
-    )
+    kinds = [type(item.value) for item in value.items if type(item) is Scalar] if type(value) is Sequence else []
     return len(kinds) == 2 and set(kinds) <= {int, float} and float in kinds
 
 
 def _holds_patterns(value: Node) -> bool:
-    if isinstance(value, Mapping):
+    if type(value) is Mapping:
         return True
-    return isinstance(value, Sequence) and all(isinstance(item, Mapping) and "pattern" in item for item in value)
+    return type(value) is Sequence and all(type(item) is Mapping and "pattern" in item for item in value)

@@ -129,8 +129,8 @@ def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
         yield place
         return
     candidates = place.rglob("*") if deep else place.iterdir()
-    for path in sorted(candidates, key=lambda path: path.relative_to(place).parts):
-        hidden = any(part.startswith((".", "_")) for part in path.relative_to(place).parts)
+    for parts, path in sorted((path.relative_to(place).parts, path) for path in candidates):
+        hidden = any(part.startswith((".", "_")) for part in parts)
         named_as_one = path.suffix in SUFFIXES and not hidden and not path.stem.endswith("_SCHEMA")
         if named_as_one and (os.path.isfile(path) or not os.path.exists(path)):
             yield path

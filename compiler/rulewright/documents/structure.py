@@ -136,9 +136,9 @@ def _enum(_: _Builder, schema: dict[str, Any]) -> Check:
     words = frozenset(allowed)
 
     def check(node: Node, path: str, found: list[Diagnostic]) -> None:
-        if isinstance(node, Scalar) and node.value in words and isinstance(node.value, str):
+        if type(node) is Scalar and node.value in words and isinstance(node.value, str):
             return
-        if isinstance(node, Scalar) and isinstance(node.value, str):
+        if type(node) is Scalar and isinstance(node.value, str):
             found.append(_unknown_value(node, path, allowed))
         else:
             message = f"{_subject(path)} must be {_either([f'`{word}`' for word in allowed])}, not {_what(node)}"
@@ -163,7 +163,7 @@ def _object(builder: _Builder, schema: dict[str, Any]) -> Check:
     closed = extra is False
 
     def check(node: Node, path: str, found: list[Diagnostic]) -> None:
-        if not isinstance(node, Mapping):
+        if type(node) is not Mapping:
             return
         prefix = f"{path}." if path else ""
         for name, entry in node.index.items():
@@ -199,7 +199,7 @@ def _required(_: _Builder, schema: dict[str, Any]) -> Check:
     known = frozenset(schema.get("properties", ()))
 
     def check(node: Node, path: str, found: list[Diagnostic]) -> None:
-        if not isinstance(node, Mapping):
+        if type(node) is not Mapping:
             return
         for name in names:
             if name not in node:
@@ -220,7 +220,7 @@ def _property_names(builder: _Builder, schema: dict[str, Any]) -> Check:
     below = builder.build(schema["propertyNames"])
 
     def check(node: Node, path: str, found: list[Diagnostic]) -> None:
-        if isinstance(node, Mapping):
+        if type(node) is Mapping:
             for entry in node.entries:
                 below(entry.key, f"a key of {path}" if path else "", found)
 
@@ -231,7 +231,7 @@ def _items(builder: _Builder, schema: dict[str, Any]) -> Check:
     below = builder.build(schema["items"])
 
     def check(node: Node, path: str, found: list[Diagnostic]) -> None:
-        if isinstance(node, Sequence):
+        if type(node) is Sequence:
             for number, item in enumerate(node.items):
                 below(item, f"{path}[{number}]", found)
 
@@ -242,7 +242,7 @@ def _size(_: _Builder, schema: dict[str, Any]) -> Check:
     least, most = schema.get("minItems", 0), schema.get("maxItems")
 
     def check(node: Node, path: str, found: list[Diagnostic]) -> None:
-        if not isinstance(node, Sequence):
+        if type(node) is not Sequence:
             return
         if len(node.items) < least:
             found.append(error(node, f"{_subject(path)} needs at least {_count(least, 'item')}", code="out-of-range"))
@@ -254,7 +254,7 @@ def _size(_: _Builder, schema: dict[str, Any]) -> Check:
 
 def _unique(_: _Builder, schema: dict[str, Any]) -> Check:
     def check(node: Node, path: str, found: list[Diagnostic]) -> None:
-        if not schema["uniqueItems"] or not isinstance(node, Sequence):
+        if not schema["uniqueItems"] or type(node) is not Sequence:
             return
         seen: list[Any] = []
         for item in node.items:
@@ -274,7 +274,7 @@ def _bounds(_: _Builder, schema: dict[str, Any]) -> Check:
     least, most = schema.get("minimum"), schema.get("maximum")
 
     def check(node: Node, path: str, found: list[Diagnostic]) -> None:
-        if not isinstance(node, Scalar) or not _is_number(node):
+        if type(node) is not Scalar or not _is_number(node):
             return
         number: Any = node.value
         if least is not None and not number >= least:  # NaN is in no bounds
@@ -289,7 +289,7 @@ def _length(_: _Builder, schema: dict[str, Any]) -> Check:
     least = schema["minLength"]
 
     def check(node: Node, path: str, found: list[Diagnostic]) -> None:
-        if isinstance(node, Scalar) and isinstance(node.value, str) and len(node.value) < least:
+        if type(node) is Scalar and isinstance(node.value, str) and len(node.value) < least:
             found.append(error(node, f"{_subject(path)} must not be empty", code="out-of-range"))
 
     return check
@@ -299,7 +299,7 @@ def _pattern(_: _Builder, schema: dict[str, Any]) -> Check:
     pattern = re.compile(schema["pattern"])
 
     def check(node: Node, path: str, found: list[Diagnostic]) -> None:
-        if isinstance(node, Scalar) and isinstance(node.value, str) and not pattern.search(node.value):
+        if type(node) is Scalar and isinstance(node.value, str) and not pattern.search(node.value):
             message = f"{_subject(path)} is `{node.value}`, which does not fit `{schema['pattern']}`"
             found.append(error(node, message, code="out-of-range"))
 
@@ -331,7 +331,7 @@ def _nearness(tried: list[Diagnostic], node: Node) -> tuple[bool, int]:
 
 def _missing_either(options: Many[dict[str, Any]], node: Node, path: str) -> list[Diagnostic]:
     """The message for `anyOf: [{required: [a]}, {required: [b]}]`."""
-    if not isinstance(node, Mapping) or any(set(option) != {"required"} for option in options):
+    if type(node) is not Mapping or any(set(option) != {"required"} for option in options):
         return []
     names = _either([f"`{option['required'][0]}`" for option in options])
     where = f" in `{path}`" if path else ""
@@ -348,23 +348,23 @@ def _no_type_fits(options: Many[dict[str, Any]], node: Node, path: str) -> list[
 
 
 def _is_number(node: Node) -> bool:
-    return isinstance(node, Scalar) and isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
+    return type(node) is Scalar and isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
 
 
 def _is_whole(node: Node) -> bool:
-    if not isinstance(node, Scalar) or isinstance(node.value, bool):
+    if type(node) is not Scalar or isinstance(node.value, bool):
         return False
     return isinstance(node.value, int) or (isinstance(node.value, float) and node.value.is_integer())
 
 
 _FITS: Final[dict[str, Callable[[Node], bool]]] = {
-    "array": lambda node: isinstance(node, Sequence),
-    "boolean": lambda node: isinstance(node, Scalar) and isinstance(node.value, bool),
+    "array": lambda node: type(node) is Sequence,
+    "boolean": lambda node: type(node) is Scalar and isinstance(node.value, bool),
     "integer": _is_whole,
-    "null": lambda node: isinstance(node, Scalar) and node.value is None,
+    "null": lambda node: type(node) is Scalar and node.value is None,
     "number": _is_number,
-    "object": lambda node: isinstance(node, Mapping),
-    "string": lambda node: isinstance(node, Scalar) and isinstance(node.value, str),
+    "object": lambda node: type(node) is Mapping,
+    "string": lambda node: type(node) is Scalar and isinstance(node.value, str),
 }
 _PARTS: Final[dict[str, Callable[[_Builder, dict[str, Any]], Check]]] = {
     "type": _type,
@@ -409,9 +409,9 @@ def _subject(path: str) -> str:
 
 
 def _what(node: Node) -> str:
-    if isinstance(node, Mapping):
+    if type(node) is Mapping:
         return "a mapping"
-    if isinstance(node, Sequence):
+    if type(node) is Sequence:
         return "a list"
     if node.value is None:
         return "null"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rulewright.load.nodes import Node
 
 _unsaved: ContextVar[Mapping[str, str] | None] = ContextVar("_unsaved", default=None)
-_BLOCK = 2**18
+_BLOCK = 2**16
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

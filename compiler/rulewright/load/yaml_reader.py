@@ -37,7 +37,6 @@ _PROPERTIES = re.compile(r"(?:(?:!<[^>]*>|[&!][^\s,\[\]{}]*)(?:\s+(?:#[^\r\n]*)?
 _CORE = "tag:yaml.org,2002:"
 # What libyaml takes for line breaks and YAML 1.2 does not; they travel through it in disguise.
 _FALSE_BREAKS = "\x85\u2028\u2029"
-_HAS_FALSE_BREAK = re.compile(f"[{_FALSE_BREAKS}]")
 _PRIVATE = range(0xE000, 0xF900)
 _MAX_DIRECTIVES = 20
 
@@ -137,12 +136,13 @@ class _Reader:
             self.root = node
             return
         frame = self.stack[-1]
-        if frame.index is None:
+        index, key = frame.index, frame.key
+        if index is None:
             frame.items.append(node)
-        elif frame.key is None:
-            frame.key = self.key(node, frame.index)
+        elif key is None:
+            frame.key = self.key(node, index)
         else:
-            frame.index.setdefault(frame.key.value, Entry(frame.key, node))  # type: ignore[arg-type]
+            index.setdefault(key.value, Entry(key, node))  # type: ignore[arg-type]
             frame.key = None
 
     def open(self, event: Any) -> None:
@@ -209,7 +209,7 @@ class _Reader:
 
     def key(self, node: Node, index: dict[str, Entry]) -> Scalar:
         """The node as a key of `index`: text, and not there before."""
-        if isinstance(node, Scalar) and isinstance(node.value, str):
+        if type(node) is Scalar and isinstance(node.value, str):
             if node.value == "<<" and not node.style:
                 self.wrong("merge-key", node.start, node.end, "merge keys are not part of YAML 1.2; write the keys out")
             elif node.value in index:
@@ -222,7 +222,7 @@ class _Reader:
                 "key-is-not-text",
                 self.source.span(node.start, node.end),
                 f"`{shorten(text)}` is {kind} where a key must be text",
-                help=f'write `"{shorten(text)}":`' if isinstance(node, Scalar) else None,
+                help=f'write `"{shorten(text)}":`' if type(node) is Scalar else None,
             )
         )
         return Scalar(text, node.start, node.end, "", self.source)
@@ -303,7 +303,7 @@ class _Reader:
 
 def _disguise(text: str) -> tuple[str, dict[int, int] | None]:
     """The text with false line breaks replaced by private characters it doesn't use, and the table that undoes it."""
-    if not _HAS_FALSE_BREAK.search(text):
+    if text.isascii() or not any(char in text for char in _FALSE_BREAKS):
         return text, None
     used = set(text)
     free = [point for point in _PRIVATE if chr(point) not in used][: len(_FALSE_BREAKS)]
@@ -315,9 +315,9 @@ def _disguise(text: str) -> tuple[str, dict[int, int] | None]:
 
 def _kind(node: Node) -> str:
     """What a node is, in an author's words."""
-    if isinstance(node, Mapping):
+    if type(node) is Mapping:
         return "a mapping"
-    if isinstance(node, Sequence):
+    if type(node) is Sequence:
         return "a list"
     if node.value is None:
         return "null"

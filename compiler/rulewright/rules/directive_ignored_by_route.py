@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import warning
@@ -22,10 +23,9 @@ def directive_ignored_by_route(check: Check) -> Iterator[Diagnostic]:
     Instead: remove the key, or choose a route that reads it.
     """
     route = check.routing.route
-    for path, key in keys_of("check").items():
-        routes = key.routes
-        value = check.get(*path) if routes and route in known_routes() else None
-        if value is None or (isinstance(value, Scalar) and value.value in (None, False)):
+    for path, routes in _directives() if route in known_routes() else ():
+        value = check.get(*path)
+        if value is None or (type(value) is Scalar and value.value in (None, False)):
             continue
         if route not in routes:
             help = f"read by {', '.join(f'`{name}`' for name in routes)}"
@@ -39,6 +39,12 @@ def directive_ignored_by_route(check: Check) -> Iterator[Diagnostic]:
             notes=[(check.place("routing", "route"), "the route is set here")],
             help=help,
         )
+
+
+@cache
+def _directives() -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """The keys of a check that only some routes read, with these."""
+    return tuple((path, key.routes) for path, key in keys_of("check").items() if key.routes)
 
 
 def _finds_nothing(check: Check) -> bool:

@@ -41,7 +41,7 @@ def listed_twice(document: Check | MarkerSet | Profile | Scenario) -> Iterator[D
     Why it matters: the second changes nothing, and mostly another one was meant.
     Instead: correct or remove the second.
     """
-    lists = [items(document.node, *steps) for steps in LISTS]
+    lists = [items(document.node, *steps) for steps in LISTS if steps[0] in document.node]
     # Only scenarios have these; asking for the model itself would import it for every check.
     lists += [items(anchor.node, "modes") for anchor in getattr(document, "cue_anchors", ())]
     turns = getattr(document, "turns", ())
@@ -53,7 +53,7 @@ def listed_twice(document: Check | MarkerSet | Profile | Scenario) -> Iterator[D
 def _repeated(nodes: tuple[Node, ...]) -> Iterator[Diagnostic]:
     first: dict[str, Scalar] = {}
     for node in nodes:
-        if isinstance(node, Scalar) and isinstance(node.value, str):
+        if type(node) is Scalar and isinstance(node.value, str):
             earlier = first.setdefault(node.value, node)
             if earlier is not node:
                 yield advice(node, f"`{node.value}` is listed twice", notes=[(earlier, "the first")])

@@ -37,9 +37,9 @@ def tags_on_universal_check(check: Check) -> Iterator[Diagnostic]:
 
 def _told(check: Check, tags: tuple[str, ...]) -> Span | None:
     """Where the prompt names all of the tags: the judge then holds the check for one that waits for them."""
-    if check.prompt is None:
+    prompt = "" if check.prompt is None else str(check.prompt.value)
+    if check.prompt is None or not all(tag in prompt for tag in tags):
         return None
-    prompt = str(check.prompt.value)
     places = [re.search(rf"\b{re.escape(tag)}\b", prompt) for tag in tags]
     first = min((found.span() for found in places if found), default=None)
     return place(check.prompt, *first) if first is not None and all(places) else None

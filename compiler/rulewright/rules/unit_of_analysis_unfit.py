@@ -23,16 +23,14 @@ def unit_of_analysis_unfit(check: Check) -> Iterator[Diagnostic]:
     Instead: use `session_state` or `scenario_level` on `longitudinal_trace`, and another unit elsewhere.
     """
     unit, route = check.routing.unit_of_analysis, check.routing.route
-    notes = [(check.place("routing", "route"), "the route is set here")]
-    place = check.place("routing", "unit_of_analysis")
     if unit is None or not route:
         return
     if route == "longitudinal_trace" and unit not in WHOLE:
-        yield warning(
-            place,
-            f"`{unit}` shows the judge only a part, but `longitudinal_trace` compares whole sessions",
-            notes=notes,
-            help="write `session_state`",
-        )
+        message = f"`{unit}` shows the judge only a part, but `longitudinal_trace` compares whole sessions"
+        help = "write `session_state`"
     elif unit == "extracted_claim" and check.is_judged:
-        yield warning(place, f"the route `{route}` extracts no claims, so the judge gets everything", notes=notes)
+        message, help = f"the route `{route}` extracts no claims, so the judge gets everything", None
+    else:
+        return
+    notes = [(check.place("routing", "route"), "the route is set here")]
+    yield warning(check.place("routing", "unit_of_analysis"), message, notes=notes, help=help)

@@ -26,7 +26,7 @@ TRAPS: Final = (
     (re.compile(r"[-+]?[0-9]{1,3}(?::[0-5]?[0-9])+(?:\.[0-9]*)?"), "a number to the base of 60"),
     (re.compile(r"[-+]?[1-9][0-9]*(?:_[0-9]+)+"), "a number"),
 )
-STARTS: Final = tuple("+-0123456789ynoYNO")
+STARTS: Final = frozenset("+-0123456789ynoYNO")
 LONGEST: Final = 40  # characters of a word that may be one: a paragraph is none
 OCTAL: Final = re.compile(r"[-+]?0[0-7]+")
 
@@ -43,10 +43,10 @@ def yaml_trap(
     if document.path.endswith((".json", ".jsonl")):
         return
     for node in walk(document.node):
-        if not isinstance(node, Scalar) or node.style:
+        if type(node) is not Scalar or node.style:
             continue
         if isinstance(node.value, str):
-            if len(node.value) > LONGEST or not node.value.startswith(STARTS):
+            if len(node.value) > LONGEST or node.value[:1] not in STARTS:
                 continue  # most texts, at no cost
             what = next((what for trap, what in TRAPS if trap.fullmatch(node.value)), None)
             if what is not None:
