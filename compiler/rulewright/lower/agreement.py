@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import error
 from rulewright.documents.check import known_routes
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,10 +49,10 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: nothing would ever be looked up.
     Instead: set it to false, or route the check to extract_then_corpus.
     """,
-    "exempt-check-is-not-capability-aware": """`system.exempt` names a check that is not capability-aware, or no check.
+    "exempt-check-is-not-capability-aware": """`system.exempt` names a check that is not capability-aware.
 
     Why it matters: only checks with `system_capability_aware: true` can be exempted; the entry has no effect.
-    Instead: remove the entry, mend the name, or mark the check.
+    Instead: remove the entry, or mark the check.
     """,
     "unclear-policy-forbids-the-judge": """`unclear_policy: lexicon_is_sufficient` on a check that a judge decides.
 
@@ -147,11 +148,15 @@ def _needs(check: Check) -> Iterator[Diagnostic]:
 
 def _exempt(project: Project) -> Iterator[Diagnostic]:
     for number, name in enumerate(project.exempt):
-        check = project.check(name)
-        if project.file is not None and (check is None or not check.routing.system_capability_aware):
-            why = "there is no such check" if check is None else "it is not capability-aware"
-            place = project.file.place("system", "exempt", number)
-            yield error(place, f"`{name}` can't be exempted: {why}", code="exempt-check-is-not-capability-aware")
+        if project.file is None:
+            return
+        check, place = project.check(name), project.file.place("system", "exempt", number)
+        if check is None:
+            help = did_you_mean(name, [each.id for each in project.checks])
+            yield error(place, f"there is no check `{name}`", code="unknown-check", help=help)
+        elif not check.routing.system_capability_aware:
+            message = f"`{name}` can't be exempted: it is not capability-aware"
+            yield error(place, message, code="exempt-check-is-not-capability-aware")
 
 
 def _safety_override(check: Check) -> Iterator[Diagnostic]:

@@ -22,12 +22,14 @@ def prompt_without_judge(check: Check) -> Iterator[Diagnostic]:
     routing = check.routing
     if check.prompt is None or routing.route not in known_routes() or check.is_judged:
         return
-    if routing.route == "regex_with_llm_edge":
-        if routing.llm_on_ambiguous is True and check.scorer.unclear_policy != "lexicon_is_sufficient":
-            return
-        reason = "without `llm_on_ambiguous: true` no judge is asked"
-    else:
+    if routing.route != "regex_with_llm_edge":
         reason = f"the route `{routing.route}` asks no judge"
+    elif routing.llm_on_ambiguous is not True:
+        reason = "without `llm_on_ambiguous: true` no judge is asked"
+    elif check.scorer.unclear_policy == "lexicon_is_sufficient":
+        reason = "`unclear_policy: lexicon_is_sufficient` allows no judge"
+    else:
+        return
     yield warning(
         check.key_place("prompt"),
         f"this prompt is never sent: {reason}",

@@ -42,6 +42,3 @@ def _named(project: Project) -> Iterator[tuple[str, Span]]:
         entry = project.roots["blindspots"].get(label)
         if entry is not None and name:
             yield name, entry.span
-    for i, name in enumerate(project.exempt):
-        if project.file is not None:
-            yield name, project.file.place("system", "exempt", i)
