@@ -142,33 +142,29 @@ def _run(words: list[str]) -> int:
     except BrokenPipeError:  # the reader of our output has gone, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
-    except _expected() as error:
-        if _is_misuse(error):
-            from rulewright.arguments import parser_of
-
-            parser_of(name, command).error(str(error))
-        _report(error)
-        return getattr(command, "REFUSED", INTERNAL)
+    except Exception as error:
+        return _failed(error, name, command)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
-    except Exception:  # a mistake of ours must not end with the exit code of a finding or a failed gate
-        import traceback
-
-        traceback.print_exc()
-        print("error: this is a mistake in rulewright itself; please report it with what stands above", file=sys.stderr)
-        return INTERNAL
 
 
-def _expected() -> tuple[type[Exception], ...]:
-    """What commands raise on purpose; only asked for when something is raised."""
-    from rulewright.errors import RulewrightError
+def _failed(error: Exception, name: str, command: Command) -> int:
+    """Say what went wrong; the value is the exit code. A mistake of ours has one that no finding or gate has."""
+    from rulewright.errors import RulewrightError, UsageError
     from rulewright_runtime.errors import RuntimeFailure
 
-    return (RulewrightError, RuntimeFailure)
+    if isinstance(error, OSError) and isinstance(error.filename, str):
+        error = UsageError(f"can't use `{error.filename}`: {(error.strerror or str(error)).lower()}")
+    if isinstance(error, UsageError):
+        from rulewright.arguments import parser_of
 
+        parser_of(name, command).error(str(error))
+    if isinstance(error, RulewrightError | RuntimeFailure):
+        _report(error)
+        return getattr(command, "REFUSED", INTERNAL)
+    import traceback
 
-def _is_misuse(error: Exception) -> bool:
-    from rulewright.errors import UsageError
-
-    return isinstance(error, UsageError)
+    traceback.print_exception(error)
+    print("error: this is a mistake in rulewright itself; please report it with what stands above", file=sys.stderr)
+    return INTERNAL

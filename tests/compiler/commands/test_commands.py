@@ -332,3 +332,11 @@ def test_a_mistake_of_ours_does_not_exit_as_a_finding(
     assert code == 3
     assert "KeyError: 'what nobody expected'" in err
     assert err.splitlines()[-1].startswith("error: this is a mistake in rulewright itself")
+
+
+def test_a_file_that_cannot_be_written_is_said_in_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "nowhere" / "plan.json"
+    code, _, err = run(capsys, "compile", "--project", str(BENCHMARK / "rulewright.yaml"), "--out", str(out))
+    assert code == 2
+    assert err.startswith(f"error: can't use `{out}")
+    assert err.splitlines()[0].endswith("no such file or directory")

@@ -6,15 +6,18 @@ should have told it.
 
 from __future__ import annotations
 
+import io
 import json
 import random
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from msgspec.structs import replace
 
+from rulewright.cli import main
 from rulewright.compiling import compile_project
 from rulewright.diagnostics import Severity
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
@@ -141,6 +144,7 @@ def go(entry: Path, scratch: Path, chance: random.Random) -> bool:
     clean = not errors_of(report)
     render(chance.choice(FORMATS), report.diagnostics, report.sources, page_of=explain)
     fix(report, unsafe=True)
+    _type(chance.choice(_commands(entry, scratch)))
     for door in _doors(entry, scratch, chance):
         try:
             door()
@@ -151,6 +155,35 @@ def go(entry: Path, scratch: Path, chance: random.Random) -> bool:
             if clean:
                 raise Refused(f"{type(failure).__name__}: {failure}") from failure
     return clean
+
+
+def _commands(entry: Path, scratch: Path) -> list[list[str]]:
+    """What a person may type about a project or a file."""
+    at, out = str(entry), str(scratch / "typed")
+    script = scratch.parent / "script.json"
+    script.write_text('{"replies": {}}', encoding="utf-8")
+    return [
+        *(["lint", at, "--no-cache", "--format", form] for form in FORMATS),
+        ["lint", at, "--no-cache", "--diff", "--unsafe-fixes"],
+        ["compile", "--project", at, "--out", f"{out}.json"],
+        ["plan", str(scratch.parent), "--project", at, "--out", out],
+        ["scan", str(scratch.parent), "--project", at, "--out", out],
+        ["harness", at, "--model", f"scripted:{script}", "--dry-run", "--out", out],
+        ["score", "--scorecard", at, "--show-config"],
+        ["prove", at, "--format", "json"],
+        ["workflow", "check", at],
+        ["workflow", "graph", at],
+        ["workflow", "run", at, "--dry-run"],
+    ]
+
+
+def _type(words: list[str]) -> None:
+    """Run a command: whatever it says, it must not break."""
+    said = io.StringIO()
+    with redirect_stdout(io.StringIO()), redirect_stderr(said), suppress(SystemExit):
+        main(words)
+    if "Traceback" in said.getvalue():
+        raise AssertionError(f"{words}: {said.getvalue()}")
 
 
 def _doors(entry: Path, scratch: Path, chance: random.Random) -> Iterator[Callable[[], object]]:
@@ -219,7 +252,7 @@ def _scan(project: Project, profile: str | None, card: str | None, scratch: Path
     for line in (scratch / "out" / "verdicts.jsonl").read_text(encoding="utf-8").split("\n")[:-1]:
         code = json.loads(line)["rationale_code"]
         if "exception" in str(code) and plan.semantics == "seed":  # the reference engine crashes on odd quotes
-            raise AssertionError(f"a verifier crashed: {line}")
+            raise Refused(f"a verifier crashed: {line}")
     items = [item for item in Reader(plan.scenarios).read([data]) if isinstance(item, Transcript)]
     scan_plan(project, plan, [item for item in items if not plan.scenarios[item.scenario_id].refused])
 
