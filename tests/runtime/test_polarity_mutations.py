@@ -12,7 +12,8 @@ from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
-from tests.runtime.plans import asked, check, plan, talk
+from tests.compiler.lower.test_scorecard import Record, lowered, shipped
+from tests.runtime.plans import asked, check, judging, plan, talk
 from tests.runtime.programs import name, program
 from tests.runtime.test_polarity import IDS, MEANING, UNDECIDABLE
 from tests.runtime.workflow.running import plan_of
@@ -25,7 +26,8 @@ from rulewright.lower.selection import select
 from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project
 from rulewright.scoring.batches import load_scorecard
-from rulewright_runtime import aggregate, decisions, polarity, prompts, replies
+from rulewright_runtime import decisions, polarity, prompts, replies
+from rulewright_runtime.aggregate import Scorecard
 from rulewright_runtime.cases.plan import Label, Requirement
 from rulewright_runtime.cases.settings import Settings
 from rulewright_runtime.errors import EvaluationError, JudgeError, PlanError
@@ -33,7 +35,7 @@ from rulewright_runtime.execution import execute
 from rulewright_runtime.harness.branches import choose
 from rulewright_runtime.harness.plan import Branch, Turn
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan import TraceVerifier
+from rulewright_runtime.plan import IfSegment, TextSegment, TraceVerifier
 from rulewright_runtime.polarity import Place, boolean, condition
 from rulewright_runtime.state_machine import Ending, StateMachine, Transition
 from rulewright_runtime.workflow.context import TaskContext
@@ -52,6 +54,18 @@ def turn_round(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
 def applies(**conditions: Any) -> decisions.Decided:
     made = plan(check(**conditions))
     return decisions.Decider(made).decide("s", {"scenario": {}})[0]
+
+
+def a_part_of_a_prompt_is_written() -> bool:
+    question = judging(prompt=(IfSegment(UNKNOWN, (TextSegment("Be kind."),), ()),))
+    return "Be kind." in prompts.render(question, [], {})
+
+
+def a_gate_stops() -> bool:
+    card, _ = lowered(shipped("two-tier"))
+    assert card is not None
+    changed = replace(card, gates=tuple(replace(gate, stops=UNKNOWN) for gate in card.gates))
+    return Scorecard(changed, {}).aggregate([Record("A1")])["gates"]["safety"]["passed"] is False
 
 
 def a_planned_check_is_counted(**conditions: Program) -> bool:
@@ -128,12 +142,12 @@ PROBES: list[tuple[str, Place, Callable[[], bool], bool]] = [
     ("a workflow advances", Place.PERMITTING, lambda: decide(Guard((UNKNOWN,)), {})[0], False),
     ("a loop is left", Place.PERMITTING, lambda: decide(Guard((UNKNOWN,), "any"), {})[0], False),
     ("a branch of a conversation is taken", Place.PERMITTING, a_branch_is_taken, False),
-    ("a part of a prompt is written", Place.PERMITTING, lambda: prompts._holds(UNKNOWN)({}), False),
+    ("a part of a prompt is written", Place.PERMITTING, a_part_of_a_prompt_is_written, False),
     ("a machine enters a state", Place.PERMITTING, a_state_is_entered, False),
     ("a gate of a task opens", Place.PERMITTING, a_gate_of_a_task_opens, False),
     ("cases are scored", Place.PERMITTING, cases_are_scored, False),
     ("defaults meet a requirement", Place.PERMITTING, a_requirement_is_met_by_the_defaults, False),
-    ("a gate stops", Place.GUARDING, lambda: aggregate._guard(UNKNOWN)({}).holds, True),
+    ("a gate stops", Place.GUARDING, a_gate_stops, True),
     ("a check is eligible", Place.GUARDING, lambda: applies(eligible=UNKNOWN).eligible, True),
     ("an eligible check is planned", Place.GUARDING, lambda: a_planned_check_is_counted(eligible=UNKNOWN), True),
     ("a profile selects a check", Place.GUARDING, a_profile_selects, True),
