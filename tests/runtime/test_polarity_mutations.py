@@ -174,6 +174,20 @@ def test_every_row_has_a_place_in_the_product() -> None:
     assert {probe[1] for probe in PROBES} == set(Place) == set(polarity.UNDECIDED_HOLDS)
 
 
+DECIDING = {
+    "aggregate", "branches", "case_scorecard", "decisions", "gate", "machine", "prompts", "replies", "scoring",
+    "selection", "state_machine",
+    "workflow_values",  # of proofs: it decides as `machine` does
+}  # fmt: skip
+
+
+def test_no_module_decides_by_a_place_without_a_probe_here() -> None:
+    root = BENCHMARK.parent
+    sources = [path for part in ("runtime", "compiler") for path in (root / part).rglob("*.py")]
+    named = re.compile(r"\b(?:Place|Polarity)\.[A-Z]{4}")
+    assert {path.stem for path in sources if named.search(path.read_text(encoding="utf-8"))} == {*DECIDING, "polarity"}
+
+
 @pytest.mark.parametrize("broken", list(Place))
 @pytest.mark.parametrize(("tree", "bindings", "code"), [case[1:] for case in UNDECIDABLE], ids=IDS)
 def test_a_broken_row_is_seen_in_every_way_to_be_undecidable(
