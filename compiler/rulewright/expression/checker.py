@@ -174,13 +174,15 @@ class Checker(Context):
         if isinstance(holder, OptionalType):
             holder, optional = holder.value, True
         found: Type = DYN
+        if holder == ERROR:
+            return ERROR
         if isinstance(holder, MapType):
             found = holder.value
         elif isinstance(holder, RecordType):
             found = self.record_field(e, holder, e.field)
         elif isinstance(holder, TypeParam):
             self.known.fits(holder, DYN)
-        elif holder not in (DYN, ERROR):
+        elif holder != DYN:
             self.report(e, f"`{holder}` has no fields, so no `{e.field}`; expected a map or a record")
         return OptionalType(found) if optional else found
 
@@ -229,6 +231,8 @@ class Checker(Context):
     def _visit_right(self, e: Binary, left: Type) -> Type:
         """The type of the right side of a comparison, where bare words may be constants."""
         resolved = self.known.resolve(left)
+        if resolved == ERROR and isinstance(e.right, Name) and e.right.name.isupper():
+            return ERROR  # a constant of what is not known: the mistake is on the left
         enum = resolved if isinstance(resolved, EnumType) else None
         self.compared.update((id(word), enum) for word in _bare_words(e.right))
         right = self.visit(e.right)

@@ -173,6 +173,21 @@ def test_every_mistake_is_reported_once_and_in_order() -> None:
     assert [m.column for m in found] == [1, 20, 45, 55]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("revew.decision == GO", ["revew"]),
+        ("pair.a.b != NO_WAY && count > 1", ["pair"]),
+        ("nothing == GO", ["nothing"]),
+        ("has(pair.a) && pair.a == YES", ["pair", "pair"]),
+        ("revew.decision == other", ["revew", "other"]),
+    ],
+)
+def test_a_constant_beside_what_is_not_known_is_no_second_mistake(text: str, words: list[str]) -> None:
+    expected = [f"`{word}` is not known here" for word in words]
+    assert [found.message for found in mistakes(text)] == expected
+
+
 ADVICE = [
     ("review.decision == GOO", 20, "`GOO` is no value of `decision`; expected `GO` or `NO_GO`", "did you mean `GO`?"),
     ("review.decision == 'Go'", 20, "`Go` is no value of `decision`; expected `GO` or `NO_GO`", "did you mean `GO`?"),
