@@ -1,81 +1,110 @@
-"""Which test ids stood before, however many there are: a file remembers what would not fit in memory."""
+"""Which test ids stood before, however many there are: a file remembers what would take too much memory."""
 
 from __future__ import annotations
 
-import os
 import struct
 import tempfile
-from typing import IO, Final
+from collections.abc import Iterable, Iterator
+from typing import Final, Protocol
 
-_FEW: Final = 100_000
+_FEW: Final = 2**20  # slots that are kept in memory, 16 MB
+_RECENT: Final = 100_000
 _SLOT: Final = struct.Struct("=qq")  # a key, which is never 0 where the slot is taken, and its payload
 _PIECE: Final = 4096  # slots that are read at once when the table grows
 
 
 class Seen:
-    """A table of keys and payloads, both hashes of 64 bits: a dict while they are few, then slots of a temporary file.
+    """A table of keys and payloads, both hashes of 64 bits: a dict while they are few, which is fastest, then slots
+    that are found by the key."""
 
-    A slot is found by its key, so looking one up reads 16 bytes and the memory stays what it was.
-    """
-
-    def __init__(self, *, few: int = _FEW) -> None:
-        """Keep up to `few` keys in memory."""
+    def __init__(self, *, recent: int = _RECENT, few: int = _FEW) -> None:
+        """Keep up to `recent` keys in a dict, then up to `few` slots in memory."""
+        self._recent: dict[int, int] | None = {}
+        self._most_recent = recent
         self._few = few
-        self._recent: dict[int, int] = {}
-        self._file: IO[bytes] | None = None
-        self._size = self._count = 0
+        self._size, self._count = 1 << (2 * recent).bit_length(), 0
 
-    def __del__(self) -> None:
-        """Give the file back."""
-        if self._file is not None:
-            self._file.close()
+    def _empty(self) -> _Slots:
+        return _InMemory(self._size) if self._size <= self._few else _InFile(self._size)
 
     def differs(self, key: int, payload: int) -> bool:
         """Whether `key` is known with another payload; it is known afterwards."""
-        if self._file is None:
-            if len(self._recent) < self._few:
+        if self._recent is not None:
+            if len(self._recent) < self._most_recent:
                 return self._recent.setdefault(key, payload) != payload
-            self._move()
-        if 3 * self._count > 2 * self._size:
-            self._grow()
+            self._take_over(self._recent.items())
+            self._recent = None
+        elif 3 * self._count > 2 * self._size:
+            self._size *= 2
+            self._take_over(self._slots.every())
         return self._put(key or 1, payload)
 
-    def _move(self) -> None:
-        """From memory into the file."""
-        self._size = 1 << (3 * self._few).bit_length()
-        self._file = _empty(self._size)
-        for key, payload in self._recent.items():
-            self._put(key or 1, payload)
-        self._recent = {}
-
-    def _grow(self) -> None:
-        old, size = self._file, self._size
-        assert old is not None
-        self._size, self._count = 2 * size, 0
-        self._file = _empty(self._size)
-        for start in range(0, size, _PIECE):
-            for key, payload in _SLOT.iter_unpack(os.pread(old.fileno(), _PIECE * _SLOT.size, start * _SLOT.size)):
-                if key:
-                    self._put(key, payload)
-        old.close()
+    def _take_over(self, entries: Iterable[tuple[int, int]]) -> None:
+        """Begin with new slots, which hold `entries` but for those of free ones."""
+        self._slots, self._count = self._empty(), 0
+        for key, payload in entries:
+            if key:
+                self._put(key, payload)
 
     def _put(self, key: int, payload: int) -> bool:
         """Whether another payload stands there already; a free slot is taken."""
-        assert self._file is not None
-        handle, at = self._file.fileno(), key & (self._size - 1)
+        slots, mask = self._slots, self._size - 1
+        at = key & mask
         while True:
-            known, other = _SLOT.unpack(os.pread(handle, _SLOT.size, at * _SLOT.size))
+            known, other = slots.read(at)
             if known == key:
-                return bool(other != payload)
+                return other != payload
             if not known:
-                os.pwrite(handle, _SLOT.pack(key, payload), at * _SLOT.size)
+                slots.write(at, key, payload)
                 self._count += 1
                 return False
-            at = (at + 1) & (self._size - 1)
+            at = (at + 1) & mask
 
 
-def _empty(size: int) -> IO[bytes]:
-    """A file of free slots; it takes room as they are taken."""
-    file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with its table
-    file.truncate(size * _SLOT.size)
-    return file
+class _Slots(Protocol):
+    """A row of slots, free at first."""
+
+    def read(self, at: int) -> tuple[int, int]:
+        """The key and the payload in a slot."""
+
+    def write(self, at: int, key: int, payload: int) -> None:
+        """Take a slot."""
+
+    def every(self) -> Iterator[tuple[int, int]]:
+        """What is in each slot, in order."""
+
+
+class _InMemory:
+    def __init__(self, size: int) -> None:
+        self._bytes = bytearray(size * _SLOT.size)
+
+    def read(self, at: int) -> tuple[int, int]:
+        return _SLOT.unpack_from(self._bytes, at * _SLOT.size)
+
+    def write(self, at: int, key: int, payload: int) -> None:
+        _SLOT.pack_into(self._bytes, at * _SLOT.size, key, payload)
+
+    def every(self) -> Iterator[tuple[int, int]]:
+        return _SLOT.iter_unpack(self._bytes)
+
+
+class _InFile:
+    def __init__(self, size: int) -> None:
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with this object
+        self._file.truncate(size * _SLOT.size)  # it takes room as slots are taken
+
+    def __del__(self) -> None:
+        self._file.close()
+
+    def read(self, at: int) -> tuple[int, int]:
+        self._file.seek(at * _SLOT.size)
+        return _SLOT.unpack(self._file.read(_SLOT.size))
+
+    def write(self, at: int, key: int, payload: int) -> None:
+        self._file.seek(at * _SLOT.size)
+        self._file.write(_SLOT.pack(key, payload))
+
+    def every(self) -> Iterator[tuple[int, int]]:
+        self._file.seek(0)
+        while piece := self._file.read(_PIECE * _SLOT.size):
+            yield from _SLOT.iter_unpack(piece)

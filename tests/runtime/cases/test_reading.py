@@ -167,8 +167,9 @@ def test_a_folder_of_outputs_that_holds_none_is_refused(tmp_path: Path) -> None:
         Outputs(str(tmp_path / "o"))
 
 
-def test_many_test_ids_are_remembered_in_little_memory(tmp_path: Path) -> None:
-    seen = Seen(few=100)
+@pytest.mark.parametrize("few", [0, 2**10, 2**20])
+def test_many_test_ids_are_remembered_in_little_memory(few: int, tmp_path: Path) -> None:
+    seen = Seen(recent=100, few=few)
     assert not any(seen.differs(hash(f"T{n}"), n) for n in range(20_000))
     assert not any(seen.differs(hash(f"T{n}"), n) for n in range(20_000))
     assert all(seen.differs(hash(f"T{n}"), n + 1) for n in range(20_000))
