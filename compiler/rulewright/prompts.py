@@ -39,7 +39,7 @@ MARKUP: Final = re.compile(r"\{[{%#]")
 PAGES: Final[dict[str, str]] = {
     "bad-prompt": """A prompt that is no template, or uses more of the template language than prompts may.
 
-    Why it matters: a prompt that breaks while it is rendered would break in the middle of a paid run.
+    Why it matters: a prompt that can't be rendered would stop its check in the middle of a paid run.
     Instead: use text, `{{ value }}`, `{% if %}`, `{% for %}` and the filters join, length, lower, tojson, trim, upper.
     """,
 }

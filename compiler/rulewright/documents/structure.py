@@ -37,9 +37,9 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: a misspelt key is silently without effect, and the rule behaves as if it had never been written.
     Instead: spell it as the help says, move it to the place where it is read, or remove it.
     """,
-    "missing-key": """A key without which the document means nothing.
+    "missing-key": """A key is missing without which the document means nothing.
 
-    Why it matters: no default can be guessed without guessing what the author wants.
+    Why it matters: any default would be a guess at what the author wants.
     Instead: add the key.
     """,
     "wrong-type": """A value of a type that its key can't hold.

@@ -42,7 +42,7 @@ PAGES: Final[dict[str, str]] = {
     "llm-required-contradicts-routing": """`llm_required` and the route disagree on whether a judge is needed.
 
     Why it matters: the flag says what a scan costs and whether it can run without a judge, and the route decides.
-    Instead: true where a judge gives the verdict; false where a lexicon, a rule, a corpus or a state machine does.
+    Instead: say true where a judge gives the verdict, false where a lexicon, a rule, a corpus or a state machine does.
     """,
     "corpus-required-contradicts-routing": """`corpus_required: true` on a route that consults no corpus.
 

@@ -22,7 +22,7 @@ COUNTED: Final = re.compile(
 
 
 def comment_contradicts_files(beside: Beside) -> Iterator[Diagnostic]:
-    """The description beside the scenarios says `31/64` of a key, and other scenarios have it than so many.
+    """The description beside the scenarios says that `31/64` of them have a key, and the files say otherwise.
 
     Why it matters: nobody recounts what a description says; papers and plans are written by it.
     Instead: correct the numbers, or leave them out.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def count_contradicts_files(project: Project) -> Iterator[Diagnostic]:
-    """The metadata beside the checks count other checks than there are.
+    """The metadata beside the checks give a number of checks that is not how many there are.
 
     Why it matters: reports and papers quote these numbers.
     Instead: correct the number, or remove it.

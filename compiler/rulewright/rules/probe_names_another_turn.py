@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def probe_names_another_turn(scenario: Scenario) -> Iterator[Diagnostic]:
     """A probe stands in one turn and names another one in `t`.
 
-    Why it matters: who looks at the turn looks at the wrong answer, and the turn that is named has no such probe.
+    Why it matters: the answer to the named turn is probed, not to the one where every reader looks.
     Instead: move the probe to its turn or to the scenario's own `probes`, or correct `t`.
     """
     numbers = {turn.number for turn in scenario.turns}

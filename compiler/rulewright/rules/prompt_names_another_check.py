@@ -18,7 +18,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")
 
 
 def prompt_names_another_check(project: Project) -> Iterator[Diagnostic]:
-    """A prompt names another check, or a name that is no check's id, and not its own.
+    """A prompt names another check, or one that does not exist, instead of its own.
 
     Why it matters: a judge that knows several checks by name may answer for the other one, and a reader of the
     recorded prompt can't tell which check was asked.

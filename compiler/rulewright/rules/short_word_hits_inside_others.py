@@ -21,7 +21,7 @@ def short_word_hits_inside_others(subject: Lexicon | MarkerSet | Scenario) -> It
     """A text of up to three letters is looked for without regard to case and word boundaries.
 
     Why it matters: `APS` is found in "perhaps" and `AI` in "said", so the branch or pattern fires on almost every text.
-    Instead: write a longer text, or a regular expression with word boundaries: `(?i)\\\\bAPS\\\\b`.
+    Instead: write a longer text, or a regular expression with word boundaries: `(?i)\\bAPS\\b`.
     """
     for found in _texts(subject):
         text = str(found.value)

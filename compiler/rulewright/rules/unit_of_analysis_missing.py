@@ -20,7 +20,7 @@ def unit_of_analysis_missing(project: Project) -> Iterator[Diagnostic]:
 
     Why it matters: its bucket's default decides, and where there is none the judge gets the whole transcript, which
     costs more and makes verdicts of long conversations incomparable.
-    Instead: set `routing.unit_of_analysis`.
+    Instead: set `routing.unit_of_analysis`, for instance to `local_exchange`.
     """
     units = project.scoring.unit_by_bucket if project.scoring else {}
     for check in project.checks:

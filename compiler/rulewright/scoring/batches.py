@@ -37,7 +37,7 @@ _DIGITS: Final = re.compile(r"(\d+)")
 PAGES: Final[dict[str, str]] = {
     "label-table-has-a-gap": """A label table that gives some case no label.
 
-    Why it matters: a table without a default row is safe only when its rows leave nothing out.
+    Why it matters: a case that meets no row is an error at run time.
     Instead: look at the scores in the message and widen the row that should have held.
     """,
     "label-row-is-dead": """A row of a label table that is never the first to hold.
@@ -45,9 +45,9 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: it reads as if it decided something.
     Instead: remove it, or look for the earlier row or the setting that takes its cases away.
     """,
-    "label-table-not-proved": """A label table that is outside of what the proof understands.
+    "label-table-not-proved": """The rows of a label table ask for more than the proof understands.
 
-    Why it matters: a case that meets no row becomes an error at run time.
+    Why it matters: nobody has shown that every case meets a row, and one that meets none is an error at run time.
     Instead: compare metrics with thresholds, one at a time.
     """,
 }
