@@ -177,9 +177,11 @@ def _score(value: Fraction) -> Expr:
             rest, count = rest // prime, count + 1
         power = max(power, count)
     if rest != 1:
-        top = Literal(value.numerator, _NOWHERE, text=str(value.numerator))
-        bottom = Literal(value.denominator, _NOWHERE, text=str(value.denominator))
-        return Binary("/", _called("score", top) if abs(value) <= 1 else top, bottom, _NOWHERE)
+        one, top, bottom = (Literal(n, _NOWHERE, text=str(n)) for n in (1, value.numerator, value.denominator))
+        exact: Expr = _called("score", one)  # what lies between scores may leave their interval
+        if value.numerator != 1:
+            exact = Binary("*", exact, top, _NOWHERE)
+        return Binary("/", exact, bottom, _NOWHERE)
     sign, digits = "-" if value < 0 else "", str(abs(value.numerator) * 10**power // value.denominator)
     digits = digits.rjust(power + 1, "0")
     text = f"{sign}{digits[: len(digits) - power]}.{digits[len(digits) - power :] or '0'}"

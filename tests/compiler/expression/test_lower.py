@@ -213,6 +213,14 @@ def test_printing_leaves_out_what_lowering_added() -> None:
     )
 
 
+@pytest.mark.parametrize("text", ["score(1) / 3", "score(0.5) / 3", "0.8 / score(0.3)", "-score(0.2) / 0.7"])
+def test_a_score_without_decimals_is_printed_as_what_computes_it(text: str) -> None:
+    program = build(text, Environment()).program
+    again = build(unparse(raise_program(program)), Environment()).program
+    assert len(program.nodes) == 1
+    assert prepare(again)({}) == prepare(program)({})
+
+
 def test_printing_never_captures_a_name_the_program_reads() -> None:
     program = build("xs.exists(y, y == x)", PLACE).program
     assert unparse(raise_program(program)) == "xs.exists(x_, x_ == x)"
