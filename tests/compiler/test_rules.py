@@ -195,7 +195,7 @@ def manual_page(code: str) -> str:
         found = (folder / "bad.out").read_text(encoding="utf-8")
         return f"{page}\n## Bad\n\n{BUILT[code].__doc__}\n\n```text\n{found}```\n"
     bad = next(path for path in BAD if path.parent == folder)
-    good = next(path for path in GOOD if path.parent == folder)
+    good = next(path for path in GOOD if path.parent == folder and path.suffix == bad.suffix)
     found = bad.with_suffix(".out").read_text(encoding="utf-8")
     return f"{page}\n## Bad\n\n{example(bad)}\n```text\n{found}```\n\n## Good\n\n{example(good)}"
 
