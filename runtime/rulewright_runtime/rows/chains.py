@@ -4,8 +4,8 @@ Every closure here answers `no` when a leaf is false, and when all are true `yes
 What is neither (absent, or of another type) goes to `slow`, which knows the whole meaning.
 
 A call costs what a test costs, asking whether there is a test a tenth of one. Hence one closure for each kind of leaf,
-and two whose tests may be missing: a step asks for a number, and one record for a text and a flag; a search does so for
-every record of a list. A bool would pass for a number in Python, so that it is ruled out by identity; anything else
+and three whose tests may be missing: a step asks for a number, and one record for a text and a flag; a search does so for
+every record of a list; the numbers of one record are asked in threes. A bool would pass for a number in Python, so that it is ruled out by identity; anything else
 that is no number fails to compare and is left to `slow`.
 """
 
@@ -34,11 +34,15 @@ def fits(leaf: Leaf) -> bool:
 
 def chain(leaves: Sequence[Leaf], rest: Closure | None, yes: Any, no: Any, slow: Closure) -> Closure:
     """The closure for leaves that fit, made from the last to the first."""
-    steps = _steps([leaf for leaf in leaves if 1 <= len(leaf.keys) <= 2]) if len(leaves) > 1 else []
-    inside = [leaf for step in steps for leaf in step]
+    near = [leaf for leaf in leaves if 1 <= len(leaf.keys) <= 2] if len(leaves) > 1 else []
+    steps = _steps(near)
+    groups = _groups([leaf for leaf in near if isinstance(leaf, Number) and not any(leaf in step for step in steps)])
+    inside = [leaf for part in (*steps, *groups) for leaf in part]
     for leaf in reversed(leaves):
         if leaf not in inside:
             rest = own(_SINGLES[type(leaf)](leaf, rest, yes, no, slow))
+    for group in reversed(groups):
+        rest = own(_numbers(*group, rest, yes, no, slow))
     for step in reversed(steps):
         rest = own(_step(*step, rest, yes, no, slow))
     assert rest is not None
@@ -58,6 +62,16 @@ def _steps(leaves: Sequence[Leaf]) -> list[tuple[Number, Text, Flag]]:
             if numbers or (text and flag):
                 number = numbers.pop(0) if numbers else _NO_NUMBER
                 found.append((number, text or _NO_TEXT, flag or _NO_FLAG))
+    return found
+
+
+def _groups(numbers: Sequence[Number]) -> list[tuple[Number, Number, Number]]:
+    """Two or three numbers of one record each."""
+    found = []
+    for way in dict.fromkeys(leaf.keys[:-1] for leaf in numbers):
+        here = [leaf for leaf in numbers if leaf.keys[:-1] == way]
+        threes = [(*here[at : at + 3], _NO_NUMBER)[:3] for at in range(0, len(here) - 1, 3)]
+        found += [(one, two, other) for one, two, other in threes]
     return found
 
 
@@ -183,6 +197,36 @@ def _step(number: Number, text: Text, flag: Flag, rest: Closure | None, yes: Any
             return yes if rest is None else rest(a)
         except ABSENT:
             return slow(a)
+
+    return test
+
+
+def _numbers(
+    one: Number, two: Number, other: Number, rest: Closure | None, yes: Any, no: Any, slow: Closure
+) -> Closure:
+    root, _, _ = three(one.keys[:-1])
+    first, low, high, below = one.keys[-1], one.low, one.high, (one.other_low, one.other_high)
+    second, low_2, high_2, below_2 = two.keys[-1], two.low, two.high, (two.other_low, two.other_high)
+    third, low_3, high_3, below_3 = other.keys[-1], other.low, other.high, (other.other_low, other.other_high)
+
+    def test(a: Any) -> Any:
+        try:
+            record = a if root is None else a[root]
+            v, other = record[first], below
+            if low <= v <= high and v is not True and v is not False:
+                v, other = record[second], below_2
+                if low_2 <= v <= high_2 and v is not True and v is not False:
+                    if third is None:
+                        return yes if rest is None else rest(a)
+                    v, other = record[third], below_3
+                    if low_3 <= v <= high_3 and v is not True and v is not False:
+                        return yes if rest is None else rest(a)
+            under, over = other
+            if under <= v <= over and v is not True and v is not False:
+                return no
+        except ABSENT:
+            pass
+        return slow(a)
 
     return test
 
