@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.compiler.linting.doors import VERDICTS, Talker, go
 from tests.compiler.linting.test_torture import broken
-from tests.compiler.linting.worlds import World, large_worlds, small_worlds
+from tests.compiler.linting.worlds import World, large_worlds, own_worlds, small_worlds
 from tests.compiler.linting.worlds import broken as worlds_broken
 from tests.compiler.test_rules import BAD, name_of, unpacked
 
@@ -59,7 +59,10 @@ def test_the_shipped_projects_broken_keep_the_promise(seed: int, tmp_path: Path)
     walk_through(large_worlds(), seed, tmp_path / "broken")
 
 
-@pytest.mark.parametrize("world", [*small_worlds(), *large_worlds()], ids=lambda world: world.name)
+WHOLE = (*(small_worlds() if TORTURE else own_worlds()), *large_worlds())
+
+
+@pytest.mark.parametrize("world", WHOLE, ids=lambda world: world.name)
 def test_every_document_as_it_is_keeps_the_promise(world: World, tmp_path: Path) -> None:
     go(world.write(tmp_path / "project"), tmp_path / "scratch", random.Random(world.name))
 
