@@ -4,9 +4,9 @@ Every closure here answers `no` when a leaf is false, and when all are true `yes
 What is neither (absent, or of another type) goes to `slow`, which knows the whole meaning.
 
 A call costs what a test costs, asking whether there is a test a tenth of one. Hence one closure for each kind of leaf,
-and three whose tests may be missing: a step asks for a number, and one record for a text and a flag; a search does so for
-every record of a list; the numbers of one record are asked in threes. A bool would pass for a number in Python, so that it is ruled out by identity; anything else
-that is no number fails to compare and is left to `slow`.
+and three whose tests may be missing: a step asks for a number, and one record for a text and a flag; a search does so
+for every record of a list; the numbers of one record are asked in threes. A bool would pass for a number in Python, so
+that it is ruled out by identity; anything else that is no number fails to compare and is left to `slow`.
 """
 
 from __future__ import annotations
