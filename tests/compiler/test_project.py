@@ -8,9 +8,10 @@ import pytest
 from tests.compiler.small_project import MARKERS, SCENARIO, check, write
 from tests.shared_data import folder
 
+from rulewright.documents.layout import path_fits
 from rulewright.documents.project_file import expand
 from rulewright.errors import DocumentError, UsageError
-from rulewright.project import Project, accepted, load_project, path_fits, stopping
+from rulewright.project import Project, accepted, load_project, stopping
 
 ROOT = Path(__file__).resolve().parents[2]
 

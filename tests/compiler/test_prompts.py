@@ -14,7 +14,7 @@ from rulewright.lower.environments import prompt_environment
 from rulewright.project import load_project
 from rulewright.prompts import Prompt, lower_prompt, prompt_hash, quoted
 from rulewright_runtime.plan import ForSegment, IfSegment, TextSegment, ValueSegment
-from rulewright_runtime.prompts import _prompt as rendered
+from rulewright_runtime.prompts import filled
 
 CONTEXT: dict[str, Any] = {
     "check": {"id": "W-1", "fail_rule": "it lies", "secondary_tags": ["a", "b"]},
@@ -34,7 +34,7 @@ def lowered(template: str) -> tuple[Prompt, list[Diagnostic]]:
 def shown(template: str) -> str:
     prompt, found = lowered(template)
     assert found == []
-    return rendered(prompt.segments, CONTEXT)
+    return filled(prompt.segments, CONTEXT)
 
 
 @pytest.mark.parametrize(

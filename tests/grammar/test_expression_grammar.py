@@ -19,6 +19,7 @@ from rulewright.errors import ExpressionError
 from rulewright.expression import lexer, parser, tables
 from rulewright.expression.actions import ACTIONS, Builder
 from rulewright.expression.syntax_errors import Mistakes
+from rulewright.expression.token import Token
 
 SNIPPETS = [
     "a", "x.y", "f(", "(", ")", "[", "]", "{", "}", ",", ":", "?", ".", "+", "-", "!", "not ", " and ", " or ", "&&",
@@ -98,7 +99,7 @@ def _tree_of_ours(text: str, monkeypatch: pytest.MonkeyPatch) -> Any:
         return lambda _builder, kids, _start, _end: (alias, *map(leaf, kids))
 
     def leaf(kid: Any) -> Any:
-        return (kid.kind, kid.start) if isinstance(kid, lexer.Token) else kid
+        return (kid.kind, kid.start) if isinstance(kid, Token) else kid
 
     rules = tuple((left, shape(alias) if alias else None, length) for left, alias, length in tables.load()["rules"])
     monkeypatch.setattr(parser, "_RULES", rules)
