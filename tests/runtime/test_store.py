@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,27 @@ def test_lines_that_were_half_written_when_the_run_was_killed_are_written_again(
             stream.write(b'{"transcript_id": "c__')
     run(data, tmp_path / "run", resume=True)
     assert content(tmp_path / "run") == content(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3, 200])
+def test_what_a_run_without_a_judge_left_when_its_process_vanished_is_resumed(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: int
+) -> None:
+    compiled = plan(check())
+    monkeypatch.setattr(store, "LOST_INPUTS", lost)
+    run(data, tmp_path / "whole", compiled=compiled)
+
+    def vanish(done: int) -> None:
+        if done == 5:
+            shutil.copytree(tmp_path / "run", tmp_path / "left")
+
+    run(data, tmp_path / "run", compiled=compiled, progress=vanish)
+    known = (tmp_path / "left" / "progress.jsonl").read_bytes().splitlines()[1:]
+    assert len(known) == 5 - 5 % lost
+    told: list[int] = []
+    run(data, tmp_path / "left", compiled=compiled, resume=True, progress=told.append)
+    assert told == list(range(len(known) + 1, 7))
+    assert content(tmp_path / "left") == content(tmp_path / "whole")
 
 
 def test_resuming_a_finished_run_gives_the_same_bytes(data: Path, tmp_path: Path) -> None:
