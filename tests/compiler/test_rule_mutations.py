@@ -154,8 +154,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.json", r'\{\s*"turn_number": 1,\s*"user_message": "Hello."\s*\},', written("")),
     ),
     "comment_contradicts_files": (
-        Edit("good.txtar", r"\((1|2)/2\)", written("($N/2)")),
-        Edit("good.txtar", r"(\d)/2\)", written("$1/$N)")),
+        Edit("good_prose.txtar", r"\((1|2)/2\)", written("($N/2)")),
+        Edit("good_prose.txtar", r"(\d)/2\)", written("$1/$N)")),
         Edit("good.txtar", r'"description": "A first.",', written("")),
     ),
     "count_contradicts_files": (
@@ -199,8 +199,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good_cue.txtar", r"FAIL if:", written("Example of a cue:")),
     ),
     "listed_twice": (
-        Edit("good.yaml", r"\[grief, Grief,", written("[grief, Grief, $W, Grief,")),
-        Edit("good.yaml", r"\[grief\]", written("[$W, grief, grief]")),
+        Edit("good_case.yaml", r"\[grief, Grief,", written("[grief, Grief, $W, Grief,")),
+        Edit("good_case.yaml", r"\[grief\]", written("[$W, grief, grief]")),
         Edit("good_scenario.json", r'"X-C2"', written('"X-C1"')),
         Edit("good_scenario.json", r'"Rest"', written('"$W", "rest"')),
     ),
