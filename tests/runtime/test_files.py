@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rulewright_runtime.files import write_whole
+from rulewright_runtime.files import open_whole, write_whole
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -42,3 +42,21 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch:
     with pytest.raises(OSError, match="No space left"):
         write_whole(tmp_path / "a", b"new")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"old")]
+
+
+def test_what_breaks_off_leaves_the_old_file(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"old")
+
+    def half() -> None:
+        with open_whole(tmp_path / "a") as stream:
+            stream.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        half()
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"old")]
+
+
+def test_a_place_that_is_no_file_is_written_to_directly() -> None:
+    write_whole(os.devnull, b"anything")
+    assert not Path(f"{os.devnull}.new").exists()

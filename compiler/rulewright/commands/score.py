@@ -242,6 +242,7 @@ def _write_reports(
     from rulewright.errors import UsageError
     from rulewright.scoring.batches import report_path, wanted_formats
     from rulewright_runtime.cases.writing import write
+    from rulewright_runtime.files import open_whole
 
     forms = wanted_formats(settings.formats, args.output, asked=args.format is not None)
     scorer = prepared.scorer(None, None)
@@ -252,7 +253,7 @@ def _write_reports(
             continue
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("wb") as file:
+            with open_whole(path) as file:
                 write(form, file, run, head, scorer)
         except OSError as error:
             raise UsageError(f"the report `{path}` can't be written: {error.strerror or error}") from None

@@ -18,6 +18,7 @@ from rulewright_runtime.cases.settings import configuration, defaults, plain_val
 from rulewright_runtime.cases.writing import complaints, moment, write
 from rulewright_runtime.embedding.opening import open_embedding
 from rulewright_runtime.errors import PlanError
+from rulewright_runtime.files import open_whole
 from rulewright_runtime.judge import open_judge
 
 
@@ -60,7 +61,7 @@ def score(
         sys.stdout.flush()
         write("json", sys.stdout.buffer, run, head, settings.scorer(None, None))
     else:
-        with open(out, "wb") as file:
+        with open_whole(out) as file:
             write("json", file, run, head, settings.scorer(None, None))
     return run.status()
 
