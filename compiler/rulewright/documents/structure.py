@@ -35,7 +35,7 @@ PAGES: Final[dict[str, str]] = {
     "unknown-key": """A key that nothing reads.
 
     Why it matters: a misspelt key is silently without effect, and the rule behaves as if it had never been written.
-    Instead: spell it as the help says, move it to the place where it is read, or remove it.
+    Instead: correct its spelling, move it to the place where it is read, or remove it.
     """,
     "missing-key": """A key is missing without which the document means nothing.
 

@@ -41,7 +41,7 @@ def list_and_tags_disagree(project: Project) -> Iterator[Diagnostic]:
         if missing:
             yield advice(
                 place,
-                f"the tags select {_names(missing)}, but the list leaves them out",
+                f"the list leaves out {_names(missing)}, which a tag selects",
                 notes=[(_tags(check), f"what `{check.id}` looks for") for check in missing],
             )
         if extra:

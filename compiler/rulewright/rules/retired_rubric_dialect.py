@@ -28,7 +28,7 @@ def retired_rubric_dialect(scenario: Scenario) -> Iterator[Diagnostic]:
             if isinstance(node, Mapping) and "autofail_rubric" in node:
                 yield warning(
                     node.key_span("autofail_rubric"),
-                    "`autofail_rubric` is a retired dialect",
+                    "nobody reads `autofail_rubric`: it belongs to a retired dialect",
                     help="write `rubric` with `kind: autofail`",
                 )
             for item in items(node, "rubric"):
@@ -36,7 +36,7 @@ def retired_rubric_dialect(scenario: Scenario) -> Iterator[Diagnostic]:
                     yield error(
                         _head(item),
                         "the criterion has no `kind`",
-                        help="its kinds are `binary`, `ordinal` and `autofail`; rubrics without are a retired dialect",
+                        help="its kinds are `binary`, `ordinal` and `autofail`; the retired dialect has none",
                     )
 
 

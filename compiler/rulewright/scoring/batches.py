@@ -221,9 +221,9 @@ def table_findings(card: CaseScorecard, scorer: Scorer) -> list[Diagnostic]:
         return [warning(card.document.key_place("labels"), message, code="label-table-not-proved")]
     found = []
     if result.gaps:
-        gap = ", ".join(f"{name} {value:.6g}" for name, value in result.gaps[-1].items())
+        gap = " and ".join(f"`{name}` is {value:.6g}" for name, value in result.gaps[-1].items())
         more = f" (and {len(result.gaps) - 1} more such places)" if len(result.gaps) > 1 else ""
-        message = f"no row of the label table holds for {gap}{more}"
+        message = f"no row of the label table holds where {gap}{more}"
         found.append(error(rows[-1].when, message, code="label-table-has-a-gap"))
     for at in result.dead:
         message = f"row {at + 1} of the label table (`{rows[at].label}`) never decides: an earlier row always does"

@@ -27,7 +27,7 @@ PAGES: Final[dict[str, str]] = {
     "bad-setting": """A settings file with a key that sets nothing, or a value that does not fit.
 
     Why it matters: a misspelt threshold would silently leave the default in force.
-    Instead: spell it as the help says; `rulewright score --show-config` prints every setting with its source.
+    Instead: correct the key or its value; `rulewright score --show-config` prints every setting with its source.
     """,
 }
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})

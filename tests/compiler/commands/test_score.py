@@ -364,7 +364,7 @@ def test_a_scorecard_with_a_gap_in_its_labels_is_refused(capsys: pytest.CaptureF
     text = (ROOT / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml").read_text()
     Path("card.yaml").write_text(text.replace("AC >= AC_pass}", "AC > AC_pass}"))
     assert score("--batch", "b", "--scorecard", "card.yaml") == 3
-    assert "no row of the label table holds for" in capsys.readouterr().err
+    assert "no row of the label table holds where" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
