@@ -169,9 +169,9 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.json", r'"cue_turn": 2', written('"cue_turn": 1')),
     ),
     "dead_key": (
-        Edit("good.txtar", r"unclear_handling: \{\}", written("unclear_handling: {policy: $W}")),
-        Edit("good.txtar", r"calibration_requirements: \{\}", written("calibration_requirements: {$W: $N}")),
-        Edit("good.txtar", r'contract_version: "1"', written("publication_threshold: {$W: 0.7}")),
+        Edit("good_empty.txtar", r"unclear_handling: \{\}", written("unclear_handling: {policy: $W}")),
+        Edit("good_empty.txtar", r"calibration_requirements: \{\}", written("calibration_requirements: {$W: $N}")),
+        Edit("good_empty.txtar", r'contract_version: "1"', written("publication_threshold: {$W: 0.7}")),
         Edit("good_turn.txtar", r"\{\}", written('{"optimal_response": "$W"}')),
         Edit("good_reference.txtar", r"unclear_policy: adjudicate", written("unclear_policy: fail_closed")),
         Edit("good_reference.txtar", r"span: false", written("span: true")),

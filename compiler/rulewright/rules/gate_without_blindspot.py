@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def gate_without_blindspot(project: Project) -> Iterator[Diagnostic]:
-    """The project names blindspots, and none of them is about a gate check.
+    """A project that names blindspots has a gate check that none of them is about.
 
     Why it matters: a transcript that fails at this gate alone shows no blindspot, so the profile of a model that fails
     there again and again looks clean.
