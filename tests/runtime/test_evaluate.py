@@ -154,6 +154,16 @@ def test_nested_loops_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(tree, {"xs": list(range(5))}) is True
 
 
+@pytest.mark.parametrize("inner", ["all", "exists_one", "map_list", "filter"])
+def test_a_loop_that_ignores_the_one_around_it_counts_its_steps_again_for_each(
+    monkeypatch: pytest.MonkeyPatch, inner: str
+) -> None:
+    monkeypatch.setattr("rulewright_runtime.rows.building.MAX_STEPS", 20_000)
+    outer = loop("map_list", name("xs"), loop(inner, name("xs"), call("_>=_", local(1), const(0)), slots=(1,)))
+    assert code(outer, {"xs": list(range(300))}) == "limit"
+    assert len(run(outer, {"xs": list(range(100))})) == 100
+
+
 def test_doubling_a_list_or_a_text_again_and_again_is_a_limit() -> None:
     for seed in ([1], "a"):
         tree: Any = local(39)

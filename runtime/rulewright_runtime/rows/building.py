@@ -7,10 +7,11 @@ that holds the bindings, the steps left, and the slots of bound variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.limits import MAX_STEPS
 from rulewright_runtime.ir import BINDING, Program, free_locals
 
@@ -87,6 +88,20 @@ class Building:
             return made
 
         return frame
+
+
+def counted(frame: list[Any], value: Any) -> Any:
+    """What a loop runs over, after its steps were taken from those that the frame has left."""
+    if isinstance(value, (list, tuple, Mapping)):
+        frame[1] -= len(value)
+        if frame[1] < 0:
+            raise EvaluationError(f"more than {MAX_STEPS} steps in loops", "limit")
+    return value
+
+
+def counting(over: Closure) -> Closure:
+    """What a loop inside another runs over: it needs no frame, but it runs again for every step of that one."""
+    return lambda frame: counted(frame, over(frame))
 
 
 def same(argument: Any) -> Any:

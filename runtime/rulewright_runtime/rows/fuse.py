@@ -12,7 +12,7 @@ from typing import Any, Final
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.ir import Node, literal_value
 from rulewright_runtime.rows.boxes import decision
-from rulewright_runtime.rows.building import FRAME, Building, Closure, Closures
+from rulewright_runtime.rows.building import FRAME, Building, Closure, Closures, counting
 from rulewright_runtime.rows.chains import ABSENT, chain, fits, search
 from rulewright_runtime.rows.leaves import Leaf, leaf_of, path_of, three
 
@@ -138,4 +138,5 @@ def _search(building: Building, number: int, mode: int, general: Closure, built:
     if inner == FRAME or not _are_truths(building, others):
         return None
     step = built[body, inner]
-    return search(built[over, mode], leaves, _together(others, inner, built, not hit, step), hit, step, general)
+    items = counting(built[over, mode]) if mode == FRAME else built[over, mode]
+    return search(items, leaves, _together(others, inner, built, not hit, step), hit, step, general)

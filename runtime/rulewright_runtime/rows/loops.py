@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions.limits import MAX_STEPS, check_list
+from rulewright_runtime.functions.limits import check_list
 from rulewright_runtime.functions.lists import sort_by_keys
 from rulewright_runtime.ir import Node
-from rulewright_runtime.rows.building import FIRST_SLOT, FRAME, Building, Closure
+from rulewright_runtime.rows.building import FIRST_SLOT, FRAME, Building, Closure, counted, counting
 from rulewright_runtime.values import NONE, Optional, make_map, no_overload
 
 
@@ -47,17 +47,15 @@ def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
 def _each(building: Building, node: Node, mode: int, inner: int, over: Closure) -> Closure:
     """A function from the argument to the arguments of the body, one for each step."""
     if inner != FRAME:
-        return lambda argument: _items(over(argument))
+        items = counting(over) if mode == FRAME else over
+        return lambda argument: _items(items(argument))
     framer = building.framer(mode)
     places = [FIRST_SLOT + slot for slot in node.value]
 
     def start(argument: Any) -> tuple[list[Any], Any]:
         value = over(argument)
         frame = framer(argument)
-        frame[1] -= len(value) if isinstance(value, (list, tuple, Mapping)) else 0
-        if frame[1] < 0:
-            raise EvaluationError(f"more than {MAX_STEPS} steps in loops", "limit")
-        return frame, value
+        return frame, counted(frame, value)
 
     def one(argument: Any) -> Iterable[Any]:
         frame, value = start(argument)
