@@ -134,9 +134,9 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.yaml", r"require_coverage: true\}", written("coverage_threshold: 0.$N}")),
     ),
     "file_of_another_format": (
-        Edit("good.yaml", r"format: markdown", written("format: $W")),
-        Edit("good.yaml", r"\.yaml|onnx(?=\})", typo),
-        Edit("good.yaml", r"plan\.yml|Design\.MD|model\.onnx", written("$W.txt")),
+        Edit("good_endings.yaml", r"format: markdown", written("format: $W")),
+        Edit("good_endings.yaml", r"\.yaml|onnx(?=\})", typo),
+        Edit("good_endings.yaml", r"plan\.yml|Design\.MD|model\.onnx", written("$W.txt")),
     ),
     "ascii_only_apostrophe": (
         Edit("good_both.yaml", r"can\u2019t", written("can $W")),
@@ -147,11 +147,11 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good_branch.json", r"I\.\?m", written("I'm")),
     ),
     "branch_never_taken": (
-        Edit("good.json", r'"call me"', one_of('""', '"c"', '"call"', '"CAL"')),
-        Edit("good.json", r'"help",\s*"tonight"', one_of('"help"', '"he"', '"h", "E"')),
-        Edit("good.json", r'"doctor"', one_of('""', '"hospital"', '"no hospital"', '"the hospital", "Hospital!"')),
-        Edit("good.json", r'"contains_any",\s*"values": \[[^]]*\]', written('"contains_any", "values": []')),
-        Edit("good.json", r'\{\s*"turn_number": 1,\s*"user_message": "Hello."\s*\},', written("")),
+        Edit("good_near.json", r'"call me"', one_of('""', '"c"', '"call"', '"CAL"')),
+        Edit("good_near.json", r'"help",\s*"tonight"', one_of('"help"', '"he"', '"h", "E"')),
+        Edit("good_near.json", r'"doctor"', one_of('""', '"hospital"', '"no hospital"', '"the hospital", "Hospital!"')),
+        Edit("good_near.json", r'"contains_any",\s*"values": \[[^]]*\]', written('"contains_any", "values": []')),
+        Edit("good_near.json", r'\{\s*"turn_number": 1,\s*"user_message": "Hello."\s*\},', written("")),
     ),
     "comment_contradicts_files": (
         Edit("good_prose.txtar", r"\((1|2)/2\)", written("($N/2)")),
@@ -215,10 +215,10 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good_markers.txtar", r"severity: S3", one_of("severity: S5", "severity: S4_GATE")),
     ),
     "probe_expects_an_untold_name": (
-        Edit("good.json", r'"(Tom|Lucia|Maya|Raymond)"(?=[\],])', written('"Mr. Q$W"')),
-        Edit("good.json", r'"t": 3', one_of('"t": 1', '"t": 2')),
-        Edit("good.json", r'"visible": \["care_recipient"\]', written('"visible": []')),
-        Edit("good.json", r"called Lucia", written("called $W")),
+        Edit("good_told.json", r'"(Tom|Lucia|Maya|Raymond)"(?=[\],])', written('"Mr. Q$W"')),
+        Edit("good_told.json", r'"t": 3', one_of('"t": 1', '"t": 2')),
+        Edit("good_told.json", r'"visible": \["care_recipient"\]', written('"visible": []')),
+        Edit("good_told.json", r"called Lucia", written("called $W")),
     ),
     "prompt_asks_for_unreadable_reply": (
         Edit("good.yaml", r'"PASS"', one_of('"pass"', '"OK"', '"PASSED"', '"Pass"')),
@@ -253,9 +253,9 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.txtar", r"-- scan_profiles\.json --\n", written("-- configs/profiles/$W.yaml --\n{}\n$0")),
     ),
     "update_of_unstated_fact": (
-        Edit("good.json", r'(?<="facts": \[")(mother_condition|house)', typo),
-        Edit("good.json", r'(?<="updates": \[")(mother_condition|house|name)', written("$W")),
-        Edit("good.json", r', "facts": \["mother_condition=home", "name = Sam"\]', written("")),
+        Edit("good_sessions.json", r'(?<="facts": \[")(mother_condition|house)', typo),
+        Edit("good_sessions.json", r'(?<="updates": \[")(mother_condition|house|name)', written("$W")),
+        Edit("good_sessions.json", r', "facts": \["mother_condition=home", "name = Sam"\]', written("")),
     ),
     "unused_lexicon": (Edit("good.txtar", r"precheck: grief_lexicon", written("precheck: $W")),),
     "unused_rule_set": (

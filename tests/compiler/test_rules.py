@@ -221,7 +221,13 @@ def test_every_page_ends_with_what_to_do(code: str) -> None:
 def test_the_docs_list_every_code() -> None:
     path = DOCS / "index.md"
     rows = "".join(f"| [{code}]({code}.md) | {page.splitlines()[0]} |\n" for code, page in pages().items())
-    head = "# Findings\n\nEvery code a finding can have; `rulewright explain CODE` prints its page.\n\n"
+    head = """# Findings
+
+Every code a finding can have; `rulewright explain CODE` prints its page. Each page shows an example that gives the
+finding and one that gives none. Where an example takes several files, a line such as `-- checks/X-C1.yaml --` stands
+above each.
+
+"""
     index = f"{head}| code | what it means |\n|---|---|\n{rows}"
     if os.environ.get("RULEWRIGHT_WRITE_EXPECTED"):
         path.write_text(index, encoding="utf-8")
