@@ -6,9 +6,20 @@ import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import NoReturn, Protocol
 
-    from rulewright.cli import Command
+    class Command(Protocol):
+        """What a module of `rulewright.commands` offers. `BAD_USAGE` may override the exit code for wrong arguments;
+        one with `run_words(words, parse)` is run by that, and parses only when it has to."""
+
+        __doc__: str | None
+
+        def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+            """Declare the command's arguments."""
+
+        def run(self, args: argparse.Namespace) -> int:
+            """Do it; the value is the process's exit code."""
+
 
 BAD_USAGE = 2
 

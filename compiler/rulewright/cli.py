@@ -12,19 +12,8 @@ TYPE_CHECKING = False  # `typing`, `argparse` and what the errors import take lo
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-    from typing import Protocol
 
-    class Command(Protocol):
-        """What a module of `rulewright.commands` offers. `BAD_USAGE` may override the exit code for wrong arguments;
-        one with `run_words(words, parse)` is run by that, and parses only when it has to."""
-
-        __doc__: str | None
-
-        def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-            """Declare the command's arguments."""
-
-        def run(self, args: argparse.Namespace) -> int:
-            """Do it; the value is the process's exit code."""
+    from rulewright.arguments import Command
 
 
 COMMANDS = (
@@ -54,7 +43,7 @@ READER_GONE = 141  # as a shell reports a process that died of a closed pipe: wh
 
 
 def _overview() -> str:
-    rows = "\n".join(f"  {name:<11} {summary}" for name, summary in COMMANDS)
+    rows = "\n".join(f"  {name:<12} {summary}" for name, summary in COMMANDS)
     return (
         "usage: rulewright COMMAND [ARGUMENTS]\n\n"
         "Compiles declarative evaluation rules, lints them, and runs the plan over transcripts.\n\n"
