@@ -23,7 +23,7 @@ ONE_AGENT: Final = "are one agent under two names"
 def judge_answers_as_the_author(workflow: Workflow) -> Iterator[Diagnostic]:
     """The agent that judges and the one that wrote are one agent under two names, one model, or one command.
 
-    Why it matters: a judge that wrote the output scores its own taste, whatever it is called (seed 002, independence).
+    Why it matters: a judge that wrote the output scores its own taste, whatever it is called.
     Instead: give the judge a model or an adapter of its own, or measure `checklist_completion` or `test_coverage`.
     """
     adapters = descend(workflow.settings, "adapters")
