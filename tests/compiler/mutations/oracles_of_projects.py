@@ -153,6 +153,7 @@ def named_checks(project: Project) -> Iterator[str]:
         yield from scenario.get("eligible_modes", [])
         yield from (name for anchor in scenario.get("cue_anchors", []) for name in modes(anchor))
     yield from (name for name in project.blindspots.values() if name)
+    yield from project.files.get("rulewright.yaml", {}).get("system", {}).get("exempt", [])
 
 
 def buckets_that_count(project: Project) -> set[str]:
