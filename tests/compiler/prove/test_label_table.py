@@ -54,7 +54,7 @@ def test_a_strict_comparison_in_the_last_row_is_reported_with_the_scores_that_fa
     card = load_scorecard(str(path))
     (finding,) = [f for f in table_findings(card, Settings(card.plan).scorer(None, None)) if "gap" in f.code]
     assert finding.code == "label-table-has-a-gap"
-    assert f"{metric} {DEFAULTS[metric]['pass']:g}" in finding.message
+    assert f"`{metric}` is {DEFAULTS[metric]['pass']:g}" in finding.message
     assert finding.span.line == TEXT.splitlines().index(f"  - {old}") + 1
 
 
