@@ -160,6 +160,7 @@ def test_the_queue_is_served_to_this_machine(tmp_path: Path, monkeypatch: pytest
     Path("f.yaml").write_text("version: '1'\ntasks: {build: {agent: dev, requires_human: true}}\n", encoding="utf-8")
     assert rulewright("workflow", "run") == 2
     argv = [sys.executable, "-m", "rulewright", "hil", "serve", "--port", "0"]
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background hands on deafness
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -171,6 +172,7 @@ def test_the_queue_is_served_to_this_machine(tmp_path: Path, monkeypatch: pytest
         finally:
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=30)
+            signal.signal(signal.SIGINT, heard)
     assert process.returncode == 130
 
 
