@@ -21,8 +21,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev
-	$(BIN)/coverage run -m pytest -q
-	$(BIN)/coverage report --skip-covered --fail-under=85
+	$(BIN)/pytest -q -n auto --dist worksteal --cov --cov-report term:skip-covered --cov-fail-under 85
 
 torture: $(VENV)/.dev
 	RULEWRIGHT_TORTURE=1 $(BIN)/python -m pytest -q tests
