@@ -20,16 +20,19 @@ def open_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with open(target, "wb") as stream:
             yield stream
         return
-    beside = f"{target}.new"
+    folder, name = os.path.split(target)
+    beside = os.path.join(folder, f".{name}.{os.getpid()}")  # nobody else's file has this name
     try:
         with open(beside, "wb") as stream:
             yield stream
         with suppress(FileNotFoundError):
             os.chmod(beside, os.stat(target).st_mode & 0o7777)
         os.replace(beside, target)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             os.remove(beside)
+        if isinstance(error, OSError) and error.filename == beside:
+            error.filename = os.fspath(path)  # the caller's word for it
         raise
 
 

@@ -59,4 +59,10 @@ def test_what_breaks_off_leaves_the_old_file(tmp_path: Path) -> None:
 
 def test_a_place_that_is_no_file_is_written_to_directly() -> None:
     write_whole(os.devnull, b"anything")
-    assert not Path(f"{os.devnull}.new").exists()
+    assert not list(Path(os.devnull).parent.glob(f".{Path(os.devnull).name}.*"))
+
+
+def test_a_file_of_a_like_name_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.new").write_bytes(b"somebody's")
+    write_whole(tmp_path / "a", b"new")
+    assert (tmp_path / "a.new").read_bytes() == b"somebody's"

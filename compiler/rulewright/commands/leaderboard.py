@@ -4,8 +4,8 @@ Every RUN is a folder that a scan wrote; all must have run the same plan with th
 a score counts as 0 in the rank and is counted beside it. --out writes the leaderboard as JSON, the same bytes for the
 same runs.
 
-exit codes: 0 every model is ranked, 1 some are left out (named, with the reason), 2 bad usage or runs that can't be
-compared, 3 a run that can't be read
+exit codes: 0 every model is ranked, 1 some or all are left out (named, with the reason) or a scan refused inputs, 2 bad
+usage or runs that can't be compared, 3 a run that can't be read
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
         except OSError as error:
             raise UsageError(f"can't write `{args.out}`: {(error.strerror or str(error)).lower()}") from None
     sys.stdout.write(text if args.format == "json" else "".join(f"{line.rstrip()}\n" for line in _shown(board)))
-    return 1 if board["excluded"] or board["incomplete"] else 0
+    complete = board["models"] and not (board["excluded"] or board["incomplete"] or board["refused"])
+    return 0 if complete else 1
 
 
 def _shown(board: Mapping[str, Any]) -> Iterator[str]:
@@ -77,12 +78,19 @@ def _shown(board: Mapping[str, Any]) -> Iterator[str]:
             + right(f"{model['hard_fails']} of {model['transcripts']}", 13)
             + right(str(model["unscored"]), 10)
         )
+    if not board["models"]:
+        yield "  no model is ranked"
     for part in board["incomplete"]:
         some = ", ".join(part["missing"][:3]) + (", ..." if len(part["missing"]) > 3 else "")
         yield fit(f"not ranked: {part['model']} lacks {plural(len(part['missing']), 'scenario')} ({some})", columns)
     for part in board["excluded"]:
         recorded = ", ".join(f"{count} {name}" for name, count in part["harness"].items())
         yield fit(f"left out: {part['model']}, of {plural(part['transcripts'], 'transcript')} {recorded}", columns)
+    if board["refused"]:
+        yield fit(f"refused by the scans: {plural(board['refused'], 'input')}, in no score here", columns)
+    if board["unplayed"]:
+        some = ", ".join(board["unplayed"][:3]) + (", ..." if len(board["unplayed"]) > 3 else "")
+        yield fit(f"nobody played {plural(len(board['unplayed']), 'scenario')} of the plan ({some})", columns)
     others = sorted({name for part in board["excluded"] for name in part["harness"]})
     if others:
         yield fit(f"help: {' '.join(f'`--harness {name}`' for name in others)} accepts them", columns)

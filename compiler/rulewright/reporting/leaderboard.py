@@ -33,8 +33,9 @@ def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> d
     `models` are ranked by `score`, the mean over scenarios of a model's overall scores, with its 95 % interval over
     scenarios; equal scores share a rank. `excluded` names models whose transcripts another harness recorded than
     `harnesses` (`unrecorded` accepts those that do not say), `incomplete` those that lack scenarios which others
-    played. Raises UsageError when a folder holds no finished run or the runs can't be compared, PlanError for a plan
-    that was changed.
+    played. `unplayed` are scenarios of the plan that none of them played, `refused` counts the inputs that the scans
+    refused: what they held is in no score. Raises UsageError when a folder holds no finished run or the runs can't be
+    compared, PlanError for a plan that was changed.
     """
     if not folders:
         raise UsageError("a leaderboard needs at least one run")
@@ -59,6 +60,8 @@ def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> d
         **_about(plan, summaries),
         "harnesses": sorted(set(harnesses)),
         "scenarios": scenarios,
+        "unplayed": sorted(plan.scenarios.keys() - scenarios),
+        "refused": sum(summary["refused"]["count"] for summary in summaries.values()),
         "models": _ranked(ranked),
         "incomplete": incomplete,
         "excluded": excluded,

@@ -169,3 +169,23 @@ def test_parameters_of_a_run_are_recorded_and_have_to_agree(tmp_path: Path) -> N
     assert "parameters" not in json.loads((first / "summary.json").read_text())
     with pytest.raises(UsageError, match="their parameters differ"):
         leaderboard([first, second])
+
+
+def test_what_no_model_played_and_what_was_refused_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = tmp_path / "a" / "said"
+    folder = scan(tmp_path / "a", plan(tmp_path / "p"), {("m", "night"): GOOD})
+    board = leaderboard([folder])
+    assert (board["scenarios"], board["unplayed"], board["refused"]) == (["night"], ["day"], 0)
+    assert main(["leaderboard", str(folder)]) == 0
+    assert "nobody played 1 scenario of the plan (day)" in capsys.readouterr().out
+    (said / "m__day.jsonl").write_text("{", encoding="utf-8")
+    run(plan(tmp_path / "p"), [said], folder)
+    assert leaderboard([folder])["refused"] == 1
+    assert main(["leaderboard", str(folder)]) == 1
+    assert "refused by the scans: 1 input, in no score here" in capsys.readouterr().out
+
+
+def test_a_run_without_transcripts_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = scan(tmp_path / "a", plan(tmp_path / "p"), {})
+    assert main(["leaderboard", str(folder)]) == 1
+    assert "no model is ranked" in capsys.readouterr().out
