@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -105,6 +105,58 @@ def test_imports_run_one_way(package: str) -> None:
         if name.split(".")[0] in PACKAGES and name.split(".")[0] not in MAY_IMPORT[package]
     ]
     assert wrong == []
+
+
+def needed(name: str, path: Path, modules: Iterable[str]) -> set[str]:
+    """The modules of ours that one imports, in whatever form: at its top, in a function, for its types; a module, a name
+    of one or of a package; relatively or absolutely."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+            above = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            home = ".".join(filter(None, (above, node.module)))
+            parts = {alias.name: f"{home}.{alias.name}" for alias in node.names}
+            found |= {full if full in modules else home for full in parts.values()}
+    return found & set(modules) - {name}
+
+
+def circles(modules: dict[str, set[str]]) -> set[str]:
+    """The modules in a circle, and those that need one: what is left when those that need nothing more are taken away."""
+    left = dict(modules)
+    while free := {name for name, needs in left.items() if not needs & left.keys()}:
+        left = {name: needs for name, needs in left.items() if name not in free}
+    return set(left)
+
+
+def test_no_import_of_any_form_leads_back() -> None:
+    files = {module_name(package, path): path for package, path in sources()}
+    assert circles({name: needed(name, path, files) for name, path in files.items()}) == set()
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "from a.b import x",
+        "import a.b",
+        "import a.b as other",
+        "from a import b",
+        "from . import b",
+        "from .b import x",
+        "def f():\n    from a.b import x",
+        "if TYPE_CHECKING:\n    from a.b import X",
+    ],
+)
+def test_a_circle_is_seen_whatever_its_form(back: str, tmp_path: Path) -> None:
+    texts = {"a": "", "a.b": "from a.c import y", "a.c": back, "a.d": "import a.b"}
+    files = {name: tmp_path / f"{name}.py" for name in texts}
+    for name, text in texts.items():
+        files[name].write_text(text, encoding="utf-8")
+    needs = {name: needed(name, files[name], files) for name in texts}
+    assert {"a.b", "a.c"} <= circles(needs)
+    assert circles({**needs, "a.c": set()}) == set()
 
 
 def test_configuration_never_becomes_code() -> None:

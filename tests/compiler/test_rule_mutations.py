@@ -21,7 +21,8 @@ import pytest
 from tests.compiler.test_rule_conditions import RULES as CONDITIONS
 from tests.compiler.test_rule_oracles import DOCUMENTS, PROJECTS
 
-from rulewright.linting.run import RuleSelection, lint, lint_text
+from rulewright.linting.lint_settings import RuleSelection
+from rulewright.linting.run import lint, lint_text
 from rulewright.manual import pages
 
 FOLDER = Path(__file__).parent / "rules"

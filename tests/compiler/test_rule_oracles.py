@@ -28,7 +28,8 @@ from tests.compiler.mutations.operators import Pool, mutant
 from tests.compiler.mutations.oracles_of_projects import Project, kind_at
 
 from rulewright.documents.kinds import kind_of
-from rulewright.linting.run import EVERYTHING, Report, lint, lint_text
+from rulewright.linting.lint_settings import EVERYTHING
+from rulewright.linting.run import Report, lint, lint_text
 from rulewright.load import load_text, plain
 from rulewright_grammar import schema
 

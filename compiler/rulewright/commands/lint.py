@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rulewright.linting.cache import CacheEntry, LintOutput
-    from rulewright.linting.run import Report, RuleSelection
+    from rulewright.linting.lint_settings import RuleSelection
+    from rulewright.linting.run import Report
 
 FORMATS = ("human", "json", "sarif", "github", "junit", "checkstyle")  # `render.FORMATS`, without importing it
 CATEGORIES = ("correctness", "suspicious", "completeness", "style", "pedantic")  # `categories`, without importing it
@@ -172,7 +173,7 @@ def _paths(args: argparse.Namespace) -> list[Path]:
 
 
 def _selection(args: argparse.Namespace) -> RuleSelection:
-    from rulewright.linting.run import RuleSelection
+    from rulewright.linting.lint_settings import RuleSelection
 
     select = (*_codes(args.select), *args.category)
     return RuleSelection(select, _codes(args.ignore), _codes(args.extend_select), args.preview)

@@ -1,4 +1,4 @@
-"""What the nearest project file says of findings: which of them count, and which are tolerated."""
+"""Which findings count: what the caller selects, and what the nearest project file selects and accepts."""
 
 from __future__ import annotations
 
@@ -7,23 +7,47 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rulewright.categories import fits_any, is_default
+from rulewright.categories import CATEGORIES, fits_any, is_default
 from rulewright.diagnostics import Severity, warning
 from rulewright.documents.layout import path_fits, project_file_above
 from rulewright.documents.lint_setting import LintSetting, read_lint_settings
 from rulewright.documents.project_file import Accept, ProjectFile, read_project_file
+from rulewright.errors import UsageError
 from rulewright.load import Entry, Loaded, Mapping, Scalar, load_file
 from rulewright.manual import pages
+from rulewright.spelling import suggest
 from rulewright.suppressions import unknown_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from rulewright.diagnostics import Diagnostic
-    from rulewright.linting.run import RuleSelection
     from rulewright.vocabulary import Vocabulary
 
 LEVELS: Final = tuple(Severity)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSelection:
+    """Which findings count: patterns of codes (`lexicon-*`) or categories. An empty `select` means the default ones,
+    `extend` adds to them, `ignore` wins; `preview` makes rules that are still new default ones."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    extend: tuple[str, ...] = ()
+    preview: bool = False
+
+    def check(self) -> None:
+        """Raise `UsageError` for a pattern that fits no code: it would silently choose nothing."""
+        for pattern in (*self.select, *self.extend, *self.ignore):
+            if not any(fits_any(code, [pattern]) for code in pages()):
+                near = suggest(pattern, (*pages(), *CATEGORIES))
+                hint = f"; did you mean `{near}`?" if near else ""
+                raise UsageError(f"there is no rule `{pattern}`{hint}")
+
+
+DEFAULT = RuleSelection()
+EVERYTHING = RuleSelection(select=("*",))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rulewright import dependencies
-from rulewright.categories import CATEGORIES, category_of, fits_any
+from rulewright.categories import CATEGORIES, category_of
 from rulewright.check.document import document_findings, is_seen_alone
 from rulewright.check.echoes import without_echoes
 from rulewright.check.unreadable import without_dependent
@@ -22,10 +22,9 @@ from rulewright.documents.kinds import is_written, kind_of
 from rulewright.documents.layout import PROJECT_FILE_NAMES, documents_in, looks_like_a_project, project_file_in
 from rulewright.errors import DocumentError, UsageError
 from rulewright.linting import crowds, fixes
-from rulewright.linting.lint_settings import LintSettings, settings_around, settings_of
+from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_around, settings_of
 from rulewright.load import Loaded, Mapping, load_file, load_text
 from rulewright.manual import pages
-from rulewright.spelling import suggest
 from rulewright.suppressions import suppress, unused
 from rulewright_runtime.files import write_whole
 
@@ -47,29 +46,6 @@ KNOWN_BY: Final = (
     "`scorecard`, `project`"
 )
 MAX_ROUNDS = 10  # fixes that uncover further fixes
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSelection:
-    """Which findings count: patterns of codes (`lexicon-*`) or categories. An empty `select` means the default ones,
-    `extend` adds to them, `ignore` wins; `preview` makes rules that are still new default ones."""
-
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    extend: tuple[str, ...] = ()
-    preview: bool = False
-
-    def check(self) -> None:
-        """Raise `UsageError` for a pattern that fits no code: it would silently choose nothing."""
-        for pattern in (*self.select, *self.extend, *self.ignore):
-            if not any(fits_any(code, [pattern]) for code in pages()):
-                near = suggest(pattern, (*pages(), *CATEGORIES))
-                hint = f"; did you mean `{near}`?" if near else ""
-                raise UsageError(f"there is no rule `{pattern}`{hint}")
-
-
-DEFAULT = RuleSelection()
-EVERYTHING = RuleSelection(select=("*",))
 
 
 @dataclass(frozen=True, slots=True)

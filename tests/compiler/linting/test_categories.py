@@ -16,7 +16,8 @@ from rulewright.categories import CATEGORIES, LEVELS, PEDANTIC, PREVIEW, ROWS, S
 from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
 from rulewright.linting.crowds import CROWDS
-from rulewright.linting.run import EVERYTHING, Report, RuleSelection, lint
+from rulewright.linting.lint_settings import EVERYTHING, RuleSelection
+from rulewright.linting.run import Report, lint
 from rulewright.manual import pages
 from rulewright.render import render
 

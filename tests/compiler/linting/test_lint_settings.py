@@ -9,8 +9,8 @@ import pytest
 from tests.compiler.small_project import check, write
 
 from rulewright.documents.layout import project_file_above
-from rulewright.linting.lint_settings import settings_around
-from rulewright.linting.run import DEFAULT, Report, RuleSelection, lint, lint_text
+from rulewright.linting.lint_settings import DEFAULT, RuleSelection, settings_around
+from rulewright.linting.run import Report, lint, lint_text
 
 CHECK = "checks/W-1.yaml"
 WRONG = f"{check()}wrong: 1\n"

@@ -19,7 +19,8 @@ import pytest
 import yaml
 from tests import shared_data
 
-from rulewright.linting.run import EVERYTHING, Report, lint
+from rulewright.linting.lint_settings import EVERYTHING
+from rulewright.linting.run import Report, lint
 from rulewright.render.locations import Keys
 
 Place = tuple[str, str]  # a file below the corpus, a path in it

@@ -12,7 +12,8 @@ from tests import shared_data
 from rulewright.compiling import compile_project
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError, UsageError
-from rulewright.linting.run import Report, RuleSelection, fix, fix_files, lint, lint_text
+from rulewright.linting.lint_settings import RuleSelection
+from rulewright.linting.run import Report, fix, fix_files, lint, lint_text
 from rulewright.manual import explain, pages
 from rulewright.project import load_project, stopping
 from rulewright.rules import code_of, every_rule, rules_for

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rulewright.linting.run import EVERYTHING, lint
+from rulewright.linting.lint_settings import EVERYTHING
+from rulewright.linting.run import lint
 
 ROOT = Path(__file__).parents[3]
 
