@@ -108,8 +108,8 @@ def test_imports_run_one_way(package: str) -> None:
 
 
 def needed(name: str, path: Path, modules: Iterable[str]) -> set[str]:
-    """The modules of ours that one imports, in whatever form: at its top, in a function, for its types; a module, a name
-    of one or of a package; relatively or absolutely."""
+    """The modules of ours that one imports, in whatever form: at its top, in a function, for its types; a module, or a
+    name of one or of a package; relatively or absolutely."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -124,7 +124,7 @@ def needed(name: str, path: Path, modules: Iterable[str]) -> set[str]:
 
 
 def circles(modules: dict[str, set[str]]) -> set[str]:
-    """The modules in a circle, and those that need one: what is left when those that need nothing more are taken away."""
+    """The modules in a circle, and those that need one: what is left when all that need nothing more are taken away."""
     left = dict(modules)
     while free := {name for name, needs in left.items() if not needs & left.keys()}:
         left = {name: needs for name, needs in left.items() if name not in free}
