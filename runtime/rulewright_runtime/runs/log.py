@@ -65,7 +65,9 @@ class Log(msgspec.Struct, frozen=True):
         for step in self.steps:
             item = next(items, None)
             if item is None:
-                raise PlanError(f"`{step.input}`, which the run had judged, is missing; replace the run with `--overwrite`")
+                raise PlanError(
+                    f"`{step.input}`, which the run had judged, is missing; replace the run with `--overwrite`"
+                )
             if digest(item) != step.digest:
                 raise PlanError(f"`{name(item)}` is not what the run had read; replace the run with `--overwrite`")
         yield from items
@@ -93,7 +95,9 @@ def damaged(path: str) -> PlanError:
     return PlanError(f"`{path}` is not as the killed run left it; replace the run with `--overwrite`")
 
 
-_CURE: Final = "replace the run with `--overwrite`, or remove that file to judge again with the answers that are recorded"
+_CURE: Final = (
+    "replace the run with `--overwrite`, or remove that file to judge again with the answers that are recorded"
+)
 _DIFFERENCES: Final = {
     "version": "another format",
     "plan": "another plan",

@@ -30,7 +30,8 @@ from rulewright_runtime.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import Judge
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results
 from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY, RunFolder
-from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, digest, line_of, name, read_log, said
+from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
+from rulewright_runtime.runs.rows import Row, RowWriter, count, summary_of
 from rulewright_runtime.transcripts.transcript_reader import MAX_LINE, Reader
 from rulewright_runtime.verdicts import VerdictResult
 
@@ -44,10 +45,8 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts.transcript_reader import Transcript
     from rulewright_runtime.transcripts.redaction import Redaction
 
-KEPT: Final = 4096  # encoded records that may come again
 # What a kill may undo of the work that no judge was asked for: this much of it, in seconds.
 LOST_SECONDS: Final = 0.5
-WAITING_INPUTS: Final = 200  # inputs whose fingerprints are taken later, at once
 
 
 def run(
@@ -90,7 +89,9 @@ def run(
         judge = open_judge(judge, max_expanded or MAX_EXPANDED) if isinstance(judge, str) else judge
         who = identity(judge)
     rules = [redaction.rules] if redaction is not None and redaction.rules else []
-    settings = msgspec.json.encode([parameters, max_calls, max_line, *rules, *([columns] if columns else [])], order="deterministic").decode()
+    settings = msgspec.json.encode(
+        [parameters, max_calls, max_line, *rules, *([columns] if columns else [])], order="deterministic"
+    ).decode()
     header = Header(plan.hash, who, settings)
     reader = Reader(plan.scenarios, max_line or MAX_LINE, columns)
     folder = RunFolder(out)
@@ -106,17 +107,19 @@ def run(
                 return _summary(folder)
             fresh = chain([first], fresh)
         recording = _recording(judge, folder, resume, max_calls)
-        writer = _Writer(folder, log, recording, plan, keeps_exchanges=isinstance(judge, BatchJudge))
+        summary = summary_of(plan)
+        rows = RowWriter(summary)
+        writer = _Writer(folder, log, recording, summary, keeps_exchanges=isinstance(judge, BatchJudge))
         if isinstance(judge, BatchJudge):
             results = judge.results(
                 Engine(plan, parameters),
-                writer.noted(fresh),
+                rows.noted(fresh),
                 os.path.abspath(out),
-                lambda scheduler: watch(scheduler, writer.summary),
+                lambda scheduler: watch(scheduler, summary),
             )
         else:
             answering = recording or _limited(judge, log, max_calls)
-            results = execute(plan, writer.noted(fresh), answering, parameters=parameters)
+            results = execute(plan, rows.noted(fresh), answering, parameters=parameters)
         if log.steps:
             folder.reopen()
         else:
@@ -124,7 +127,7 @@ def run(
         try:
             with writer:
                 for result in results:
-                    writer.add(result)
+                    writer.add(rows.row(result))
                     progress(writer.done)
                 return writer.finish(plan, lambda: _about(plan, parameters, judge))
         except DiskError as stopped:
@@ -216,16 +219,11 @@ class _Writer:
     """Writes the parts of one run, and knows how far they are good."""
 
     def __init__(
-        self, folder: RunFolder, log: Log, recording: RecordingJudge | None, plan: Plan, *, keeps_exchanges: bool
+        self, folder: RunFolder, log: Log, recording: RecordingJudge | None, summary: Summary, *, keeps_exchanges: bool
     ) -> None:
-        from rulewright_runtime.report.summary import Summary
-
         self._folder, self._log = folder, log
         self._recording = recording
         self._streams: dict[str, IO[bytes]] = {}
-        self._encoded: dict[int, tuple[VerdictResult, bytes]] = {}
-        self._items: list[Transcript | InputError] = []  # inputs whose steps wait for a fingerprint
-        self._steps: list[LogStep] = []
         self._lines: list[bytes] = []  # steps that wait until the disk has their rows
         self._synced = monotonic()
         last = log.steps[-1] if log.steps else LogStep("", "", 0, 0, 0, 0)
@@ -234,16 +232,7 @@ class _Writer:
         self._calls = sum(step.calls for step in log.steps)
         self._served: set[str] = set()  # the models that answered, by the names the endpoint gave
         self.done = len(log.steps)
-        categories = {name: scenario.category for name, scenario in plan.scenarios.items() if scenario.category}
-        self.summary: Summary = Summary(planned=len(plan.checks), category_of=categories)
-        if plan.scorecard is not None:
-            self.summary.headline, self.summary.label = plan.scorecard.shown
-
-    def noted(self, items: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
-        """The items, each remembered for the log."""
-        for item in items:
-            self._items.append(item)
-            yield item
+        self.summary = summary
 
     def __enter__(self) -> _Writer:
         try:
@@ -297,54 +286,40 @@ class _Writer:
                 checksum, before = crc32(found[1], crc32(found[0], checksum)), (step.verdicts, step.scores)
                 if checksum != step.rows:
                     raise damaged(self._folder.part(ROWS[0]))
-                self._count(step, *found)
+                count(self.summary, _row_of(step, *found))
 
-    def _count(self, step: LogStep, verdicts: bytes, score: bytes) -> None:
-        if step.refused is not None:
-            self.summary.refuse(_error(*step.refused))
-        else:
-            found = [msgspec.json.decode(line, type=VerdictResult) for line in verdicts.splitlines()]
-            self.summary.add(msgspec.json.decode(score), found, step.harness)
-
-    def add(self, result: TranscriptResult) -> None:
-        """Write down one result. It is done when the log says so, a moment later."""
-        refused = next((error for error in result.errors if isinstance(error, InputError)), None)
-        verdicts, score = b"", b""
-        if refused is not None:
-            self.summary.refuse(refused)
-        else:
-            row = result.scores or _bare_row(result)
-            verdicts, score = self._verdict_lines(result), msgspec.json.encode(row) + b"\n"
-            self.summary.add(row, result.verdicts, result.harness)
-        for at, data in enumerate((verdicts, score)):
+    def add(self, row: Row) -> None:
+        """Write down one row. It is done when the log says so, a moment later."""
+        for at, data in enumerate((row.verdicts, row.scores)):
             self._sizes[at] += self._streams[ROWS[at]].write(data)
             self._checksum = crc32(data, self._checksum)
         replies = 0
         if REPLIES in self._rows:
-            self._sizes[2] += self._streams[REPLIES].write(_exchange_lines(result))
-            self._served |= {exchange.model for exchange in result.exchanges}
+            self._sizes[2] += self._streams[REPLIES].write(row.replies)
+            self._served.update(row.served)
             replies = self._sizes[2]
-        place = None if refused is None else (refused.path, refused.reason, refused.line)
-        calls = sum(result.judge_calls.values())
-        self._calls += calls
-        sizes = self._sizes
-        self._steps.append(LogStep("", "", sizes[0], sizes[1], self._checksum, calls, place, result.harness, replies))
+        self._calls += row.calls
+        step = LogStep(
+            row.input,
+            row.digest,
+            self._sizes[0],
+            self._sizes[1],
+            self._checksum,
+            row.calls,
+            row.refused,
+            row.harness,
+            replies,
+            row.path,
+            row.line,
+            row.said,
+        )
+        self._lines.append(line_of(step))
         self.done += 1
-        if len(self._steps) >= WAITING_INPUTS:
-            self._number()
         if monotonic() - self._synced > LOST_SECONDS:
             self._sync()
 
-    def _number(self) -> None:
-        """Turn the steps that wait into lines of the log."""
-        for item, step in zip(self._items, self._steps, strict=False):  # one item may be under way
-            self._lines.append(line_of(_numbered(step, item)))
-        del self._items[: len(self._steps)]
-        self._steps.clear()
-
     def _sync(self) -> None:
         """First the rows, then the lines that say how far they are good."""
-        self._number()
         for row in self._rows:
             sync(self._streams[row])
         if self._recording is not None:
@@ -353,22 +328,6 @@ class _Writer:
         self._lines.clear()
         sync(self._streams[LOG])
         self._synced = monotonic()
-
-    def _verdict_lines(self, result: TranscriptResult) -> bytes:
-        """A line for each verdict: the transcript's id, then the fields of the record."""
-        key = b'{"transcript_id":' + msgspec.json.encode(result.transcript_id) + b","
-        return b"".join([key + self._record(verdict) for verdict in result.verdicts])
-
-    def _record(self, verdict: VerdictResult) -> bytes:
-        """The record's fields as the rest of a line; records without evidence are often one object, written once."""
-        if verdict.evidence or verdict.extra:
-            return msgspec.json.encode(verdict)[1:] + b"\n"
-        known = self._encoded.get(id(verdict))
-        if known is None or known[0] is not verdict:
-            if len(self._encoded) > KEPT:
-                self._encoded.clear()
-            known = self._encoded[id(verdict)] = (verdict, msgspec.json.encode(verdict)[1:] + b"\n")
-        return known[1]
 
     def finish(self, plan: Plan, about: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Write the summary and give all files their names."""
@@ -389,26 +348,7 @@ class _Writer:
         return summary
 
 
-def _numbered(step: LogStep, item: Transcript | InputError) -> LogStep:
-    """The step with what its input was."""
-    return msgspec.structs.replace(step, input=name(item), digest=digest(item), said=said(item), path=item.path, line=item.line)
-
-
-def _exchange_lines(result: TranscriptResult) -> bytes:
-    """A line for each question that a live judge was asked, with its reply."""
-    key = b'{"transcript_id":' + msgspec.json.encode(result.transcript_id) + b","
-    return b"".join([key + msgspec.json.encode(exchange)[1:] + b"\n" for exchange in result.exchanges])
-
-
-def _bare_row(result: TranscriptResult) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "transcript_id": result.transcript_id,
-        "scenario_id": result.scenario_id,
-        "model": result.model,
-    }
-    row[ENGINE] = engine_results(result.verdicts, undecided=bool(result.missing))
-    return {**row, "missing": as_records(result.missing)} if result.missing else row
-
-
-def _error(path: str, reason: str, line: int) -> InputError:
-    return InputError(reason, path, line)
+def _row_of(step: LogStep, verdicts: bytes, scores: bytes) -> Row:
+    """The row that a step of the log stands for."""
+    about = (step.input, step.digest, step.said, step.path, step.line)
+    return Row(*about, step.refused, step.harness, step.calls, verdicts, scores)

@@ -111,12 +111,11 @@ def test_lines_that_were_half_written_when_the_run_was_killed_are_written_again(
     assert content(tmp_path / "run") == content(tmp_path / "whole")
 
 
-@pytest.mark.parametrize(("often", "waiting"), [(True, 200), (True, 1), (False, 2), (False, 200)])
+@pytest.mark.parametrize("often", [True, False])
 def test_what_a_run_without_a_judge_left_when_its_process_vanished_is_resumed(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, often: bool, waiting: int
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, often: bool
 ) -> None:
     compiled = plan(check())
-    monkeypatch.setattr(store, "WAITING_INPUTS", waiting)
     monkeypatch.setattr(store, "LOST_SECONDS", -1.0 if often else 60.0)
     run(data, tmp_path / "whole", compiled=compiled)
 
