@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rulewright.compiling import compile_project
 from rulewright.errors import UsageError
-from rulewright.project import Project
+from rulewright.expression.build import build
+from rulewright.expression.environment import Environment
+from rulewright.project import Project, load_project
+from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.values import Optional, to_host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rulewright.reporting.judged import FinishedRun
     from rulewright_runtime.execution import TranscriptResult
     from rulewright_runtime.judging.judge import Judge
@@ -188,10 +191,6 @@ def evaluate(expression: str, context: Mapping[str, Any] | None = None) -> Any:
     Names of the context need no declaration; an absent value is None. Raises ExpressionError for an expression with
     mistakes, EvaluationError where it has no value.
     """
-    from rulewright.expression.build import build
-    from rulewright.expression.environment import Environment
-    from rulewright_runtime.interpreter import prepare
-    from rulewright_runtime.values import Optional, to_host
 
     found = prepare(build(expression, Environment(open=True)).program)(dict(context or {}))
     if isinstance(found, Optional):
@@ -212,7 +211,6 @@ def plan_of(source: Source, profile: str | None = None, scorecard: str | None = 
 
 def frame(records: list[Row]) -> Any:
     """A data frame of dicts with the same keys: of pandas, else of polars; the dicts themselves without either."""
-    from importlib import import_module
 
     for library in ("pandas", "polars"):
         try:
@@ -223,8 +221,6 @@ def frame(records: list[Row]) -> Any:
 
 
 def _project(path: str | os.PathLike[str]) -> Project:
-    from rulewright.project import load_project
-
     return load_project(os.fspath(path))
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from rulewright.exit_codes import REFUSED, epilog
 from rulewright_runtime.terminal import one_line
 
 if TYPE_CHECKING:
-    from typing import NoReturn, Protocol
 
     class Command(Protocol):
         """What a module of `rulewright.commands` offers; one with `run_words(words, parse)` is run by that, and parses

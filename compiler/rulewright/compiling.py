@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rulewright.check.choices import choose_profile, choose_scorecard
 from rulewright.check.project_check import Checked
+from rulewright.diagnostics import Diagnostic
 from rulewright.errors import DocumentError, UsageError
 from rulewright.project import Project, load_project, stopping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plan.scan import Plan
 
 
 def compile_project(path: Path | str | Project, *, profile: str | None = None, scorecard: str | None = None) -> Plan:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Final, Protocol
 
 
 class Severity(enum.StrEnum):

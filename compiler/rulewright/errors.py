@@ -13,13 +13,12 @@ The runtime has its own root, `rulewright_runtime.RuntimeFailure`; `rulewright.c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rulewright.diagnostics import Diagnostic
 
 

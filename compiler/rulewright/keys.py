@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
-from rulewright.load import Mapping, Node
+from rulewright.load import Mapping, Node, Scalar
 from rulewright.load import Sequence as List
 from rulewright.vocabulary import Vocabulary, invisiblebench, schema_in
 from rulewright_grammar import schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rulewright.load import Scalar
 
 Use = Literal["consumed", "documentation", "unknown"]
 EACH: Final = "*"  # stands for every item of a list and every key that the author names himself

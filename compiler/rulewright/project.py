@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from collections.abc import Mapping as Environment
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Severity, error
@@ -37,10 +38,6 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node, load_file
 from rulewright.suppressions import suppress
 from rulewright.vocabulary import Vocabulary, invisiblebench, vocabulary_findings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping as Environment
 
 EXCHANGE_TURNS: Final = 8  # the most turns of a window, where the project file names no other number
 TOLERATED_UNDER_REFERENCE: Final = frozenset(

@@ -8,28 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
+from rulewright.expression.environment import Environment
 from rulewright.expression.nodes import NOWHERE, Binary, Expr, Index, ListLiteral, Literal, Name, Select, Unary
 from rulewright.expression.types import BOOL, DYN, ListType, Type
 from rulewright.expression.unparse import unparse
-from rulewright.load import place
+from rulewright.load import Scalar, place
 from rulewright.spelling import did_you_mean
+from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.scan import ForSegment, IfSegment, Segment, TextSegment, ValueSegment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from jinja2 import nodes
 
-    from rulewright.diagnostics import Diagnostic, Span
-    from rulewright.expression.environment import Environment
-    from rulewright.load import Scalar
-    from rulewright_runtime.ir import Program
 
 FILTERS: Final = ("join", "length", "lower", "tojson", "trim", "upper")
 COMPARISONS: Final = {

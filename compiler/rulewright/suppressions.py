@@ -11,17 +11,12 @@ up.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, Span, error, replace, warning
-from rulewright.load import Mapping, Node, Scalar, Source, walk
+from rulewright.load import Loaded, Mapping, Node, Scalar, Source, walk
 from rulewright.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from rulewright.load import Loaded
 
 PAGES: dict[str, str] = {
     "malformed-suppression": """A comment begins with `rulewright:` but is not an instruction.

@@ -6,21 +6,16 @@ completions, lint and reports then know those.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
-from rulewright.diagnostics import error
-from rulewright.load import Mapping, Scalar, Sequence
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright.spelling import did_you_mean
 from rulewright_grammar import schema as schema_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load import Node
 
 Scope = Literal["universal", "trigger"]
 SCOPES: Final[tuple[tuple[str, Scope], ...]] = (("trigger", "trigger"), ("universal", "universal"))

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import first_place
 from rulewright.documents.profile import Profile, every_check
+from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.errors import UsageError
 from rulewright.load import load_file, plain
 from rulewright.project import Project, load_scorecards
 from rulewright.shipped import shipped_root
 from rulewright.spelling import did_you_mean, suggest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.scorecard import ScorecardDocument
 
 Choice = TypeVar("Choice")
 CONFIGS: Final = Path("benchmark", "configs")

@@ -5,26 +5,25 @@ Each kind of document brings its own model, which is imported when a document of
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import worded
 from rulewright.documents.conditions import holds_conditions
 from rulewright.documents.kinds import CASE_SCORECARD
 from rulewright.documents.validation import PAGES as STRUCTURE
 from rulewright.documents.validation import validate
+from rulewright.load import Mapping
 from rulewright.load import load_errors as mistakes
 from rulewright.rules import RULES, findings
 from rulewright.suppressions import OURS
+from rulewright.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
     from rulewright.documents.scenario import Scenario
-    from rulewright.load import Mapping
-    from rulewright.vocabulary import Vocabulary
 
 
 def document_findings(kind: str, root: Mapping, vocabulary: Vocabulary | None = None) -> list[Diagnostic]:

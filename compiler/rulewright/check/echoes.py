@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rulewright.diagnostics import Diagnostic, Span
 
 # A code, and those that say the same of a place with more help.

@@ -6,8 +6,9 @@ is asked for, and once: compiling runs no rules, and linting builds no plan.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from rulewright.check.choices import (
     at_home,
@@ -18,15 +19,16 @@ from rulewright.check.choices import (
     used_scorecard,
 )
 from rulewright.check.document import case_findings
-from rulewright.diagnostics import Severity
+from rulewright.diagnostics import Diagnostic, Severity
 from rulewright.documents.case_scorecard import read_case_scorecard
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import has_workflow
 from rulewright.documents.lexicon import pattern_findings
-from rulewright.documents.profile import every_check
-from rulewright.documents.unread_files import read_unread_files
+from rulewright.documents.profile import Profile, every_check
+from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.unread_files import UnreadFiles, read_unread_files
 from rulewright.errors import UsageError
-from rulewright.load import Mapping
+from rulewright.load import Loaded, Mapping, Node
 from rulewright.lower.corpora import lower_corpus
 from rulewright.lower.harness import scenario_findings
 from rulewright.lower.jurisdictions import unknown_jurisdictions
@@ -38,19 +40,10 @@ from rulewright.lower.scan_plan import PlanParts, fields_of_checks, lower_check,
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright.lower.selection import select
 from rulewright.lower.semantics import policies
+from rulewright.project import Project
 from rulewright.rules import findings
 from rulewright.rules.bucket_without_checks import bucket_without_checks
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.profile import Profile
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.unread_files import UnreadFiles
-    from rulewright.load import Loaded, Node
-    from rulewright.project import Project
-    from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plan.scan import Plan
 
 
 def check(project: Project) -> Checked:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.commands.project_options import add_project_options, compile_chosen
+from rulewright.errors import DocumentError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import complain, say
 
@@ -57,7 +58,6 @@ def _is_over_cases(path: str) -> bool:
 
 def _compile_case_scorecard(args: argparse.Namespace) -> int:
     from rulewright.diagnostics import Severity
-    from rulewright.errors import DocumentError
     from rulewright.scoring.batches import check_labels, load_scorecard
     from rulewright.scoring.score_settings import environment_of_process, gather
     from rulewright_runtime.plan.envelope import encode, seal

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING
+from typing import IO
 
 from rulewright.commands.running import add_reading_options, reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import MET, REFUSED
+from rulewright_runtime.errors import InputError
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.terminal import complain, say
-
-if TYPE_CHECKING:
-    from typing import IO
-
-    from rulewright_runtime.errors import InputError
 
 FORMATS = ("rulewright", "openai", "turns")  # the keys of `writing.WRITERS`
 
@@ -50,7 +46,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(stream: IO[bytes], args: argparse.Namespace) -> tuple[int, list[InputError]]:
-    from rulewright_runtime.errors import InputError
     from rulewright_runtime.transcripts.writing import WRITERS
 
     refused: list[InputError] = []

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rulewright.errors import UsageError
+from rulewright.errors import DocumentError, UsageError
 from rulewright_runtime.terminal import complain, say
 
 PLACES = ("permitting", "guarding", "exempting")
@@ -47,7 +47,6 @@ def run(args: argparse.Namespace) -> int:
 def _context(path: str | None) -> dict[str, Any]:
     if path is None:
         return {}
-    from rulewright.errors import DocumentError
     from rulewright.load import load_file, load_text, plain
 
     loaded = load_text(sys.stdin.buffer.read(), "stdin.json") if path == "-" else load_file(Path(path))

@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -23,11 +24,10 @@ from rulewright.commands.live_options import LEDGER, again, at_least, dollars
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED, REFUSED, UNDECIDED
 from rulewright_runtime.files import write_whole
+from rulewright_runtime.locks import held_folder
 from rulewright_runtime.terminal import complain, safe_stream, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from rulewright.project import Project
     from rulewright_runtime.harness.adapters import Adapter
     from rulewright_runtime.harness.harness_plan import RunPlan
@@ -170,7 +170,6 @@ def _opened(adapter: Adapter) -> Iterator[bool]:
 def _write_plan(out: str, plan: RunPlan, cost: Mapping[str, Any]) -> Path:
     """Write what a dry run found out; never beside the transcripts of a run, which may be of another plan."""
     from rulewright_runtime.harness.harness_run import holds_run
-    from rulewright_runtime.locks import held_folder
     from rulewright_runtime.plan.envelope import encode
 
     folder = Path(out)

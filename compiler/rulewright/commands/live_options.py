@@ -6,24 +6,23 @@ import argparse
 import shlex
 import sys
 import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.errors import UsageError
-from rulewright_runtime.judging.judge import REPLAY
+from rulewright_runtime.errors import InputError
+from rulewright_runtime.judging.judge import REPLAY, Judge
+from rulewright_runtime.judging.judge import open_judge as open_recorded
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.terminal import complain, left, safe_stream, width_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from contextlib import ExitStack
-
     from rulewright.project import Project
     from rulewright_runtime.calls.scheduler import CallLimits, Scheduler
-    from rulewright_runtime.errors import InputError
     from rulewright_runtime.judging.independence import Independence
-    from rulewright_runtime.judging.judge import Judge
     from rulewright_runtime.judging.live import LiveJudge
-    from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.report.summary import Summary
     from rulewright_runtime.transcripts.transcript_reader import Transcript
 
@@ -143,7 +142,6 @@ def independence_of(project: Project | None) -> Independence:
 
 def open_waiting_judge(judge: str, stack: ExitStack, run: str = "") -> Judge:
     """The judge that answers one question at a time, recorded replies or a model; closed with `stack`."""
-    from rulewright_runtime.judging.judge import open_judge as open_recorded
 
     if not is_live(judge):
         return open_recorded(judge)

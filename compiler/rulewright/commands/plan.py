@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 from rulewright.commands.project_options import add_project_options, compile_chosen, find_project
 from rulewright.commands.running import add_reading_options, reader_of, refusals
 from rulewright.exit_codes import REFUSED
+from rulewright_runtime.errors import InputError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import held_folder
+from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
 from rulewright_runtime.terminal import complain, say
 
 if TYPE_CHECKING:
     from rulewright.project import Project
-    from rulewright_runtime.errors import InputError
-    from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.transcripts.transcript_reader import Transcript
 
 
@@ -93,8 +93,6 @@ def _compare(args: argparse.Namespace) -> int:
 def _read(plan: Plan, args: argparse.Namespace) -> tuple[list[Transcript], list[InputError]]:
     """The transcripts that a scan would judge, and those it would refuse, which are told at once. So are transcripts
     that lack something: there a judge would be asked in vain."""
-    from rulewright_runtime.errors import InputError
-    from rulewright_runtime.plan.scan import NO_SCENARIO
     from rulewright_runtime.transcripts.completeness import ScriptedScenario
 
     transcripts, refused = [], []

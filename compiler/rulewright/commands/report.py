@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Gather, render, write."""
-    from contextlib import nullcontext
 
     from rulewright_runtime.locks import held_folder
 

@@ -9,6 +9,7 @@ import argparse
 
 from rulewright.commands.running import add_run_options, run_plan
 from rulewright.errors import UsageError
+from rulewright_runtime.input_files import open_regular
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Decode, execute, store, report."""
-    from rulewright_runtime.input_files import open_regular
     from rulewright_runtime.plan.file import decode
 
     try:

@@ -8,20 +8,28 @@ import os
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rulewright.commands.live_options import add_live_options, again, at_least, is_live
+from rulewright.commands.live_options import (
+    LiveProgress,
+    add_live_options,
+    again,
+    at_least,
+    is_live,
+    open_judge,
+    refuse_what_cannot_fit,
+    warn_of_unknown_families,
+)
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED, REFUSED, UNDECIDED
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.terminal import complain, safe_stream, say, wants_colour
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from rulewright.project import Project
-    from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.transcripts.redaction import Redaction
     from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -177,12 +185,6 @@ def _redaction(project: Project | None) -> Redaction | None:
 
 def _live(plan: Plan, args: argparse.Namespace, judge: str, project: Project | None) -> dict[str, Any] | int:
     """The summary of a run whose judge is a model; the exit code of one that had to stop."""
-    from rulewright.commands.live_options import (
-        LiveProgress,
-        open_judge,
-        refuse_what_cannot_fit,
-        warn_of_unknown_families,
-    )
     from rulewright_runtime.calls.breaker import OutageError
     from rulewright_runtime.calls.budget import BudgetError
     from rulewright_runtime.runs.store import run

@@ -11,6 +11,7 @@ import argparse
 import gc
 import json
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -21,8 +22,6 @@ from rulewright.exit_codes import REFUSED
 from rulewright_runtime.terminal import complain, safe_stream, say, width_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from rulewright.scoring.batches import CaseScorecard, Destinations
     from rulewright.scoring.score_settings import ScoreSettings
     from rulewright_runtime.cases.case_plan import CaseScorecardPlan

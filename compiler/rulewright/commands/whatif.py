@@ -12,14 +12,13 @@ import argparse
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulewright.commands.running import parameters_given
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
+from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.report.text import number, plural
 from rulewright_runtime.terminal import say
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Plan
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,8 +75,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _shown(found: Mapping[str, Any]) -> Iterator[str]:
-    from rulewright_runtime.report.text import number, plural
-
     about = ", ".join(f"{name}={value}" for name, value in found["parameters"].items())
     yield f"scorecard {found['scorecard']}{f' with {about}' if about else ''}"
     yield f"{len(found['flips'])} of {plural(found['transcripts'], 'transcript')} would change"
@@ -97,8 +94,6 @@ def _shown(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _swept(sweep: Mapping[str, Any]) -> Iterator[str]:
-    from rulewright_runtime.report.text import plural
-
     yield f"sweep of {sweep['parameter']}: " + (
         plural(len(sweep["breakpoints"]), "breakpoint") if sweep["breakpoints"] else "nothing changes at any value"
     )

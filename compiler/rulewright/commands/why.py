@@ -10,17 +10,14 @@ import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulewright.errors import UsageError
 from rulewright.render.record import told
 from rulewright_runtime.aggregate.outcome import ENGINE
-from rulewright_runtime.plan.scan import ExpressionVerifier
+from rulewright_runtime.ir import Program
+from rulewright_runtime.plan.scan import Check, ExpressionVerifier, LeftOut, Plan
 from rulewright_runtime.terminal import one_line, say
-
-if TYPE_CHECKING:
-    from rulewright_runtime.ir import Program
-    from rulewright_runtime.plan.scan import Check, LeftOut, Plan
 
 WIDTH = 80
 

@@ -19,15 +19,14 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.errors import UsageError
-from rulewright_runtime.terminal import complain, fit, safe_stream, say
+from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from rulewright.workflows.load import Workflow
     from rulewright_runtime.workflow.engine import Result
     from rulewright_runtime.workflow.events import Event
@@ -168,7 +167,6 @@ def _watch(args: argparse.Namespace) -> int:
 
     from rulewright.workflows.load import load_workflow
     from rulewright.workflows.standing import as_data, shown, standing
-    from rulewright_runtime.terminal import width_for
     from rulewright_runtime.workflow.workflow_plan import decode
 
     output = safe_stream(sys.stdout)

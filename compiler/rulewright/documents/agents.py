@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import Document, text
-from rulewright.load import Mapping, plain
+from rulewright.load import Mapping, Node, plain
 from rulewright.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rulewright.load import Node
 
 PAGES: Final[dict[str, str]] = {
     "agent-without-description": """An agent has no `role.description`, neither of its own nor inherited.

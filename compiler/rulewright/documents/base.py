@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from rulewright.diagnostics import Span
 from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright.vocabulary import Vocabulary, invisiblebench
-
-if TYPE_CHECKING:
-    from rulewright.diagnostics import Span
 
 Step = str | int
 Model = TypeVar("Model", bound="Document")

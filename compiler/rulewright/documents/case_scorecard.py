@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rulewright.documents.base import Document, descend, items, numeric, optional_text, scalar, text, value
-from rulewright.load import Mapping, Scalar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.load import Node
+from rulewright.load import Mapping, Node, Scalar
 
 
 @dataclass(frozen=True, slots=True)

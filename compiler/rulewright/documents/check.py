@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from rulewright.documents.base import Document, descend, flag, number, optional_text, scalar, text, texts, value
-from rulewright.load import Mapping, plain
+from rulewright.load import Mapping, Node, Scalar, plain
 from rulewright_grammar import schema
-
-if TYPE_CHECKING:
-    from rulewright.load import Node, Scalar
 
 JUDGE_ROUTES: Final = frozenset({"hybrid_llm", "llm_primary", "longitudinal_trace", "three_phase"})
 LEXICON_ROUTES: Final = frozenset({"lexicon_only", "regex_with_llm_edge"})

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import text as text_of
 from rulewright.documents.base import texts
-from rulewright.load import Mapping, Scalar
+from rulewright.load import Mapping, Node, Scalar
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.workflow.workflow_plan import Contract
 
 if TYPE_CHECKING:
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.workflow import ArtifactDocument, TaskDocument
-    from rulewright.load import Node
 
 PAGES: Final[dict[str, str]] = {
     "unknown-artifact-type": """An artifact's contract names a type that the registry does not hold.

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rulewright.documents.base import Document, descend, flag, scalar, text, texts
 from rulewright.documents.lexicon import PatternEntry, read_patterns
-from rulewright.load import Mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.load import Node, Scalar
+from rulewright.load import Mapping, Node, Scalar
 
 
 @dataclass(frozen=True, slots=True, eq=False)

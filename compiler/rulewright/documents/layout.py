@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,8 +12,6 @@ from typing import TYPE_CHECKING, Final
 from rulewright import dependencies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rulewright.documents.project_file import ProjectFile
 
 PROJECT_FILE_NAMES: Final = ("rulewright.yaml", "rulewright.yml", "rulewright.json")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import Document, items, optional_text, scalar, texts
 from rulewright.documents.patterns import invalid_regex
 from rulewright.load import Mapping, Node, Scalar, Sequence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rulewright.documents.base import descend, flag, items, optional_text, text_scalars
-from rulewright.load import Mapping
-
-if TYPE_CHECKING:
-    from rulewright.load import Entry, Node, Scalar
+from rulewright.load import Entry, Mapping, Node, Scalar
 
 
 @dataclass(frozen=True, slots=True)

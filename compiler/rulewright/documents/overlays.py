@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
+from rulewright.diagnostics import Located
 from rulewright.documents.base import flag, items, number, scalar
 from rulewright.documents.base import text as text_of
 from rulewright.load import Mapping, Node, Scalar
-
-if TYPE_CHECKING:
-    from rulewright.diagnostics import Located
 
 LOOPING: Final[tuple[Literal["agentic_review", "paired_workflow", "confidence_loop"], ...]] = (
     "agentic_review", "paired_workflow", "confidence_loop",

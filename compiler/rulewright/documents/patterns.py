@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rulewright.diagnostics import error
-from rulewright.load import place
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.load import Scalar, place
 from rulewright_runtime.errors import PlanError
-
-if TYPE_CHECKING:
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load import Scalar
 
 _LOOK_AROUND: Final = re.compile(r"\(\?<?[=!]")
 _BACK_REFERENCE: Final = re.compile(r"\\[1-9]")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from rulewright.documents.base import Document, flag, number, scalar, texts
-from rulewright.load import Mapping, load_text
-
-if TYPE_CHECKING:
-    from rulewright.load import Scalar
+from rulewright.load import Mapping, Scalar, load_text
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping as Environment
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from rulewright.documents.base import Document, descend, items, number, optional_text, text, texts, value
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.vocabulary import read_vocabulary
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping as Environment
 
 Semantics = Literal["seed", "reference"]
 

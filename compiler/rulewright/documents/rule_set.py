@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rulewright import dependencies
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import scalar
 from rulewright.documents.layout import documents_in
-from rulewright.load import Loaded, Mapping, load_file, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load import Node
+from rulewright.load import Loaded, Mapping, Node, load_file, plain
 
 EXTENDS: Final = "extends"
 PAGES: Final[dict[str, str]] = {

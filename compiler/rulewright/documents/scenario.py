@@ -6,15 +6,13 @@ One typed model for everything that reads scenarios: `Scenario`, `Session`, `Tur
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.documents.base import Document, descend, items, number, optional_text, scalar, text, texts, value
 from rulewright.load import Mapping, Node, Scalar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TAG_KEYS: Final = ("failure_mode_tags", "risk_triggers", "tags")
 NAMING_KEYS: Final = ("name", "type", "trigger", "id")  # an object is named by the first of these that holds a text

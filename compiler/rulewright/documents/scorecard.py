@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.documents.base import Document, descend, items, numeric, place_of, scalar, text, texts
-from rulewright.load import Mapping, Scalar
+from rulewright.load import Mapping, Node, Scalar
 from rulewright_runtime.aggregate.outcome import RESERVED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic, Span
-    from rulewright.load import Node
 
 VERDICTS: Final = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")
 ROOTS: Final = (

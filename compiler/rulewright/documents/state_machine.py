@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rulewright.documents.base import Document, descend, items, optional_text, scalar, text, texts
 from rulewright.documents.lexicon import PatternEntry, read_fold, read_patterns
-from rulewright.load import Mapping
-
-if TYPE_CHECKING:
-    from rulewright.load import Scalar
+from rulewright.load import Mapping, Scalar
 
 
 @dataclass(frozen=True, slots=True, eq=False)

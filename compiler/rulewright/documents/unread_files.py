@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rulewright.documents.layout import descriptions_in, places, unread_places
-from rulewright.load import Mapping, load_file
+from rulewright.load import Loaded, Mapping, Source, load_file
 
 if TYPE_CHECKING:
-    from rulewright.load import Loaded, Source
     from rulewright.project import Project
 
 

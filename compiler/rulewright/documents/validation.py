@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
 from referencing import Registry, Resource
 
-from rulewright.diagnostics import Diagnostic, error, replace, respell
+from rulewright.diagnostics import Diagnostic, Span, error, replace, respell
 from rulewright.documents.base import descend, first_place
 from rulewright.load import Mapping, Node, Scalar, Sequence, plain
 from rulewright.spelling import suggest
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
-    from rulewright.diagnostics import Span
 
 Owners: TypeAlias = dict[str, tuple[str, ...]]  # a key: the places where it is known
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from rulewright.diagnostics import Severity, finding
+from rulewright.diagnostics import Diagnostic, Located, Severity, Span, finding
 from rulewright.documents.base import Document, Step, descend, flag, items, number, place_of, scalar, text, texts, value
 from rulewright.documents.overlays import LOOPING, Loop, Overlay, overlay
-from rulewright.load import Mapping, Scalar
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from rulewright.diagnostics import Diagnostic, Located, Span
-    from rulewright.load import Node
+from rulewright.load import Mapping, Node, Scalar
 
 VERSIONS: Final = ("1", 1)
 # What a tier requires of evidence, and the keys of `evidence` under which the files of each check stand.

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from rulewright_runtime.values import UInt
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from rulewright.errors import ExpressionError, ExpressionMistake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
     from lark import Token
 
 END = "$END"  # Lark's name for the end of the text

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -17,8 +18,6 @@ from rulewright.errors import UsageError
 from rulewright_runtime.files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rulewright.diagnostics import Diagnostic
     from rulewright.linting.run import Report
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rulewright.diagnostics import Note
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Diagnostic, Note
 
 # Codes whose findings in one document have one cause: an anchor that was copied, a scheme of tags, a shared habit.
 _CODES: Final = """

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterable
+from collections.abc import Mapping as Table
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rulewright.diagnostics import Edit, Fix
-from rulewright.load import Mapping, Scalar, Sequence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping as Table
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load import Loaded, Node, Source
+from rulewright.diagnostics import Diagnostic, Edit, Fix
+from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source
 
 NEWLINE: Final = re.compile(r"\r\n|\r|\n")
 HEADER_COMMENT: Final = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")

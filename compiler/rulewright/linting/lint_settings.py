@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.categories import CATEGORIES, fits_any, is_default
-from rulewright.diagnostics import Severity, warning
+from rulewright.diagnostics import Diagnostic, Severity, warning
 from rulewright.documents.layout import path_fits, project_file_above
 from rulewright.documents.lint_setting import LintSetting, read_lint_settings
 from rulewright.documents.project_file import Accept, ProjectFile, read_project_file
@@ -17,12 +18,7 @@ from rulewright.load import Entry, Loaded, Mapping, Scalar, load_file
 from rulewright.manual import pages
 from rulewright.spelling import suggest
 from rulewright.suppressions import unknown_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.vocabulary import Vocabulary
+from rulewright.vocabulary import Vocabulary
 
 LEVELS: Final = tuple(Severity)
 

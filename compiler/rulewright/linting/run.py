@@ -7,6 +7,7 @@ held against suppression comments, `accept` entries and the caller's selection, 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -23,15 +24,12 @@ from rulewright.documents.layout import PROJECT_FILE_NAMES, documents_in, looks_
 from rulewright.errors import DocumentError, UsageError
 from rulewright.linting import crowds, fixes
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_around, settings_of
-from rulewright.load import Loaded, Mapping, load_file, load_text
+from rulewright.load import Loaded, Mapping, Source, load_file, load_text
 from rulewright.manual import pages
 from rulewright.suppressions import suppress, unused
 from rulewright_runtime.files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from rulewright.load import Source
     from rulewright.project import Project
 
 PAGES: Final[dict[str, str]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from time import sleep
 from typing import TYPE_CHECKING, Final
 
@@ -10,8 +11,6 @@ from rulewright.dependencies import DependencyTracker
 from rulewright.errors import RulewrightError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from rulewright_runtime.terminal import SafeStream
 
 PAUSE: Final = 0.3  # seconds between two looks: one waits less for it than for one's own hand

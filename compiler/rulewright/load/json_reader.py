@@ -5,18 +5,13 @@ from __future__ import annotations
 import re
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import Note
+from rulewright.diagnostics import Diagnostic, Note
 from rulewright.load import load_errors as mistakes
 from rulewright.load.load_errors import mistake, shorten
-from rulewright.load.nodes import Entry, Mapping, Scalar, Sequence
+from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence
 from rulewright.load.plain_values import number
-
-if TYPE_CHECKING:
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load.nodes import Node, Plain
-    from rulewright.load.source import Source
+from rulewright.load.source import Source
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SPACE_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*)*")

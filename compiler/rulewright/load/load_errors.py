@@ -5,14 +5,9 @@ A page stands in `PAGES` under its code, as the docstring of a lint rule does fo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from rulewright.diagnostics import Diagnostic, Note, Severity
-
-if TYPE_CHECKING:
-    from rulewright.diagnostics import Span
-    from rulewright.load.nodes import Scalar
-    from rulewright.load.source import Source
+from rulewright.diagnostics import Diagnostic, Note, Severity, Span
+from rulewright.load.nodes import Scalar
+from rulewright.load.source import Source
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 100

@@ -7,16 +7,13 @@ ten times as long to say no, because the metaclass of these structs has a say in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from collections.abc import Iterator
+from typing import Any, TypeAlias, final
 
 import msgspec
 
+from rulewright.diagnostics import Span
 from rulewright.load.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Span
 
 Plain: TypeAlias = bool | int | float | str | None
 

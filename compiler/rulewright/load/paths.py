@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rulewright.load.nodes import Mapping, Sequence
-
-if TYPE_CHECKING:
-    from rulewright.load.nodes import Node
+from rulewright.load.nodes import Mapping, Node, Sequence
 
 PLAIN: Final = re.compile(r"[^.\[\]\"\s]+")
 

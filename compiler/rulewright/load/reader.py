@@ -5,23 +5,18 @@ from __future__ import annotations
 import codecs
 import os
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rulewright import dependencies
-from rulewright.diagnostics import Span
+from rulewright.diagnostics import Diagnostic, Span
 from rulewright.load.load_errors import MAX_BYTES, mistake
+from rulewright.load.nodes import Node
 from rulewright.load.source import Source
 from rulewright_runtime.input_files import open_regular
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load.nodes import Node
 
 _unsaved: ContextVar[Mapping[str, str] | None] = ContextVar("_unsaved", default=None)
 _BLOCK = 2**16

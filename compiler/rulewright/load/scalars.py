@@ -10,11 +10,9 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rulewright.diagnostics import Span
-    from rulewright.load.nodes import Scalar
+from rulewright.diagnostics import Span
+from rulewright.load.nodes import Scalar
 
 _BREAK = r"(?:\r\n|\r|\n)"
 _FOLD = re.compile(rf"[ \t]*{_BREAK}(?:[ \t]*{_BREAK})*[ \t]*")

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from yaml.reader import ReaderError
 
-from rulewright.diagnostics import Edit, Fix, Note
+from rulewright.diagnostics import Diagnostic, Edit, Fix, Note
 from rulewright.load.load_errors import mistake, shorten
+from rulewright.load.source import Source
 
 if TYPE_CHECKING:
     from yaml import YAMLError
 
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load.source import Source
 
 # What libyaml reads; the rest are control characters and noncharacters.
 UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -6,7 +6,8 @@ libyaml's own composer recurses in C and crashes on deep nesting, so it is never
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import yaml
 from yaml._yaml import CParser
@@ -20,18 +21,13 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.load import load_errors as mistakes
 from rulewright.load.load_errors import mistake, shorten
-from rulewright.load.nodes import Entry, Mapping, Scalar, Sequence
+from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence
 from rulewright.load.plain_values import STARTS, value_of
+from rulewright.load.source import Source
 from rulewright.load.yaml_errors import explain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load.nodes import Node, Plain
-    from rulewright.load.source import Source
 
 _PROPERTIES = re.compile(r"(?:(?:!<[^>]*>|[&!][^\s,\[\]{}]*)(?:\s+(?:#[^\r\n]*)?)*)+")
 _CORE = "tag:yaml.org,2002:"

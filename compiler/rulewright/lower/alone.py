@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.applicability import has_edge
+from rulewright.diagnostics import Diagnostic
 from rulewright.expression.types import BOOL
 from rulewright.lower.eligibility import eligible
 from rulewright.lower.environments import prompt_environment
@@ -13,7 +14,6 @@ from rulewright.lower.expressions import build_in
 from rulewright.prompts import lower_prompt
 
 if TYPE_CHECKING:
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
 
 

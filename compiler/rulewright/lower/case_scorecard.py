@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import place_of, text
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import (
@@ -18,6 +19,7 @@ from rulewright.expression.types import (
     OptionalType,
     Type,
 )  # fmt: skip
+from rulewright.load import Scalar
 from rulewright.lower.expressions import build_in
 from rulewright_runtime.cases.case_plan import (
     CaseScorecardPlan,
@@ -39,11 +41,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import Parameter, parameter_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument, SettingDocument
-    from rulewright.load import Scalar
 
 TYPES: Final[Mapping[str, Type]] = {"score": SCORE, "number": DOUBLE, "integer": INT, "bool": BOOL, "string": STRING}
 INPUT_TYPES: Final[Mapping[str, Type]] = {"string": STRING, "strings": ListType(STRING)}

@@ -5,20 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.patterns import invalid_regex
+from rulewright.load import Scalar
 from rulewright.lower.lexicons import TEXT, lower_patterns
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.plan.corpus import Corpus, Fact, Programme
+from rulewright_runtime.plan.scan import Lexicon
 
 if TYPE_CHECKING:
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.corpus import Corpus as Document
     from rulewright.documents.corpus import Fact as FactDocument
     from rulewright.documents.corpus import Programme as ProgrammeDocument
     from rulewright.documents.lexicon import PatternEntry
-    from rulewright.load import Scalar
-    from rulewright_runtime.plan.scan import Lexicon
 
 PAGES: Final[dict[str, str]] = {
     "unknown-source": """A programme or a fact of a corpus names a source that is not among its `sources`.

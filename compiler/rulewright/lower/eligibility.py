@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.expression.build import Built, build
 from rulewright.expression.compose import choose, fill
 from rulewright.expression.types import BOOL
@@ -12,7 +13,6 @@ from rulewright.lower.expressions import build_in, composed
 from rulewright.vocabulary import invisiblebench
 
 if TYPE_CHECKING:
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
 
 ANY = ("any",)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Final, cast
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL
 from rulewright.lower.environments import verdict_environment
 from rulewright.lower.expressions import build_in
-from rulewright_runtime.plan.scan import ExpressionVerifier
+from rulewright_runtime.plan.scan import Check as CheckNode
+from rulewright_runtime.plan.scan import Each, ExpressionVerifier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
-    from rulewright.expression.environment import Environment
     from rulewright.lower.lowering import LoweringContext
-    from rulewright_runtime.plan.scan import Check as CheckNode
-    from rulewright_runtime.plan.scan import Each
 
 PAGES: Final[dict[str, str]] = {
     "verdicts-in-a-circle": """Checks read each other's verdicts in a circle.

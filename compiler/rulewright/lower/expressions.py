@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Diagnostic, Located, error
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import Built, build
-from rulewright.load import place
+from rulewright.expression.environment import Environment
+from rulewright.expression.types import Type
+from rulewright.load import Scalar, place
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.ir import validate
-
-if TYPE_CHECKING:
-    from rulewright.diagnostics import Located
-    from rulewright.expression.environment import Environment
-    from rulewright.expression.types import Type
-    from rulewright.load import Scalar
-    from rulewright_runtime.ir import Program
+from rulewright_runtime.ir import Program, validate
 
 PAGES: Final[dict[str, str]] = {
     "bad-expression": """An expression that does not parse, or means nothing at its place.

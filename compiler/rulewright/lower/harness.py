@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.patterns import invalid_regex
-from rulewright.documents.scenario import numbered_turns
+from rulewright.documents.scenario import Branch as BranchDocument
+from rulewright.documents.scenario import NumberedTurn, Scenario, numbered_turns
 from rulewright.expression.build import build
 from rulewright.expression.compose import fill
 from rulewright.expression.environment import Environment
@@ -21,15 +23,8 @@ from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
 from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.harness.harness_plan import Branch, RunPlan, Script, Session, Turn
+from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.envelope import seal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.scenario import Branch as BranchDocument
-    from rulewright.documents.scenario import NumberedTurn, Scenario
-    from rulewright_runtime.ir import Program
 
 READS: Final = {
     "contains_any": "values",

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.lower.lexicons import TEXT
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.plan.scan import JurisdictionRule, Lexicon, Pattern, RulePart
+from rulewright_runtime.plan.scan import JurisdictionRule, Lexicon, Pattern, Role, RulePart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
     from rulewright.load import Node
     from rulewright.project import Project
-    from rulewright_runtime.plan.scan import Role
 
 Path = tuple[str, ...]
 Kind = Literal["forbidden", "disclosure", "crisis"]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from rulewright_runtime.matching.folding import DIFFERENCES
-from rulewright_runtime.plan.scan import Difference, Lexicon, Pattern
+from rulewright_runtime.plan.scan import Difference, Lexicon, Pattern, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rulewright.documents.lexicon import Lexicon as LexiconDocument
     from rulewright.documents.lexicon import PatternEntry
-    from rulewright_runtime.plan.scan import Role
 
 Fold = tuple[Difference, ...]
 TEXT: Final = cast("Fold", DIFFERENCES)

@@ -5,23 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.load import Scalar
 from rulewright.lower.environments import prompt_environment
 from rulewright.lower.lexicons import lower_lexicon
 from rulewright.lower.selection import repetitions
 from rulewright.lower.semantics import Policies, unit_of
 from rulewright.prompts import lower_prompt, plain_prompt
 from rulewright.spelling import did_you_mean
+from rulewright_runtime.plan.corpus import Corpus
 from rulewright_runtime.plan.scan import Judging, Lexicon, Window
+from rulewright_runtime.plan.state_machine import StateMachine
 
 if TYPE_CHECKING:
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
     from rulewright.documents.profile import Profile
-    from rulewright.load import Scalar
     from rulewright.project import Project
-    from rulewright_runtime.plan.corpus import Corpus
-    from rulewright_runtime.plan.state_machine import StateMachine
 
 PAGES: Final[dict[str, str]] = {
     "unknown-lexicon": """A check names a lexicon that the project does not have.

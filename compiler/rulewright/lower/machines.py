@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DOUBLE, INT, OptionalType
 from rulewright.lower.expressions import build_in
-from rulewright.lower.lexicons import lower_lexicon, lower_patterns
+from rulewright.lower.lexicons import Fold, lower_lexicon, lower_patterns
 from rulewright.spelling import did_you_mean, suggest
+from rulewright_runtime.plan.scan import Lexicon
 from rulewright_runtime.plan.state_machine import Ending, Forbidden, StateMachine, Transition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from rulewright.diagnostics import Diagnostic, Span
     from rulewright.documents.lexicon import Lexicon as LexiconDocument
     from rulewright.documents.state_machine import Cue
     from rulewright.documents.state_machine import StateMachine as Document
-    from rulewright.lower.lexicons import Fold
-    from rulewright_runtime.plan.scan import Lexicon
 
 PAGES: Final[dict[str, str]] = {
     "unknown-state": """A state machine names a state that is not among its `states`.

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, STRING, EnumType, RecordType, Type
+from rulewright.load import Scalar
 from rulewright.lower.expressions import build_in
 from rulewright_runtime.plan.scan import PhasedVerifier, ReplyField
 
 if TYPE_CHECKING:
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
-    from rulewright.load import Scalar
     from rulewright.lower.lowering import LoweringContext
 
 KINDS: Final[dict[str, Literal["integer", "boolean"]]] = {"integer": "integer", "boolean": "boolean"}

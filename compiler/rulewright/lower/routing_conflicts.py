@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import error
-from rulewright.documents.check import known_routes
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.check import Check, known_routes
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.check import Check
     from rulewright.project import Project
 
 ROUTE_OF: Final = {"hybrid": "hybrid_llm", "llm_verifier": "llm_primary", "lexicon": "lexicon_only"}

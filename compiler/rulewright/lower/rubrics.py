@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Severity, error
-from rulewright.documents.base import texts
-from rulewright.documents.scenario import Criterion, numbered_turns, rubric_of
+from rulewright.documents.base import Document, texts
+from rulewright.documents.scenario import Criterion, Scenario, Turn, numbered_turns, rubric_of
 from rulewright.expression.build import build
 from rulewright.expression.compose import fill
 from rulewright.expression.environment import Environment
@@ -28,6 +29,7 @@ from rulewright.lower.selection import DEFAULT_REPETITIONS
 from rulewright.rules import code_of
 from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id
 from rulewright.vocabulary import DEFAULT_NAME, Vocabulary, invisiblebench
+from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.scan import (
     Check,
     EvidencePolicy,
@@ -40,13 +42,8 @@ from rulewright_runtime.plan.scan import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rulewright.documents.base import Document
     from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import Scenario, Turn
     from rulewright.lower.lowering import LoweringContext
-    from rulewright_runtime.ir import Program
 
 ROUTE: Final = "rubric"
 KINDS: Final = ("binary", "ordinal", "autofail")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.check import Check
 from rulewright.documents.elapsed import hours_between
-from rulewright.documents.scenario import NumberedTurn, numbered_turns
+from rulewright.documents.profile import Profile
+from rulewright.documents.scenario import NumberedTurn, Scenario, numbered_turns
+from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.load import plain
 from rulewright.lower.eligibility import eligible, suppressed
 from rulewright.lower.environments import SCENARIO_FACTS
@@ -22,7 +26,7 @@ from rulewright.lower.scorers import probes_of
 from rulewright.lower.selection import repetitions, select
 from rulewright.lower.semantics import policies
 from rulewright.lower.verifiers import SCORER_TYPES, lower_verifier
-from rulewright.project import accepted
+from rulewright.project import Project, accepted
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.file import seal
@@ -30,19 +34,8 @@ from rulewright_runtime.plan.scan import Check as CheckNode
 from rulewright_runtime.plan.scan import CueAnchor, LeftOut, Plan, ScriptedTurn
 from rulewright_runtime.plan.scan import Scenario as ScenarioFacts
 from rulewright_runtime.plan.scan import Session as SessionFacts
-from rulewright_runtime.plan.scorecard import mentioned
+from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
 from rulewright_runtime.transcripts.completeness import message_digest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.check import Check
-    from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import Scenario
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.project import Project
-    from rulewright_runtime.plan.scorecard import ScorecardPlan
 
 LANGUAGE: Final = "1"  # the version of the rule language, apart from the package's
 DEFAULTS: Final[dict[str, Any]] = {"hard_fail": False, "scope": "trigger", "secondary_tags": []}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import (
     BOOL,
@@ -26,9 +27,11 @@ from rulewright.expression.types import (
     Type,
     WrapperType,
 )  # fmt: skip
+from rulewright.load import Scalar
 from rulewright.lower.environments import check_type
 from rulewright.lower.expressions import build_in
 from rulewright.spelling import did_you_mean
+from rulewright.vocabulary import Vocabulary
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
@@ -49,12 +52,7 @@ from rulewright_runtime.plan.scorecard import (
 from rulewright_runtime.score import parse_score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.scorecard import ParameterDocument, RateDocument, ScorecardDocument
-    from rulewright.load import Scalar
-    from rulewright.vocabulary import Vocabulary
 
 VERDICT: Final = EnumType("verdict", ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"))
 EVIDENCE: Final = RecordType(

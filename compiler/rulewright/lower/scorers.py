@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rulewright.diagnostics import error
@@ -9,8 +10,6 @@ from rulewright.documents.base import texts
 from rulewright_runtime.plan.scan import CueResponse, Probe, ProbeVerifier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rulewright.documents.check import Check
     from rulewright.documents.scenario import Scenario
     from rulewright.lower.lowering import LoweringContext

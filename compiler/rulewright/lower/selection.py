@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.compose import all_of, any_of, fill, negate
 from rulewright.expression.types import BOOL
 from rulewright.lower.environments import check_environment
 from rulewright.lower.expressions import build_in, composed
+from rulewright.vocabulary import Vocabulary
 from rulewright_runtime.interpreter.polarity import Polarity, boolean
+from rulewright_runtime.ir import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
     from rulewright.documents.profile import Profile
-    from rulewright.vocabulary import Vocabulary
-    from rulewright_runtime.ir import Program
 
 PAGES: Final[dict[str, str]] = {
     "empty-profile": """A profile that selects no check.

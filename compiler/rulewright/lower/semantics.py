@@ -17,6 +17,7 @@ from rulewright_runtime.plan.scan import (
     LastPairWindow,
     NearbyWindow,
     Unusable,
+    Verdict,
     Vote,
     WholeWindow,
     Window,
@@ -25,7 +26,6 @@ from rulewright_runtime.plan.scan import (
 if TYPE_CHECKING:
     from rulewright.documents.check import Check
     from rulewright.documents.project_file import Semantics
-    from rulewright_runtime.plan.scan import Verdict
 
 WHOLE_UNITS: Final = frozenset({"scenario_level", "session_state", "extracted_claim"})
 UNDECIDED_UNIT: Final = "turn_level_or_session_state"

@@ -15,7 +15,7 @@ from rulewright.lower.phases import lower_phases
 from rulewright.lower.scorers import lower_cue, lower_probes
 from rulewright.lower.selection import repetitions
 from rulewright.spelling import did_you_mean
-from rulewright_runtime.plan.corpus import OUTCOMES
+from rulewright_runtime.plan.corpus import OUTCOMES, Outcome
 from rulewright_runtime.plan.scan import (
     CorpusVerifier,
     Edge,
@@ -32,7 +32,6 @@ from rulewright_runtime.plan.scan import (
 if TYPE_CHECKING:
     from rulewright.documents.check import Check
     from rulewright.lower.lowering import LoweringContext
-    from rulewright_runtime.plan.corpus import Outcome
 
 SCORER_TYPES: Final = {
     "hybrid_llm": "llm_verifier",

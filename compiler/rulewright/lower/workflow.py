@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import descend, number, texts, value
-from rulewright.documents.contracts import contract_of
-from rulewright.documents.workflow import REQUIRED
-from rulewright.load import Mapping, Scalar
-from rulewright.lower.workflow_environments import METRIC_TYPES, facts
+from rulewright.documents.contracts import ContractRegistry, contract_of
+from rulewright.documents.workflow import REQUIRED, ArtifactDocument, TaskDocument, WorkflowDocument
+from rulewright.expression.build import Built
+from rulewright.load import Mapping, Node, Scalar
+from rulewright.lower.workflow_environments import METRIC_TYPES, Facts, facts
 from rulewright.lower.workflow_guards import Guards
 from rulewright.lower.workflow_machine import LoopShape, TaskShape, machine_of
 from rulewright.lower.workflow_order import order, waves
@@ -29,13 +31,7 @@ from rulewright_runtime.workflow.workflow_plan import (
 )
 
 if TYPE_CHECKING:
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.agents import Registry
-    from rulewright.documents.contracts import ContractRegistry
-    from rulewright.documents.workflow import ArtifactDocument, TaskDocument, WorkflowDocument
-    from rulewright.expression.build import Built
-    from rulewright.load import Node
-    from rulewright.lower.workflow_environments import Facts
 
 LANGUAGE: Final = "1"
 OPTIONAL: Final[dict[str, tuple[str, ...]]] = {

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import items
+from rulewright.documents.overlays import Loop
+from rulewright.documents.workflow import TaskDocument
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression.build import Built, build
 from rulewright.expression.compose import all_of, fill, path
@@ -25,11 +28,6 @@ from rulewright.lower.workflow_environments import (
 from rulewright.workflows.workflow_fixes import drop_item
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
-
-if TYPE_CHECKING:
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.overlays import Loop
-    from rulewright.documents.workflow import TaskDocument
 
 PAGES: Final[dict[str, str]] = {
     "gate-reads-confidence": """A condition of the policy gate reads confidence, a metric or the advisory.

@@ -5,8 +5,9 @@ See `docs/decisions/workflow-machine.md` for the places and why they stand in th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from rulewright_runtime.ir import Program
 from rulewright_runtime.workflow.machine import (
@@ -22,9 +23,6 @@ from rulewright_runtime.workflow.machine import (
     Status,
 )
 from rulewright_runtime.workflow.workflow_plan import ADVISORY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Stage = Literal["work", "score", "challenge", "review", "gate", "sign_off"]
 

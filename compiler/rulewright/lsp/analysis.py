@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rulewright.documents.layout import PROJECT_FILE_NAMES
 from rulewright.errors import DocumentError
 from rulewright.linting.run import Report, lint, lint_project, lint_text
 from rulewright.lsp.document_context import enclosing_projects
-from rulewright.project import load_project
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
+from rulewright.project import Project, load_project
 
 NOT_OURS = frozenset({"unknown-document", "empty-document"})  # an editor shows us files that are none of ours, too
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from lsprotocol.types import CodeAction, CodeActionKind, TextEdit, WorkspaceEdit
+from lsprotocol.types import CodeAction, CodeActionKind, Position, Range, TextEdit, WorkspaceEdit
 
+from rulewright.diagnostics import Diagnostic, Fix
 from rulewright.linting.fixes import fixed_texts
 from rulewright.lsp.positions import range_at, range_of
 from rulewright.lsp.shifted_findings import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lsprotocol.types import Position, Range
-
-    from rulewright.diagnostics import Diagnostic, Fix
     from rulewright.lsp.workspace import TextDocument, Workspace
 
 FIX_ALL: Final = f"{CodeActionKind.SourceFixAll.value}.rulewright"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol.types import (
@@ -11,6 +12,7 @@ from lsprotocol.types import (
     CompletionItemKind,
     MarkupContent,
     MarkupKind,
+    Position,
     Range,
     TextEdit,
 )
@@ -19,22 +21,16 @@ from rulewright.documents.base import descend, text
 from rulewright.keys import allowed
 from rulewright.load import Mapping, Source, unsaved
 from rulewright.load import place as place_in
-from rulewright.lsp.cursor import MARK, completion_contexts
+from rulewright.lsp.cursor import MARK, CompletionContext, completion_contexts
 from rulewright.lsp.embedded_expressions import expression_at
-from rulewright.lsp.expression_help import words_at
+from rulewright.lsp.expression_help import Sort, words_at
 from rulewright.lsp.hover import about_key
 from rulewright.lsp.positions import offset_at, range_at
 from rulewright.lsp.references import targets
 from rulewright.manual import pages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lsprotocol.types import Position
-
-    from rulewright.lsp.cursor import CompletionContext
     from rulewright.lsp.document_context import DocumentContext
-    from rulewright.lsp.expression_help import Sort
 
 _ALLOWING: Final = re.compile(r"#[ \t]*rulewright:[ \t]*allow[ \t]+(?:[a-z0-9-]+[ \t]*,[ \t]*)*([a-z0-9-]*)\Z")
 # What YAML might not read as the text that it is, without quotes.

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.load import Loaded, Mapping, Node, Scalar, load_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MARK: Final = "rulewright_cursor"  # stands for the word at the cursor: a name in YAML, JSON and expressions alike
 MAX_LENGTH: Final = 200_000  # nobody types in a file of this size, and several readings of it would be felt

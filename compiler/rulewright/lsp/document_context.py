@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,16 +19,12 @@ from rulewright.documents.layout import (
 )
 from rulewright.documents.project_file import read_project_file
 from rulewright.errors import RulewrightError
-from rulewright.load import Mapping, load_file
+from rulewright.load import Mapping, Node, load_file
 from rulewright.vocabulary import Vocabulary, invisiblebench
-from rulewright.workflows.load import USUAL_AGENTS, USUAL_CONTRACTS, load_workflow
+from rulewright.workflows.load import USUAL_AGENTS, USUAL_CONTRACTS, Workflow, load_workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.load import Node
     from rulewright.project import Project
-    from rulewright.workflows.load import Workflow
 
 # What the documents of each place are: in a folder, and where the place is a single file.
 KINDS: Final[dict[str, tuple[str, str]]] = {

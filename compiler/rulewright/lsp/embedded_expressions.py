@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,18 +13,15 @@ from rulewright.documents.base import items
 from rulewright.documents.check import Check, Phases
 from rulewright.documents.state_machine import StateMachine, read_state_machine
 from rulewright.documents.workflow import TaskDocument, read_workflow
+from rulewright.expression.environment import Environment
 from rulewright.expressions_of import places_of
-from rulewright.load import Mapping, Scalar
+from rulewright.load import Mapping, Node, Scalar
 from rulewright.lower.environments import prompt_environment
 from rulewright.lower.machines import FACTS
 from rulewright.lower.phases import reply_environment
 from rulewright.lower.workflow_environments import facts, gate_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rulewright.expression.environment import Environment
-    from rulewright.load import Node
     from rulewright.lsp.cursor import Cursor
     from rulewright.lsp.document_context import DocumentContext
 

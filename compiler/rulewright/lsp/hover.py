@@ -6,10 +6,10 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
-from lsprotocol.types import Hover, MarkupContent, MarkupKind
+from lsprotocol.types import Hover, MarkupContent, MarkupKind, Position, Range
 
 from rulewright.keys import allowed
-from rulewright.load import place
+from rulewright.load import Loaded, Scalar, place
 from rulewright.lsp.cursor import Cursor, cursor_at
 from rulewright.lsp.embedded_expressions import expression_at
 from rulewright.lsp.expression_help import meaning_at
@@ -18,9 +18,6 @@ from rulewright.lsp.references import target
 from rulewright.manual import explain
 
 if TYPE_CHECKING:
-    from lsprotocol.types import Position, Range
-
-    from rulewright.load import Loaded, Scalar
     from rulewright.lsp.document_context import DocumentContext
 
 COMMENT: Final = re.compile(r"#[ \t]*rulewright:[ \t]*allow[ \t]+(?P<codes>[^#\r\n]*)")

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rulewright.documents.base import descend, text
+from rulewright.documents.base import Document, descend, text
 from rulewright.documents.kinds import kind_of
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.manual import pages
 
 if TYPE_CHECKING:
-    from rulewright.documents.base import Document
     from rulewright.lsp.cursor import Cursor
     from rulewright.lsp.document_context import DocumentContext
     from rulewright.workflows.load import Workflow

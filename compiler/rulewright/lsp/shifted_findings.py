@@ -17,13 +17,12 @@ from lsprotocol.types import (
     Range,
 )
 
-from rulewright.diagnostics import Severity
+from rulewright.diagnostics import Diagnostic as Finding
+from rulewright.diagnostics import Severity, Span
 from rulewright.lsp.positions import range_of, uri_of
 from rulewright.shipped import rule_page
 
 if TYPE_CHECKING:
-    from rulewright.diagnostics import Diagnostic as Finding
-    from rulewright.diagnostics import Span
     from rulewright.load import Source
 
 NAME: Final = "rulewright"

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.documents.kinds import kind_of
 from rulewright.load import Loaded, Source, load_text, unsaved
 from rulewright.lsp.analysis import Analysis, analyse_around, analyse_document, analyse_project
 from rulewright.lsp.document_context import DocumentContext
 from rulewright.lsp.positions import path_of, uri_of
 from rulewright.lsp.shifted_findings import carried
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rulewright.diagnostics import Diagnostic
 
 
 @dataclass(slots=True)

@@ -15,12 +15,12 @@ from rulewright_runtime.calls.budget import MESSAGE_TOKENS, Price, cost
 from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.execution import Engine, Execution
 from rulewright_runtime.plan.guard import judgings
+from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.transcripts.transcript_reader import Transcript
 
 if TYPE_CHECKING:
     from rulewright.documents.scoring import Price as Listed
     from rulewright_runtime.judging.judge import JudgeRequest
-    from rulewright_runtime.plan.scan import Plan
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
 
 Place = tuple[str, str, str, int]  # transcript, check, purpose, window
 

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from rulewright.diagnostics import Severity, error
+from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.layout import documents_in
-from rulewright.documents.scenario import read_scenario
+from rulewright.documents.scenario import Scenario, read_scenario
+from rulewright.documents.scoring import Price
 from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, load_file
 from rulewright.lower.harness import lower_run_plan, scenario_findings
-from rulewright.project import stopping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.scenario import Scenario
-    from rulewright.documents.scoring import Price
-    from rulewright.project import Project
-    from rulewright_runtime.harness.harness_plan import RunPlan, Script
+from rulewright.project import Project, stopping
+from rulewright_runtime.harness.harness_plan import RunPlan, Script
 
 CHARACTERS_PER_TOKEN: Final = 4  # a rough measure of English text; the estimate says so
 USUAL_REPLY: Final = 250  # tokens

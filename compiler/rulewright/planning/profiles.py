@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rulewright.compiling import compile_project
 from rulewright.planning.scan import scan_plan
+from rulewright.project import Project
 from rulewright_runtime.aggregate.aggregation import Scorecard
+from rulewright_runtime.plan.scan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rulewright.project import Project
-    from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.transcripts.transcript_reader import Transcript
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -11,24 +12,25 @@ from rulewright_runtime.judging.votes import fewest
 from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.scan import (
     NO_SCENARIO,
+    Check,
     JudgeVerifier,
+    Judging,
     LexiconVerifier,
     LongitudinalVerifier,
     PhasedVerifier,
+    Plan,
     RubricVerifier,
+    Verifier,
     WholeWindow,
+    Window,
 )
-from rulewright_runtime.transcripts.windows import select
+from rulewright_runtime.transcripts.windows import WindowTurns, select
 from rulewright_runtime.verify.decisions import Decider, bindings_of
 from rulewright_runtime.verify.rubric import window_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from rulewright.project import Project
-    from rulewright_runtime.plan.scan import Check, Judging, Plan, Verifier, Window
     from rulewright_runtime.transcripts.transcript_reader import Transcript
-    from rulewright_runtime.transcripts.windows import WindowTurns
 
 REPORTED: Final = (
     "profile",

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from rulewright.diagnostics import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Diagnostic, Severity
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "notice"}
 

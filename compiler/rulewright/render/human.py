@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import Severity
+from rulewright.diagnostics import Diagnostic, Severity, Span
 from rulewright.load import load_file
+from rulewright.load.source import Source
 from rulewright.render.cells import cells, width_of
 from rulewright_runtime.terminal import WIDTH, paint, wants_colour, width_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from rulewright.diagnostics import Diagnostic, Span
-    from rulewright.load.source import Source
 
 __all__ = ["WIDTH", "render", "summary", "wants_colour", "width_for"]
 

@@ -15,16 +15,12 @@ Lines and columns count from 1 and ends are exclusive; columns are code points, 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from rulewright.diagnostics import Severity
+from rulewright.diagnostics import Diagnostic, Severity
+from rulewright.load.source import Source
 from rulewright.render.locations import Keys, place_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load.source import Source
 
 VERSION = 1
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rulewright.diagnostics import Span
-    from rulewright.load import Node
-    from rulewright.load.source import Source
+from rulewright.diagnostics import Span
+from rulewright.load import Node, load_text, path_at
+from rulewright.load.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +20,6 @@ class Keys:
 
     def at(self, span: Span) -> str | None:
         """The path of the key or value where the span begins, None where there is none."""
-        from rulewright.load import load_text, path_at
 
         source = self.sources.get(span.path)
         if source is None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load.source import Source
+from rulewright.load.source import Source
+from rulewright.render import human
 
 FORMATS = ("human", "json", "sarif", "github", "junit", "checkstyle")
 
@@ -28,8 +25,6 @@ def render(
     """The findings in one of `FORMATS`; `sources` holds every file that was checked. Raises `UsageError`."""
     # Each format is imported when it is asked for: a start for people need not read the XML writer.
     if format == "human":
-        from rulewright.render import human
-
         text = human.render(diagnostics, sources, colour=colour, width=width, instead=instead)
         return (
             f"{text}\n{human.summary(diagnostics, len(sources))}\n" if text else f"{human.summary((), len(sources))}\n"

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from rulewright.categories import category_of, is_default, level_of
-from rulewright.diagnostics import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rulewright.diagnostics import Diagnostic, Fix, Span
+from rulewright.diagnostics import Diagnostic, Fix, Severity, Span
 
 RULE = "urn:rulewright:rule:"  # names a rule; its page stands in `help`, and `rulewright explain` prints it
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

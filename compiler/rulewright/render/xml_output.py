@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
-from rulewright.diagnostics import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Diagnostic, Severity
 
 HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

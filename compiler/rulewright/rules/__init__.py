@@ -10,16 +10,13 @@ several (`Check | Profile`) are given each document of that kind, `Project` is g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from rulewright.diagnostics import Diagnostic
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 Rule: TypeAlias = Callable[[Any], Iterable[Diagnostic]]
 

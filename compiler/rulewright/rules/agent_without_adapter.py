@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend
 from rulewright.load import Mapping
 from rulewright.spelling import did_you_mean, suggest
 from rulewright_runtime.workflow.run_settings import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.workflow import TaskDocument
     from rulewright.workflows.load import Workflow
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.load import place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.case_scorecard import CaseScorecardDocument
 
 WEIGHTS: Final = re.compile(r"\bwmean\s*\(\s*\[[^][]*\]\s*,\s*\[([^][]*)\]\s*\)")

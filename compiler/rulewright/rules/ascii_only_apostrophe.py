@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import scalar, text_scalars
 from rulewright.documents.lexicon import Lexicon
 from rulewright.documents.scenario import Scenario
+from rulewright.load import Scalar
 from rulewright.lower.lexicons import folded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load import Scalar
 
 CLASS: Final = re.compile(r"\[(?:[^\]\\]|\\.)*\]")
 ANY_TWO: Final = re.compile(r"'\?\.\??|\.\??'\?|'\|\u2019|\u2019\|'")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import Fix, replace
+from rulewright.diagnostics import Diagnostic, Fix, replace
 from rulewright.load import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.workflow import TaskDocument
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from rulewright.diagnostics import Diagnostic
 
-    from rulewright.diagnostics import Diagnostic
+if TYPE_CHECKING:
     from rulewright.documents.workflow import TaskDocument
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend, texts
 from rulewright.load import Mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
     from rulewright.project import Project
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.conditions import holds_conditions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.case_scorecard import CaseScorecardDocument
     from rulewright.documents.check import Check
     from rulewright.documents.scorecard import ScorecardDocument

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from rulewright.diagnostics import Diagnostic
+from rulewright.documents.workflow import TaskDocument
 from rulewright.workflows.workflow_fixes import add_overlay, evidence_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.workflow import TaskDocument
 
 
 def confidence_without_gate(task: TaskDocument) -> Iterator[Diagnostic]:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.scenario import Scenario
 from rulewright.project import Project
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.scenario import Scenario
 
 
 def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:

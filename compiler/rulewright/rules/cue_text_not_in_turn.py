@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import advice
+from rulewright.diagnostics import Diagnostic, advice
 from rulewright.documents.base import scalar
 from rulewright.documents.scenario import Scenario
 from rulewright_runtime.matching.folding import fold
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
 
 
 def cue_text_not_in_turn(scenario: Scenario) -> Iterator[Diagnostic]:

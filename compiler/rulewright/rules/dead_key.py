@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import advice, warning
+from rulewright.diagnostics import Diagnostic, advice, warning
 from rulewright.documents.base import value
 from rulewright.keys import key
-from rulewright.load import plain
+from rulewright.load import Node, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
-    from rulewright.load import Node
     from rulewright.project import Project
 
 # What `semantics: reference` leaves unread of a check, and the values that ask for nothing.

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
-from rulewright.diagnostics import advice, respell
+from rulewright.diagnostics import Diagnostic, advice, respell
 from rulewright.documents.base import items
 from rulewright.documents.scenario import Scenario
-from rulewright.load import Mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load import Node
+from rulewright.load import Mapping, Node
 
 TURN_KEYS: Final = {"turn": "turn_number"}
 CRITERION_KEYS: Final = {

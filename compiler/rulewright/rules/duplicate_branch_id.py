@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import error
-from rulewright.documents.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.scenario import Branch
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.scenario import Branch, Scenario
 
 
 def duplicate_branch_id(scenario: Scenario) -> Iterator[Diagnostic]:

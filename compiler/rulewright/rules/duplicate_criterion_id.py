@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import error, warning
+from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.base import items, scalar
 from rulewright.documents.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load import Scalar
+from rulewright.load import Scalar
 
 
 def duplicate_criterion_id(scenario: Scenario) -> Iterator[Diagnostic]:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import warning
-from rulewright.documents.lexicon import Lexicon
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.lexicon import PatternEntry
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.lexicon import Lexicon, PatternEntry
 
 
 def duplicate_pattern(lexicon: Lexicon) -> Iterator[Diagnostic]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.documents.contracts import contract_of
 from rulewright_runtime.workflow.contracts import has_format
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.workflows.load import Workflow
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import advice
+from rulewright.diagnostics import Diagnostic, advice
 from rulewright.documents.base import descend
 from rulewright.documents.check import LEXICON_ROUTES
 from rulewright.lower.lexicons import TEXT, folded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.project import Project
 
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.documents.workflow import lacking
+from rulewright.diagnostics import Diagnostic
+from rulewright.documents.workflow import TaskDocument, lacking
 from rulewright.workflows.workflow_fixes import gate_evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.workflow import TaskDocument
 
 
 def gate_without_evidence(task: TaskDocument) -> Iterator[Diagnostic]:

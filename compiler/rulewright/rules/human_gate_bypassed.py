@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.documents.workflow import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.workflow import TaskDocument
+from rulewright.diagnostics import Diagnostic
+from rulewright.documents.workflow import TaskDocument, nearest
 
 
 def human_gate_bypassed(task: TaskDocument) -> Iterator[Diagnostic]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.documents import patterns
 from rulewright.documents.base import scalar
 from rulewright.documents.lexicon import Lexicon
 from rulewright.documents.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load import Scalar
+from rulewright.load import Scalar
 
 
 def invalid_regex(subject: Lexicon | Scenario) -> Iterator[Diagnostic]:

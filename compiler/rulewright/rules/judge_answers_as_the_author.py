@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import descend
 from rulewright.load import Mapping, plain
 from rulewright_runtime.workflow.run_settings import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.agents import Registry
     from rulewright.workflows.load import Workflow
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import advice, warning
+from rulewright.diagnostics import Diagnostic, advice, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import LEXICON_ROUTES
 from rulewright.load import place
@@ -12,9 +13,6 @@ from rulewright.lower.semantics import policies
 from rulewright.rules.lexicon_misses_own_example import examples, finds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.project import Project
 
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import advice, warning
+from rulewright.diagnostics import Diagnostic, Span, advice, warning
 from rulewright.documents.base import scalar
-from rulewright.documents.check import LEXICON_ROUTES
+from rulewright.documents.check import LEXICON_ROUTES, Check
 from rulewright.load import place
-from rulewright.lower.lexicons import lower_lexicon
+from rulewright.lower.lexicons import Fold, lower_lexicon
 from rulewright.lower.semantics import policies, unit_of
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.matching.match import first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rulewright.diagnostics import Diagnostic, Span
-    from rulewright.documents.check import Check
     from rulewright.documents.lexicon import Lexicon
-    from rulewright.lower.lexicons import Fold
     from rulewright.project import Project
 
     Says = Callable[..., Diagnostic]

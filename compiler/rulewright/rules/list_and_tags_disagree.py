@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.applicability import overridden
-from rulewright.diagnostics import advice
+from rulewright.diagnostics import Diagnostic, advice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
     from rulewright.project import Project
 

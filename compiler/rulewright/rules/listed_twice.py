@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import advice
+from rulewright.diagnostics import Diagnostic, advice
 from rulewright.documents.base import items
-from rulewright.load import Scalar
+from rulewright.load import Node, Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
     from rulewright.documents.markers import MarkerSet
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import Scenario
-    from rulewright.load import Node
 
 LISTS: Final = (
     ("secondary_tags",),

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import value
-from rulewright.documents.workflow import names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.workflow import TaskDocument, TaskMetricDocument
+from rulewright.documents.workflow import TaskDocument, TaskMetricDocument, names
 
 
 def metric_without_source(task: TaskDocument) -> Iterator[Diagnostic]:

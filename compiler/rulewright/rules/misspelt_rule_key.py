@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend
 from rulewright.load import Mapping
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.project import Project
 
 READ: Final[dict[tuple[str, ...], frozenset[str]]] = {

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.lexicon import Lexicon
 from rulewright.lower.lexicons import folded
 from rulewright_runtime.matching.folding import fold
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
 
 SHORT: Final = 4  # characters; what is left of a pattern and shorter hits inside other words
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import warning
-from rulewright.documents.check import LEXICON_ROUTES
-from rulewright.documents.lexicon import read_patterns
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.check import LEXICON_ROUTES, Check
+from rulewright.documents.lexicon import PatternEntry, read_patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.check import Check
-    from rulewright.documents.lexicon import PatternEntry
     from rulewright.project import Project
 
 

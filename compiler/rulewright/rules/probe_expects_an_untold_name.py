@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import text, text_scalars
-from rulewright.documents.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.scenario import Turn
+from rulewright.documents.scenario import Scenario, Turn
 
 SHORT: Final = 6  # names up to this length have no ending to leave out
 APOSTROPHES: Final = str.maketrans("", "", "'\u2019")

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scenario import Scenario
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.matching.pronouns import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
 
 KINDS = ("abstention", "pronoun_continuity", "recall", "time")
 

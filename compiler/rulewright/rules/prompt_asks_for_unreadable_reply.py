@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.check import Check
 from rulewright.load import place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
 
 VERDICTS: Final = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")
 _OFFER: Final = re.compile(r'"verdict"\s*:\s*((?:"[^"\n]*"\s*\|?\s*)+)')

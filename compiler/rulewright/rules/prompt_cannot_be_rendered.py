@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rulewright.applicability import applies, has_edge, is_silenced
-from rulewright.diagnostics import error
-from rulewright.load import place
+from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.load import Scalar, place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic, Span
     from rulewright.documents.check import Check
-    from rulewright.load import Scalar
     from rulewright.project import Project
 
 

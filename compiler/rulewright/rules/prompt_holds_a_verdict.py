@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.documents.check import Check
-from rulewright.load import place
+from rulewright.load import Scalar, place
 from rulewright_runtime.judging.replies import VERDICTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load import Scalar
 
 HELP: Final = 'show the form so that no program reads it: {"verdict": "PASS", "FAIL" or "UNCLEAR"}'
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import text_scalars
 from rulewright.documents.markers import MarkerSet
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
 
 COMMON: Final = re.compile(
     "what|who|how|where|why|when|which|are|is|am|was|were|do|does|did|can|could|would|will|should"

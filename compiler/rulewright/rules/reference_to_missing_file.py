@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rulewright import dependencies
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.load import Mapping, Scalar, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.project import Project
 
 ENDINGS: Final = ("_ref", "_file", "_path")

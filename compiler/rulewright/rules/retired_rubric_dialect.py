@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import error, warning
+from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.base import items
 from rulewright.documents.scenario import Scenario
-from rulewright.load import Mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load import Node
+from rulewright.load import Mapping, Node
 
 
 def retired_rubric_dialect(scenario: Scenario) -> Iterator[Diagnostic]:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend, items, scalar
 from rulewright.documents.scenario import Scenario
-from rulewright.load import Mapping
+from rulewright.load import Mapping, Scalar
 from rulewright.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load import Scalar
 
 
 def rubric_dimension_unknown(scenario: Scenario) -> Iterator[Diagnostic]:

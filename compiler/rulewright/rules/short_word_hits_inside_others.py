@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import text_scalars
 from rulewright.documents.lexicon import Lexicon
 from rulewright.documents.markers import MarkerSet
 from rulewright.documents.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load import Scalar
+from rulewright.load import Scalar
 
 
 def short_word_hits_inside_others(subject: Lexicon | MarkerSet | Scenario) -> Iterator[Diagnostic]:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.project import Project
 from rulewright.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
 
 
 def state_machine_without_definition(project: Project) -> Iterator[Diagnostic]:

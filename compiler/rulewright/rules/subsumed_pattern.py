@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rulewright.diagnostics import advice
+from rulewright.diagnostics import Diagnostic, Span, advice
 from rulewright.documents.base import scalar, text_scalars
 from rulewright.documents.lexicon import Lexicon
 from rulewright.documents.markers import MarkerSet
-from rulewright.documents.scenario import Scenario
-from rulewright.load import place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rulewright.diagnostics import Diagnostic, Span
-    from rulewright.documents.scenario import Branch
-    from rulewright.load import Scalar
+from rulewright.documents.scenario import Branch, Scenario
+from rulewright.load import Scalar, place
 
 # What a regular expression need not hold: a character that may be absent or repeated, and what matches no character.
 LOOSE: Final = re.compile(r".[?*]|.\{[^}]*\}|[.+^$]")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import advice
+from rulewright.diagnostics import Diagnostic, advice
 from rulewright.documents.base import text_scalars
 from rulewright.documents.scenario import TAG_KEYS
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
     from rulewright.project import Project
 

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, Span, warning
 from rulewright.documents.check import Check
 from rulewright.load import place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic, Span
 
 
 def tags_on_universal_check(check: Check) -> Iterator[Diagnostic]:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import Check
 from rulewright.load import place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
 
 PLACEHOLDER: Final = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 TURNS: Final = re.compile(r"""\bscenario\s*(?:\.\s*(?:turns|sessions)\b|\[\s*['"](?:turns|sessions)['"]\s*\])""")

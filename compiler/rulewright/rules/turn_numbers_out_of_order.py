@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import error, warning
-from rulewright.documents.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic, Span
-    from rulewright.documents.scenario import Turn
+from rulewright.diagnostics import Diagnostic, Span, error, warning
+from rulewright.documents.scenario import Scenario, Turn
 
 
 def turn_numbers_out_of_order(scenario: Scenario) -> Iterator[Diagnostic]:

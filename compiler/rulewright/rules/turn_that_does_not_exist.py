@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.documents.base import items, number, place_of
 from rulewright.documents.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic, Span
-    from rulewright.load import Node
+from rulewright.load import Node
 
 
 def turn_that_does_not_exist(scenario: Scenario) -> Iterator[Diagnostic]:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import respell, warning
+from rulewright.diagnostics import Diagnostic, respell, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import Check
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
 
 
 def unclear_policy_without_its_path(check: Check) -> Iterator[Diagnostic]:

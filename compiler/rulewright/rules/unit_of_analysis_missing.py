@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.applicability import has_edge
-from rulewright.diagnostics import advice, warning
+from rulewright.diagnostics import Diagnostic, advice, warning
 from rulewright.lower.semantics import unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.project import Project
 
 

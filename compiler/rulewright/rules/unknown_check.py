@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.check.choices import used_scorecard
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.project import Project
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic, Span
     from rulewright.expression.nodes import Expr
-    from rulewright.project import Project
 
 OF_RUBRICS: Final = "rubric/"  # how the ids of the checks begin that criteria of scenarios become
 

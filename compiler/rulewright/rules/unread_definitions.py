@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import advice
+from rulewright.diagnostics import Diagnostic, advice
 from rulewright.documents.unread_files import UnreadFiles
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
 
 
 def unread_definitions(unread: UnreadFiles) -> Iterator[Diagnostic]:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import warning
+from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend
-from rulewright.load import Mapping, Scalar, Sequence
+from rulewright.load import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.case_scorecard import CaseScorecardDocument
     from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.load import Node
 
 NAMED: Final = {"parameters": "parameter", "inputs": "input", "texts": "text"}  # read by their own name
 GROUPED: Final = {"rates": "rate", "counts": "count", "lists": "list"}  # read as `counts.NAME`, or all as `counts`

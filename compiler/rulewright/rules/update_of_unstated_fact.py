@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from rulewright.diagnostics import advice
+from rulewright.diagnostics import Diagnostic, advice
 from rulewright.documents.base import text_scalars, texts
 from rulewright.documents.scenario import Scenario
 from rulewright.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
 
 
 def update_of_unstated_fact(scenario: Scenario) -> Iterator[Diagnostic]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.workflow import VERSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.workflows.load import Workflow
 
 

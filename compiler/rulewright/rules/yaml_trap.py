@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import replace, warning
+from rulewright.diagnostics import Diagnostic, replace, warning
 from rulewright.load import Scalar, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright.diagnostics import Diagnostic
     from rulewright.documents.check import Check
     from rulewright.documents.lexicon import Lexicon
     from rulewright.documents.markers import MarkerSet

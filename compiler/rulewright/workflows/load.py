@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable
+from collections.abc import Mapping as Environment
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -21,13 +23,10 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, load_file, load_text
 from rulewright.lower.workflow import Lowered, Surroundings, limits_of, lower_workflow
 from rulewright.rules import findings
+from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from collections.abc import Mapping as Environment
-
     from rulewright.project import Project
-    from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
 
 USUAL_AGENTS: Final = "agents"
 USUAL_CONTRACTS: Final = "contracts.yaml"

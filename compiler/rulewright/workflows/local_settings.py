@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -11,15 +12,13 @@ import msgspec
 from rulewright.documents.base import descend, number, value
 from rulewright.documents.project_file import expand
 from rulewright.errors import UsageError
+from rulewright.load import Node
 from rulewright.load.nodes import plain
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.workflow.run_settings import RunSettings
 from rulewright_runtime.workflow.security import check
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rulewright.load import Node
     from rulewright.workflows.load import Workflow
     from rulewright_runtime.workflow.run_database import Store
 

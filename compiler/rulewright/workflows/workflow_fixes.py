@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from rulewright.diagnostics import Edit, Fix
 from rulewright.documents.base import descend
-from rulewright.documents.workflow import names
-from rulewright.load import Mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rulewright.documents.workflow import TaskDocument
-    from rulewright.load import Scalar
+from rulewright.documents.workflow import TaskDocument, names
+from rulewright.load import Mapping, Scalar
 
 _DASH: Final = re.compile(r"[ \t]*-[ \t]+")
 _REST: Final = re.compile(r"[ \t]*(#.*)?")
