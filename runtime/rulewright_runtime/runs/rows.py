@@ -1,0 +1,133 @@
+"""Rows: what a run writes for each input, and what its log says of the input."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from rulewright_runtime.aggregate.outcome import ENGINE, engine_results
+from rulewright_runtime.errors import InputError
+from rulewright_runtime.runs.log import digest, name, said
+from rulewright_runtime.transcripts.completeness import as_records
+from rulewright_runtime.verdicts import VerdictResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rulewright_runtime.execution import TranscriptResult
+    from rulewright_runtime.plan.scan import Plan
+    from rulewright_runtime.report.summary import Summary
+    from rulewright_runtime.transcripts.transcript_reader import Transcript
+
+KEPT: Final = 4096  # encoded records that may come again
+
+
+class Row(msgspec.Struct, frozen=True, array_like=True):
+    """One input as it is written: the lines of its verdicts, scores and replies, and what the log says of it.
+
+    The fields before `verdicts` are those of `LogStep`. `served` names the models that answered.
+    """
+
+    input: str
+    digest: str
+    said: str
+    path: str
+    line: int
+    refused: tuple[str, str, int] | None = None
+    harness: str = ""
+    calls: int = 0
+    verdicts: bytes = b""
+    scores: bytes = b""
+    replies: bytes = b""
+    served: tuple[str, ...] = ()
+
+
+class RowWriter:
+    """Makes rows of results, and adds them to a summary."""
+
+    def __init__(self, summary: Summary) -> None:
+        """`summary` takes in every result."""
+        self._summary = summary
+        self._items: deque[Transcript | InputError] = deque()
+        self._encoded: dict[int, tuple[VerdictResult, bytes]] = {}
+
+    def noted(self, items: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
+        """The items, each remembered until its result comes."""
+        for item in items:
+            self._items.append(item)
+            yield item
+
+    def row(self, result: TranscriptResult) -> Row:
+        """The row of the result of the next item."""
+        item = self._items.popleft()
+        about = (name(item), digest(item), said(item), item.path, item.line)
+        refused = next((error for error in result.errors if isinstance(error, InputError)), None)
+        if refused is not None:
+            self._summary.refuse(refused)
+            return Row(*about, (refused.path, refused.reason, refused.line))
+        scores = result.scores or _bare_row(result)
+        self._summary.add(scores, result.verdicts, result.harness)
+        return Row(
+            *about,
+            harness=result.harness,
+            calls=sum(result.judge_calls.values()),
+            verdicts=self._verdict_lines(result),
+            scores=msgspec.json.encode(scores) + b"\n",
+            replies=_exchange_lines(result) if result.exchanges else b"",
+            served=tuple(dict.fromkeys(exchange.model for exchange in result.exchanges)),
+        )
+
+    def _verdict_lines(self, result: TranscriptResult) -> bytes:
+        """A line for each verdict: the transcript's id, then the fields of the record."""
+        key = b'{"transcript_id":' + msgspec.json.encode(result.transcript_id) + b","
+        return b"".join([key + self._record(verdict) for verdict in result.verdicts])
+
+    def _record(self, verdict: VerdictResult) -> bytes:
+        """The record's fields as the rest of a line; records without evidence are often one object, written once."""
+        if verdict.evidence or verdict.extra:
+            return msgspec.json.encode(verdict)[1:] + b"\n"
+        known = self._encoded.get(id(verdict))
+        if known is None or known[0] is not verdict:
+            if len(self._encoded) > KEPT:
+                self._encoded.clear()
+            known = self._encoded[id(verdict)] = (verdict, msgspec.json.encode(verdict)[1:] + b"\n")
+        return known[1]
+
+
+def summary_of(plan: Plan) -> Summary:
+    """An empty summary of a run of the plan."""
+    from rulewright_runtime.report.summary import Summary
+
+    categories = {name: scenario.category for name, scenario in plan.scenarios.items() if scenario.category}
+    summary = Summary(planned=len(plan.checks), category_of=categories)
+    if plan.scorecard is not None:
+        summary.headline, summary.label = plan.scorecard.shown
+    return summary
+
+
+def count(summary: Summary, row: Row) -> None:
+    """Add a row that was read back to a summary."""
+    if row.refused is not None:
+        path, reason, line = row.refused
+        summary.refuse(InputError(reason, path, line))
+        return
+    found = [msgspec.json.decode(line, type=VerdictResult) for line in row.verdicts.splitlines()]
+    summary.add(msgspec.json.decode(row.scores), found, row.harness)
+
+
+def _exchange_lines(result: TranscriptResult) -> bytes:
+    """A line for each question that a live judge was asked, with its reply."""
+    key = b'{"transcript_id":' + msgspec.json.encode(result.transcript_id) + b","
+    return b"".join([key + msgspec.json.encode(exchange)[1:] + b"\n" for exchange in result.exchanges])
+
+
+def _bare_row(result: TranscriptResult) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "transcript_id": result.transcript_id,
+        "scenario_id": result.scenario_id,
+        "model": result.model,
+    }
+    row[ENGINE] = engine_results(result.verdicts, undecided=bool(result.missing))
+    return {**row, "missing": as_records(result.missing)} if result.missing else row
