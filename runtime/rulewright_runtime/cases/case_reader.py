@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
-from rulewright_runtime.cases.duplicate_ids import DuplicateIds
 from rulewright_runtime.cases.records import Holder, Record, id_of, placed, records_of
+from rulewright_runtime.cases.scratch_database import DuplicateIds
 from rulewright_runtime.cases.shape import CaseShape, Mistake, failure, named
 from rulewright_runtime.errors import InputError
 

@@ -73,9 +73,8 @@ class Outputs:
             if test_id is None:
                 self.errors.append(InputError(placed(record.path, "the output has no `test_id`"), file, record.line))
                 continue
-            data = record.data if record.start < 0 else None
             tag = above if stem == test_id else stem
-            yield test_id, tag, file, record.start, len(record.data), data, record.path
+            yield test_id, tag, file, record.start, len(record.data), None, record.path
 
     def find(self, batch: str, test_id: str) -> tuple[bytes, str] | str | None:
         """The output's bytes and place, why it is ambiguous, or None; those named like the batch come first."""

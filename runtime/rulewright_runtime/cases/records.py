@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import IO, Any, Final
 
 import msgspec
@@ -15,7 +14,7 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.strict_json import DoubledKeyError, refuse_doubled_keys
 
-LIST_KEYS: Final = ("test_cases", "cases", "scenarios", "tests", "items", "results", "outputs")
+LIST_KEYS: Final = dict.fromkeys(("test_cases", "cases", "scenarios", "tests", "items", "results", "outputs"))
 PLAN_KEYS: Final = ("batch_strategy", "batch_plan")  # what a file of the specification was made from
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # what decoding may raise
 MAX_RECORD: Final = 64 * 2**20
@@ -27,7 +26,6 @@ _CHUNK: Final = 1 << 18
 _MARK: Final = b"\xef\xbb\xbf"  # the byte order mark that some editors write
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[][{},]', re.DOTALL)
 _BLANKS: Final = re.compile(rb"[ \t\r\n]*")
-_GAP: Final = re.compile(rb"[\s,]*")
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
 _OPENING, _CLOSING, _COMMA = frozenset(b"[{"), frozenset(b"]}"), ord(",")
 _LINES: Final = frozenset({".jsonl", ".ndjson"})
@@ -39,7 +37,7 @@ _COMPLAINT: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `([^`
 class Record(msgspec.Struct, frozen=True, gc=False):
     """The bytes of one record and where it stands: a JSON path such as `$[3]`, or a line of a file of JSON lines.
 
-    `start` is its offset in the file, or -1 where the file was read as a whole.
+    `start` is its offset in the file.
     """
 
     data: bytes
@@ -71,12 +69,18 @@ def records_of(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
         if os.path.splitext(file)[1].lower() in _LINES:
             return Holder(), _lines(file)
         with open_regular(file) as stream:
-            data = stream.read(_CHUNK)
-        if data.removeprefix(_MARK).lstrip()[:1] == b"[":
-            return Holder(), elements_of(file)
-        if len(data) < _CHUNK:
-            return _object(file, data)
-        return _long_object(file)
+            pieces = Pieces(stream)
+            if pieces.follows(b"["):
+                return Holder(), elements_of(file)
+            place, data = pieces.place, pieces.rest
+        if len(data) < _CHUNK and LIST_KEYS.keys().isdisjoint(_keys(data) or LIST_KEYS):
+            return Holder(), iter([Record(data, "$", 0, place)])
+        outline = outline_of(file, LIST_KEYS, ("batch_id", "concern_id", *PLAN_KEYS))
+        if outline is not None and outline.lists:
+            return _holder(outline.values), _listed(file, outline)
+        return Holder(), _whole(file)
+    except DoubledKeyError as error:
+        return Holder(), iter([InputError(malformed(error), file)])
     except OSError as error:
         return Holder(), iter([InputError(error.strerror or "can't be read", file)])
 
@@ -103,46 +107,60 @@ def _lines_of(opened: IO[bytes], file: str) -> Iterator[Record | InputError]:
             start += len(line)
 
 
-def _object(file: str, data: bytes) -> tuple[Holder, Iterator[Record | InputError]]:
-    """The records in `data`, which is all that the file holds: one, or those of a list."""
-    data = data.removeprefix(_MARK)
+def _listed(file: str, outline: Outline) -> Iterator[Record | InputError]:
+    """The records of the first list of an object, behind a complaint about every other list of cases."""
+    listed = next(key for key in LIST_KEYS if key in outline.lists)
+    others = [key for key in outline.lists if key != listed and _holds_cases(file, outline.lists[key])]
+    for key in (*others, *outline.unread):
+        yield InputError(f"$.{key}: holds cases, but only those in `{listed}` are read; keep one list in a file", file)
+    yield from elements_of(file, outline.lists[listed], f"$.{listed}")
+
+
+def _holds_cases(file: str, start: int) -> bool:
+    return any(isinstance(each, Record) and _is_case(each.data) for each in elements_of(file, start))
+
+
+def _whole(file: str) -> Iterator[Record | InputError]:
+    """The only record of a file, or JSON lines in a file that is not called so, else what is wrong with it."""
+    with open_regular(file) as stream:
+        read = stream.read(MAX_RECORD + 1)
+    data = read.removeprefix(_MARK)
     if not data.strip():
-        return Holder(), iter([InputError("the file is empty", file)])
-    try:
-        parts = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-    except msgspec.ValidationError:
-        return Holder(), iter([InputError("$: must be an array or an object of cases", file)])
-    except UNREADABLE as error:
-        return _maybe_lines(file, data, error)
-    lists = {key: raw for key, part in parts.items() if (raw := bytes(part).strip())[:1] == b"["}
-    listed = next((key for key in LIST_KEYS if key in lists), None)
-    if listed is None:
-        return Holder(), iter([Record(data, "$", 0, 0)])
-    try:
-        refuse_doubled_keys(data)
-    except UNREADABLE as error:
-        return Holder(), iter([InputError(malformed(error), file)])
-    items = [Record(bytes(item), f"$.{listed}[{at}]", 0, -1) for at, item in enumerate(_items(lists[listed]))]
-    unread = [key for key in lists if key != listed and any(map(_is_case, _items(lists[key])))]
-    return _holder({key: bytes(part) for key, part in parts.items()}), chain(_unread(file, unread, listed), items)
+        yield InputError("the file is empty", file)
+    elif len(data) > MAX_RECORD:
+        said = f"more than {MAX_RECORD} bytes that are neither a list, an object that holds one, nor JSON lines"
+        yield from _lines(file) if _begins_lines(data) else [InputError(said, file)]
+    else:
+        try:
+            msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+            yield Record(data, "$", 0, len(read) - len(data))
+        except msgspec.ValidationError:
+            yield InputError("$: must be an array or an object of cases", file)
+        except UNREADABLE as error:
+            yield from _lines(file) if _begins_lines(data) else [InputError(malformed(error), file)]
+
+
+def _begins_lines(data: bytes) -> bool:
+    """Whether the first line is a record of its own, and others follow."""
+    first, _, rest = data.partition(b"\n")
+    return bool(rest.strip() and _keys(first))
 
 
 def _items(data: bytes) -> list[msgspec.Raw]:
     return msgspec.json.decode(data, type=list[msgspec.Raw])
 
 
+def _keys(data: bytes | msgspec.Raw) -> Collection[str]:
+    """The keys of an object; none for what is no object."""
+    try:
+        return msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except UNREADABLE:
+        return ()
+
+
 def _is_case(data: bytes | msgspec.Raw) -> bool:
     """Whether a list of such records is one of cases or outputs."""
-    try:
-        return not _CASE_KEYS.isdisjoint(msgspec.json.decode(data, type=dict[str, msgspec.Raw]))
-    except UNREADABLE:
-        return False
-
-
-def _unread(file: str, keys: Iterable[str], listed: str) -> Iterator[InputError]:
-    """Lists of cases beside the one that is read."""
-    for key in keys:
-        yield InputError(f"$.{key}: holds cases, but only those in `{listed}` are read; keep one list in a file", file)
+    return not _CASE_KEYS.isdisjoint(_keys(data))
 
 
 def _holder(values: Mapping[str, bytes]) -> Holder:
@@ -174,46 +192,6 @@ def _archetype(scenario: Any) -> str | None:
     return found[1] if found else None
 
 
-def _long_object(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
-    """The records of a file that is not read as a whole as long as it holds a list: those of the list, JSON lines, or
-    the only record; else a refusal that says what can be read."""
-    try:
-        outline = outline_of(file, LIST_KEYS, ("batch_id", "concern_id", *PLAN_KEYS))
-    except DoubledKeyError as error:
-        return Holder(), iter([InputError(malformed(error), file)])
-    if outline is not None and outline.lists:
-        listed = next(key for key in LIST_KEYS if key in outline.lists)
-        others = [key for key in outline.lists if key != listed and _holds_cases(file, outline.lists[key])]
-        unread = _unread(file, (*others, *outline.unread), listed)
-        return _holder(outline.values), chain(unread, elements_of(file, outline.lists[listed], f"$.{listed}"))
-    with open_regular(file) as stream:
-        if os.path.getsize(file) <= MAX_RECORD:
-            return _object(file, stream.read())
-        first = stream.readline(MAX_RECORD + 1)
-    try:
-        msgspec.json.decode(first.removeprefix(_MARK), type=dict[str, msgspec.Raw])
-        return Holder(), _lines(file)
-    except UNREADABLE:
-        said = f"more than {MAX_RECORD} bytes that are neither a list, an object that holds one, nor JSON lines"
-        return Holder(), iter([InputError(said, file)])
-
-
-def _maybe_lines(file: str, data: bytes, error: Exception) -> tuple[Holder, Iterator[Record | InputError]]:
-    """JSON lines in a file that is not called so, else the parser's complaint."""
-    first, _, rest = data.partition(b"\n")
-    try:
-        if rest.strip():
-            msgspec.json.decode(first, type=dict[str, msgspec.Raw])
-            return Holder(), _lines(file)
-    except UNREADABLE:
-        pass
-    return Holder(), iter([InputError(malformed(error), file)])
-
-
-def _holds_cases(file: str, start: int) -> bool:
-    return any(isinstance(each, Record) and _is_case(each.data) for each in elements_of(file, start))
-
-
 @dataclass(slots=True)
 class Outline:
     """What an object holds, seen without keeping it: some of its values, where its lists begin, and other lists that
@@ -230,7 +208,7 @@ def outline_of(file: str, lists: Container[str], values: Container[str]) -> Outl
     object, or holds too many or too long parts. DoubledKeyError where it holds a key twice."""
     outline = Outline()
     with open_regular(file) as stream:
-        pieces = _Pieces(stream)
+        pieces = Pieces(stream)
         try:
             pieces.take(b"{")
             is_first = True
@@ -247,7 +225,7 @@ def outline_of(file: str, lists: Container[str], values: Container[str]) -> Outl
         return outline if pieces.ended else None
 
 
-def _pass_entry(pieces: _Pieces, outline: Outline, lists: Container[str], values: Container[str]) -> None:
+def _pass_entry(pieces: Pieces, outline: Outline, lists: Container[str], values: Container[str]) -> None:
     key = msgspec.json.decode(pieces.value(), type=str)
     pieces.take(b":")
     if key in outline.keys:
@@ -260,26 +238,33 @@ def _pass_entry(pieces: _Pieces, outline: Outline, lists: Container[str], values
         pieces.pass_list()
         return
     value = pieces.value()
+    refuse_doubled_keys(value)
     if key in values:
         outline.values[key] = value
     elif value[:1] == b"[" and any(map(_is_case, _items(value))):
         outline.unread.append(key)
 
 
-class _Pieces:
+class Pieces:
     """A file of JSON that is read from value to value. DecodeError where something else stands than was expected."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
-        """Begin at the start, behind a byte order mark."""
+    def __init__(self, stream: IO[bytes], start: int = 0) -> None:
+        """Begin at `start`, behind a byte order mark."""
+        stream.seek(start)
         self._stream = stream
         self._data = stream.read(_CHUNK)
-        self._at = len(self._data) - len(self._data.removeprefix(_MARK))
-        self._offset = 0
+        self._at = 0 if start else len(self._data) - len(self._data.removeprefix(_MARK))
+        self._offset = start
 
     @property
     def place(self) -> int:
         """Where in the file the next value stands."""
         return self._offset + self._at
+
+    @property
+    def rest(self) -> bytes:
+        """What is read and not passed over."""
+        return self._data[self._at :]
 
     @property
     def ended(self) -> bool:
@@ -301,16 +286,19 @@ class _Pieces:
             raise msgspec.DecodeError("unexpected")
         self._at += 1
 
-    def value(self) -> bytes:
-        """Pass over the next value."""
+    def value(self, *, broken: bool = False) -> bytes:
+        """Pass over the next value, also a `broken` one, which ends where its brackets are balanced."""
         if self.ended:
             raise msgspec.DecodeError("truncated")
-        while (end := _end_of_element(self._data, self._at)) in (None, self._at):  # malformed, or cut in two
+        while True:
+            end = _end_of_value(self._data, self._at)
+            if end == self._at:
+                end = _balanced(self._data, self._at) if broken else None
+            if end is not None:
+                start, self._at = self._at, end
+                return self._data[start:end]
             if len(self._data) - self._at > MAX_RECORD or not self._more():
                 raise msgspec.DecodeError("malformed")
-        assert end is not None
-        start, self._at = self._at, end
-        return self._data[start:end]
 
     def pass_list(self) -> None:
         """Pass over the list that comes next."""
@@ -324,7 +312,7 @@ class _Pieces:
         self.take(b"]")
 
     def _more(self) -> bool:
-        kept = self._data[self._at :]
+        kept = self.rest
         more = self._stream.read(max(_CHUNK, len(kept)))
         self._data, self._offset, self._at = kept + more, self._offset + self._at, 0
         return bool(more)
@@ -341,38 +329,41 @@ def _text(raw: bytes | None) -> str | None:
 
 def elements_of(file: str, start: int = 0, path: str = "$") -> Iterator[Record | InputError]:
     """The elements of the array that stands at `start` of `file`, split without reading it as a whole; `path` leads to
-    it, and only what is `$` is the whole file.
-
-    The decoder itself says where an element ends: what follows are "trailing characters". An element that it can't read
-    ends where its brackets are balanced.
-    """
+    it, and only what is `$` is the whole file. An element that can't be read ends where its brackets are balanced."""
+    count = 0
     with open_regular(file) as stream:
-        stream.seek(start)
-        data, offset, at, count = stream.read(_CHUNK), start, 0, 0
-        at = data.index(b"[") + 1
-        while True:
-            at = _GAP.match(data, at).end()  # type: ignore[union-attr]  # it matches the empty text as well
-            end = _end_of_element(data, at) if at < len(data) else None
-            if end == at and data[at : at + 1] != b"]":
-                end = _balanced(data, at)
-            if end is None:  # the element goes on in the next piece, or there is none
-                more = stream.read(max(_CHUNK, len(data) - at))
-                if not more or len(data) - at > MAX_RECORD:
-                    yield from _last(file, data[at:], count, offset + at, too_long=bool(more))
-                    return
-                data, offset, at = data[at:] + more, offset + at, 0
-            elif end == at:
-                if path == "$" and (data[at + 1 :] + stream.read(_CHUNK)).strip():
-                    yield InputError("something follows the end of the array", file)
+        pieces = Pieces(stream, start)
+        pieces.take(b"[")
+        while not pieces.follows(b"]"):
+            if pieces.follows(b","):
+                pieces.take(b",")
+                continue
+            place = pieces.place
+            try:
+                yield Record(pieces.value(broken=True).rstrip(), f"{path}[{count}]", 0, place)
+            except msgspec.DecodeError:
+                yield from _last(file, pieces.rest, f"{path}[{count}]", place, count)
                 return
-            else:
-                yield Record(data[at:end].rstrip(), f"{path}[{count}]", 0, offset + at)
-                count += 1
-                at = end
+            count += 1
+        pieces.take(b"]")
+        if path == "$" and not pieces.ended:
+            yield InputError("something follows the end of the array", file)
 
 
-def _end_of_element(data: bytes, at: int) -> int | None:
-    """Where the element at `at` ends; `at` itself when it can't be read, None when it is not all there."""
+def _last(file: str, rest: bytes, path: str, start: int, count: int) -> Iterator[Record | InputError]:
+    """What is left at the end of a file whose array is never closed."""
+    if len(rest) > MAX_RECORD:
+        yield InputError(f"{path}: is longer than {MAX_RECORD} bytes", file)
+        return
+    if rest.strip() and _end_of_value(rest + b",", 0):  # whole, and only the array's end is missing
+        yield Record(rest.rstrip(), path, 0, start)
+        count += 1
+    yield InputError(f"the file ends inside the array, after {count} elements", file)
+
+
+def _end_of_value(data: bytes, at: int) -> int | None:
+    """Where the value at `at` ends, which is where the decoder finds "trailing characters"; `at` itself when it can't
+    be read, None when it is not all there."""
     try:
         msgspec.json.decode(memoryview(data)[at:], type=msgspec.Raw)
     except UNREADABLE as error:
@@ -399,17 +390,6 @@ def _balanced(data: bytes, at: int) -> int | None:
         elif first == _COMMA and depth == 0:
             return token.start()
     return None
-
-
-def _last(file: str, rest: bytes, count: int, start: int, *, too_long: bool) -> Iterator[Record | InputError]:
-    """What is left at the end of a file whose array is never closed."""
-    if too_long:
-        yield InputError(f"$[{count}]: is longer than {MAX_RECORD} bytes", file)
-        return
-    if rest.strip() and _end_of_element(rest + b",", 0):  # whole, and only the array's end is missing
-        yield Record(rest.rstrip(), f"$[{count}]", 0, start)
-        count += 1
-    yield InputError(f"the file ends inside the array, after {count} elements", file)
 
 
 def malformed(error: Exception) -> str:

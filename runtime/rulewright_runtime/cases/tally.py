@@ -10,7 +10,7 @@ from typing import Any, Final
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.confidence_intervals import Sample, wilson
 from rulewright_runtime.cases.scoring import CaseOutcome, Scored
-from rulewright_runtime.cases.top_phrases import TopPhrases
+from rulewright_runtime.cases.scratch_database import TopPhrases
 
 UNKNOWN: Final = "Unknown"
 WORST: Final = 5

@@ -139,7 +139,7 @@ def name(item: Transcript | InputError) -> str:
 
 
 def read_steps(path: str) -> list[LogStep]:
-    """The inputs of a run in the log at `path`. Raises PlanError where it is damaged, OSError where it can't be read."""
+    """The inputs of a run in the log at `path`. Raises PlanError where it is damaged, OSError when unreadable."""
     try:
         return [msgspec.json.decode(line, type=LogStep) for line in checked_lines(path, "scan again")[1:]]
     except msgspec.MsgspecError as error:

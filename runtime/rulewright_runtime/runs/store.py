@@ -21,28 +21,24 @@ from zlib import crc32
 
 import msgspec
 
-from rulewright_runtime.transcripts.completeness import as_records
-from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.errors import InputError, PlanError
-from rulewright_runtime.execution import BatchJudge, Engine, TranscriptResult, execute, needs_judge, prompts_of
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.execution import BatchJudge, Engine, execute, needs_judge, prompts_of
 from rulewright_runtime.files import DiskError, open_part, sync, sync_folder
 from rulewright_runtime.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import Judge
-from rulewright_runtime.aggregate.outcome import ENGINE, engine_results
+from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY, RunFolder
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
 from rulewright_runtime.runs.rows import Row, RowWriter, count, summary_of
 from rulewright_runtime.transcripts.transcript_reader import MAX_LINE, Reader
-from rulewright_runtime.verdicts import VerdictResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from rulewright_runtime.calls.scheduler import Scheduler
-    from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.judging.recording import RecordingJudge
+    from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.report.summary import Summary
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
     from rulewright_runtime.transcripts.redaction import Redaction
 
 # What a kill may undo of the work that no judge was asked for: this much of it, in seconds.
@@ -72,14 +68,14 @@ def run(
     judge answered is put again. With `overwrite` a new run takes the place of the one in `out`; a finished one lies in
     `out/previous` until the new one is finished. With neither, a folder that holds a run is refused. No more than
     `max_calls` questions are put to the judge over all, longer lines than `max_line` bytes are refused, and so are
-    recorded replies of more than `max_expanded` bytes. `columns` says which columns of a CSV file hold what. `redaction` replaces what must neither be sent nor stored.
-    `progress` is given the number of inputs that are done, `watch` the scheduler of a live judge and the summary so far,
-    at any news.
+    recorded replies of more than `max_expanded` bytes. `columns` says which columns of a CSV file hold what.
+    `redaction` replaces what must neither be sent nor stored. `progress` is given the number of inputs that are done,
+    `watch` the scheduler of a live judge and the summary so far, at any news.
 
-    Raises PlanError where a limit is negative, the plan can't run, `out` holds a run, or another one than is resumed, JudgeError
-    where the judge can't be opened, BusyError where another process writes to `out`, OSError where `out` can't be
-    written; of a live judge BudgetError and OutageError, where it may not or can't answer any more. What was done until
-    then can be resumed.
+    Raises PlanError where a limit is negative, the plan can't run, `out` holds a run, or another one than is resumed,
+    JudgeError where the judge can't be opened, BusyError where another process writes to `out`, OSError where `out`
+    can't be written; of a live judge BudgetError and OutageError, where it may not or can't answer any more. What was
+    done until then can be resumed.
     """
     _refuse_limits(max_calls=(max_calls, 0), max_line=(max_line, 1), max_expanded=(max_expanded, 1))
     who = ""
