@@ -191,7 +191,6 @@ def evaluate(expression: str, context: Mapping[str, Any] | None = None) -> Any:
     Names of the context need no declaration; an absent value is None. Raises ExpressionError for an expression with
     mistakes, EvaluationError where it has no value.
     """
-
     found = prepare(build(expression, Environment(open=True)).program)(dict(context or {}))
     if isinstance(found, Optional):
         found = found.value if found.present else None
@@ -211,7 +210,6 @@ def plan_of(source: Source, profile: str | None = None, scorecard: str | None = 
 
 def frame(records: list[Row]) -> Any:
     """A data frame of dicts with the same keys: of pandas, else of polars; the dicts themselves without either."""
-
     for library in ("pandas", "polars"):
         try:
             return import_module(library).DataFrame(records)

@@ -13,14 +13,25 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from msgspec.structs import replace
 
 from rulewright.errors import UsageError
 from rulewright.exit_codes import UNDECIDED
+from rulewright.reporting.adjudication import (
+    FOLDER,
+    Decision,
+    Item,
+    adjudicate,
+    known_decisions,
+    original,
+    read_decisions,
+    waiting,
+)
+from rulewright_runtime.report.summary import UNPROVEN, exit_status
 from rulewright_runtime.terminal import one_line, say
-
-if TYPE_CHECKING:
-    from rulewright.reporting.adjudication import Decision, Item
+from rulewright_runtime.workflow.processes import here
 
 ANSWERS: Final = {"p": "PASS", "f": "FAIL", "n": "NOT_APPLICABLE"}
 
@@ -46,9 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List, decide, recompute."""
-    from rulewright.reporting.adjudication import FOLDER, adjudicate, known_decisions, original, waiting
-    from rulewright_runtime.report.summary import exit_status
-
     folder = Path(args.run)
     out = Path(args.out) if args.out else folder / FOLDER
     found = original(folder)
@@ -69,11 +77,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _taken(args: argparse.Namespace, still: list[Item]) -> Iterator[Decision]:
     """The decisions that this command was given, stamped with the time and the place."""
-    from msgspec.structs import replace
-
-    from rulewright.reporting.adjudication import read_decisions
-    from rulewright_runtime.workflow.processes import here
-
     given = list(read_decisions(Path(args.file), args.by)) if args.file else []
     given += [_decision((transcript, check), verdict, args.by, args.why) for transcript, check, verdict in args.decide]
     if args.ask:
@@ -84,8 +87,6 @@ def _taken(args: argparse.Namespace, still: list[Item]) -> Iterator[Decision]:
 
 
 def _decision(key: tuple[str, str], verdict: str, by: str, why: str | None) -> Decision:
-    from rulewright.reporting.adjudication import Decision
-
     for allowed in ANSWERS.values():
         if verdict == allowed:
             return Decision(*key, allowed, by, why or "")  # type: ignore[arg-type]
@@ -129,7 +130,5 @@ def _list(still: list[Item], settled: int, args: argparse.Namespace) -> None:
 
 
 def _line(item: Item) -> str:
-    from rulewright_runtime.report.summary import UNPROVEN
-
     why = ", ".join(filter(None, (item.reason, UNPROVEN.get(item.cause or "", item.cause))))
     return f"{one_line(item.transcript_id)}  {one_line(item.mode_id)}  {item.verdict}  ({one_line(why)})"

@@ -15,14 +15,15 @@ from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulewright.commands.live_options import LEDGER, at_least
+from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
+from rulewright.project import load_project
+from rulewright_runtime.calls.ledger import Ledger
+from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import say
-
-if TYPE_CHECKING:
-    from rulewright_runtime.calls.ledger import Ledger
 
 DAY = 86400.0
 
@@ -49,8 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do what is asked with the ledger."""
-    from rulewright_runtime.calls.ledger import Ledger
-
     path = Path(args.ledger) if args.ledger else _project_ledger()
     if not path.is_file():
         raise UsageError(f"there is no ledger `{path}`; a scan with a model as judge begins one")
@@ -60,9 +59,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _project_ledger() -> Path:
-    from rulewright.documents.layout import nearest_project
-    from rulewright.project import load_project
-
     found = nearest_project()
     return (load_project(found).root if found is not None else Path()) / LEDGER
 
@@ -108,8 +104,6 @@ def _figures(ledger: Ledger) -> dict[str, Any]:
 
 
 def _export(ledger: Ledger, args: argparse.Namespace) -> None:
-    from rulewright_runtime.files import write_whole
-
     lines = list(_lines(ledger))
     write_whole(args.out, "".join(lines).encode())
     say(f"wrote {len(lines)} calls to {args.out}")

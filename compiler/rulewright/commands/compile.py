@@ -16,8 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.commands.project_options import add_project_options, compile_chosen
+from rulewright.diagnostics import Severity
+from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.errors import DocumentError
+from rulewright.load import load_file
+from rulewright.scoring.batches import check_labels, find_scorecard, load_scorecard
+from rulewright.scoring.score_settings import environment_of_process, gather
 from rulewright_runtime.files import write_whole
+from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.terminal import complain, say
 
 
@@ -37,7 +43,6 @@ def run(args: argparse.Namespace) -> int:
     args.project = args.project or args.path
     if args.project is not None and _is_over_cases(args.project):
         return _compile_case_scorecard(args)
-    from rulewright_runtime.plan.envelope import encode
 
     _, plan = compile_chosen(args)
     facts = {"hash": plan.hash, "profile": plan.profile, "checks": len(plan.checks)}
@@ -47,21 +52,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _is_over_cases(path: str) -> bool:
     """Whether the path is the file, or the name, of a scorecard over cases."""
-    from rulewright.documents.kinds import CASE_SCORECARD, kind_of
-    from rulewright.load import load_file
-    from rulewright.scoring.batches import find_scorecard
-
     if not os.path.exists(path):
         return find_scorecard(path) is not None
     return os.path.isfile(path) and kind_of(load_file(Path(path)).root) == CASE_SCORECARD
 
 
 def _compile_case_scorecard(args: argparse.Namespace) -> int:
-    from rulewright.diagnostics import Severity
-    from rulewright.scoring.batches import check_labels, load_scorecard
-    from rulewright.scoring.score_settings import environment_of_process, gather
-    from rulewright_runtime.plan.envelope import encode, seal
-
     card = load_scorecard(args.project)
     settings = gather(card.plan, file=args.config, environment=environment_of_process(), flags={}, assignments=[])
     for warning in settings.warnings:

@@ -14,8 +14,10 @@ from rulewright.commands.running import add_reading_options, reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import MET, REFUSED
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.files import open_whole
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.terminal import complain, say
+from rulewright_runtime.transcripts.writing import WRITERS
 
 FORMATS = ("rulewright", "openai", "turns")  # the keys of `writing.WRITERS`
 
@@ -31,8 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, write, and say what was refused."""
-    from rulewright_runtime.files import open_whole
-
     if os.path.lexists(args.out) and not args.overwrite:
         raise UsageError(f"`{args.out}` is there already; replace it with `--overwrite`")
     try:
@@ -46,8 +46,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(stream: IO[bytes], args: argparse.Namespace) -> tuple[int, list[InputError]]:
-    from rulewright_runtime.transcripts.writing import WRITERS
-
     refused: list[InputError] = []
     count = 0
     for item in reader_of(args).read(args.inputs):

@@ -12,7 +12,14 @@ import shlex
 import sys
 from pathlib import Path
 
+from rulewright.compiling import compile_project
 from rulewright.exit_codes import REFUSED
+from rulewright.linting.run import lint_project
+from rulewright.project import load_project
+from rulewright.render import render
+from rulewright.shipped import PROJECT_FILE, shipped_root
+from rulewright_runtime.report.console import scorecard
+from rulewright_runtime.runs.store import run as run_plan
 from rulewright_runtime.terminal import safe_stream, say, wants_colour
 
 
@@ -23,14 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Lint, compile, scan, show."""
-    from rulewright.compiling import compile_project
-    from rulewright.linting.run import lint_project
-    from rulewright.project import load_project
-    from rulewright.render import render
-    from rulewright.shipped import PROJECT_FILE, shipped_root
-    from rulewright_runtime.report.console import scorecard
-    from rulewright_runtime.runs.store import run as run_plan
-
     root = shipped_root()
     project = load_project(root / PROJECT_FILE)
     report = lint_project(project)

@@ -16,8 +16,12 @@ import json
 import sys
 from pathlib import Path
 
+from rulewright.comparing.diff import INCONCLUSIVE, MARGIN, WORSE, diff
+from rulewright.comparing.render import markdown, text
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
+from rulewright_runtime.files import write_whole
+from rulewright_runtime.terminal import say, width_for
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,8 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare, write, choose the exit code."""
-    from rulewright.comparing.diff import INCONCLUSIVE, MARGIN, WORSE, diff
-
     margin = MARGIN if args.margin is None else args.margin
     if not 0 <= margin <= 1:
         raise UsageError(f"`--margin` is {margin:g}; expected a number from 0 to 1")
@@ -62,10 +64,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(args: argparse.Namespace, found: dict[str, object]) -> None:
-    from rulewright.comparing.render import markdown, text
-    from rulewright_runtime.files import write_whole
-    from rulewright_runtime.terminal import say, width_for
-
     if args.format == "human":
         columns = width_for(sys.stdout) if args.out is None else 100
         shown = "".join(f"{line.rstrip()}\n" for line in text(found, columns))

@@ -15,6 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.errors import DocumentError, UsageError
+from rulewright.expression.build import build
+from rulewright.expression.decompile import decompile
+from rulewright.expression.environment import Environment
+from rulewright.expression.nodes import Dialect
+from rulewright.expression.types import BOOL
+from rulewright.expression.unparse import unparse
+from rulewright.load import load_file, load_text, plain
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.interpreter.polarity import Polarity, condition
+from rulewright_runtime.ir import Node, Program, literal
 from rulewright_runtime.terminal import complain, say
 
 PLACES = ("permitting", "guarding", "exempting")
@@ -31,11 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Build the expression, evaluate it, print the value."""
-    from rulewright.expression.build import build
-    from rulewright.expression.environment import Environment
-    from rulewright.expression.nodes import Dialect
-    from rulewright.expression.types import BOOL
-
     dialect = Dialect.STRICT if args.strict else Dialect.PROFILE
     context = _context(args.context)
     built = build(args.expression, Environment(dialect=dialect, open=True), expect=BOOL if args.place else None)
@@ -47,7 +53,6 @@ def run(args: argparse.Namespace) -> int:
 def _context(path: str | None) -> dict[str, Any]:
     if path is None:
         return {}
-    from rulewright.load import load_file, load_text, plain
 
     loaded = load_text(sys.stdin.buffer.read(), "stdin.json") if path == "-" else load_file(Path(path))
     if loaded.root is None:
@@ -59,8 +64,6 @@ def _context(path: str | None) -> dict[str, Any]:
 
 
 def _decide(program: Any, place: str, context: dict[str, Any], style: str) -> int:
-    from rulewright_runtime.interpreter.polarity import Polarity, condition
-
     decision = condition(program, Polarity(place))(context)
     if style == "json":
         print(json.dumps({"holds": decision.holds, "undecided": decision.undecided}, ensure_ascii=False))
@@ -71,9 +74,6 @@ def _decide(program: Any, place: str, context: dict[str, Any], style: str) -> in
 
 
 def _value(program: Any, context: dict[str, Any], style: str) -> int:
-    from rulewright_runtime.errors import EvaluationError
-    from rulewright_runtime.interpreter import prepare
-
     try:
         value = prepare(program)(context)
     except EvaluationError as error:
@@ -92,10 +92,6 @@ def _value(program: Any, context: dict[str, Any], style: str) -> int:
 
 def _text(value: Any) -> str:
     """The value as the expression that a person would write for it."""
-    from rulewright.expression.decompile import decompile
-    from rulewright.expression.unparse import unparse
-    from rulewright_runtime.ir import Node, Program, literal
-
     return unparse(decompile(Program((Node("const", (), literal(value)),))))
 
 

@@ -7,6 +7,8 @@ import json
 
 from rulewright.categories import MEANINGS, category_of, since
 from rulewright.errors import UsageError
+from rulewright.manual import explain, pages
+from rulewright.spelling import suggest
 from rulewright_runtime.terminal import say
 
 
@@ -18,8 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print one page, or the list."""
-    from rulewright.manual import explain, pages
-
     if args.code is None:
         listing = {code: page.strip().partition("\n")[0] for code, page in sorted(pages().items())}
         if args.format == "json":
@@ -30,8 +30,6 @@ def run(args: argparse.Namespace) -> int:
         return 0
     page = explain(args.code)
     if page is None:
-        from rulewright.spelling import suggest
-
         near = suggest(args.code, pages())
         hint = f"; did you mean `{near}`?" if near else "; `rulewright explain` lists them"
         raise UsageError(f"there is no diagnostic `{args.code}`{hint}")

@@ -18,19 +18,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulewright.commands.live_options import LEDGER, again, at_least, dollars
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED, REFUSED, UNDECIDED
+from rulewright.planning.harness import compile_run_plan, run_cost
+from rulewright.project import Project, load_project
+from rulewright_runtime.calls.breaker import OutageError
+from rulewright_runtime.calls.budget import Budget, BudgetError, Price
+from rulewright_runtime.calls.portal import CallPortal
+from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.files import write_whole
+from rulewright_runtime.harness.adapters import Adapter, open_adapter
+from rulewright_runtime.harness.harness_plan import RunPlan
+from rulewright_runtime.harness.harness_run import finished, holds_run
+from rulewright_runtime.harness.harness_run import run as play
+from rulewright_runtime.harness.model_adapter import ModelAdapter
 from rulewright_runtime.locks import held_folder
+from rulewright_runtime.models import PROVIDERS, open_model
+from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.terminal import complain, safe_stream, say
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
-    from rulewright_runtime.harness.adapters import Adapter
-    from rulewright_runtime.harness.harness_plan import RunPlan
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,13 +72,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, estimate, play, report."""
-    from rulewright.planning.harness import compile_run_plan, run_cost
-    from rulewright.project import load_project
-    from rulewright_runtime.calls.breaker import OutageError
-    from rulewright_runtime.calls.budget import BudgetError
-    from rulewright_runtime.harness.harness_run import finished
-    from rulewright_runtime.harness.harness_run import run as play
-
     project = None if args.project is None else load_project(Path(args.project))
     plan = compile_run_plan(args.scenarios, project)
     adapter = _adapter(args, project)
@@ -122,15 +123,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _adapter(args: argparse.Namespace, project: Project | None) -> Adapter:
     """Who plays the assistant; says what will leave this machine."""
-    from rulewright_runtime.harness.adapters import open_adapter
-    from rulewright_runtime.models import PROVIDERS, open_model
-
     if args.model.partition(":")[0] not in PROVIDERS:
         return open_adapter(args.model)
-    from rulewright_runtime.calls.budget import Budget, Price
-    from rulewright_runtime.calls.portal import CallPortal
-    from rulewright_runtime.calls.scheduler import CallLimits
-    from rulewright_runtime.harness.model_adapter import ModelAdapter
 
     model = open_model(args.model)
     found = None if project is None else project.pricing.get(args.price_of or model.identity.model)
@@ -155,8 +149,6 @@ def _adapter(args: argparse.Namespace, project: Project | None) -> Adapter:
 @contextmanager
 def _opened(adapter: Adapter) -> Iterator[bool]:
     """Open a model for the time of the block; the value says whether the adapter is one."""
-    from rulewright_runtime.harness.model_adapter import ModelAdapter
-
     if not isinstance(adapter, ModelAdapter):
         yield False
         return
@@ -169,9 +161,6 @@ def _opened(adapter: Adapter) -> Iterator[bool]:
 
 def _write_plan(out: str, plan: RunPlan, cost: Mapping[str, Any]) -> Path:
     """Write what a dry run found out; never beside the transcripts of a run, which may be of another plan."""
-    from rulewright_runtime.harness.harness_run import holds_run
-    from rulewright_runtime.plan.envelope import encode
-
     folder = Path(out)
     with held_folder(folder):
         if holds_run(folder):

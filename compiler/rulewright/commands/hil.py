@@ -19,15 +19,20 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from rulewright.errors import UsageError
+from rulewright.workflows.load import load_workflow
+from rulewright.workflows.local_settings import open_store, settings_of
 from rulewright_runtime.terminal import say
-
-if TYPE_CHECKING:
-    from rulewright_runtime.workflow.hil import QueueItem
-    from rulewright_runtime.workflow.run_database import Store
-    from rulewright_runtime.workflow.signatures import SigningKey
+from rulewright_runtime.workflow.hil import QueueItem
+from rulewright_runtime.workflow.hil_text import describe
+from rulewright_runtime.workflow.hil_web.server import serve
+from rulewright_runtime.workflow.processes import here
+from rulewright_runtime.workflow.run_context import utc_now
+from rulewright_runtime.workflow.run_database import Store
+from rulewright_runtime.workflow.signatures import SignedDecision, SigningKey, digest_of
 
 RULE_BROKEN = 1  # who may not decide, or too late
 
@@ -65,9 +70,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do what the action says."""
-    from rulewright.workflows.load import load_workflow
-    from rulewright.workflows.local_settings import open_store, settings_of
-
     workflow = load_workflow(args.file)
     with open_store(workflow, settings_of(workflow)) as store:
         if args.action == "list":
@@ -80,8 +82,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(store: Store, args: argparse.Namespace) -> int:
-    import msgspec
-
     items = store.items(waiting=not args.all)
     if args.format == "json":
         print(json.dumps([msgspec.to_builtins(item) for item in items], ensure_ascii=False))
@@ -94,10 +94,6 @@ def _list(store: Store, args: argparse.Namespace) -> int:
 
 
 def _show(store: Store, args: argparse.Namespace) -> int:
-    import msgspec
-
-    from rulewright_runtime.workflow.hil_text import describe
-
     item = store.item(args.item)
     taken = store.decisions(item.id)
     if args.format == "json":
@@ -109,10 +105,6 @@ def _show(store: Store, args: argparse.Namespace) -> int:
 
 
 def _decide(store: Store, args: argparse.Namespace) -> int:
-    from rulewright_runtime.workflow.processes import here
-    from rulewright_runtime.workflow.run_context import utc_now
-    from rulewright_runtime.workflow.signatures import SignedDecision, digest_of
-
     notes, now, by, signature = getattr(args, "notes", ""), utc_now(), args.by or _me(), ""
     if getattr(args, "key", None):
         key = _key(args.key)
@@ -136,8 +128,6 @@ def _onwards(store: Store, item: QueueItem, file: str | None) -> str:
 
 
 def _key(path: str) -> SigningKey:
-    from rulewright_runtime.workflow.signatures import SigningKey
-
     return SigningKey(Path(path).expanduser(), lambda: getpass.getpass(f"passphrase of {path}: "))
 
 
@@ -149,8 +139,6 @@ def _me() -> str:
 
 
 def _serve(store: Store, port: int) -> int:
-    from rulewright_runtime.workflow.hil_web.server import serve
-
     try:
         server = serve(store, port=port, reviewer=_me())
     except (OSError, OverflowError) as error:

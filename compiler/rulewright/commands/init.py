@@ -13,8 +13,11 @@ import shlex
 from pathlib import Path
 
 from rulewright.errors import UsageError
+from rulewright.reporting.data_summary import shown, summary_of
+from rulewright.starting import project_for
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import complain, say
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 TEMPLATE = Path(__file__).resolve().parents[1] / "starter"
 
@@ -49,10 +52,6 @@ def _starter() -> dict[str, bytes]:
 
 def _made_for(chats: str, target: Path) -> dict[str, bytes]:
     """A project for the chats; what can't be read of them is told, and at least one has to be understood."""
-    from rulewright.reporting.data_summary import shown, summary_of
-    from rulewright.starting import project_for
-    from rulewright_runtime.transcripts.transcript_reader import Reader
-
     summary = summary_of(Reader().read([chats]))
     found = summary.result()
     if not found["conversations"]:

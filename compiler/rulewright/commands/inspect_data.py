@@ -12,15 +12,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
 
 from rulewright.commands.running import add_reading_options, reader_of, refusals
 from rulewright.exit_codes import MET, REFUSED
+from rulewright.reporting.data_summary import DataSummary, shown, summary_of
 from rulewright_runtime.terminal import complain, fit, say, width_for
 from rulewright_runtime.transcripts.readers import FORMATS
-
-if TYPE_CHECKING:
-    from rulewright.reporting.data_summary import DataSummary
 
 __doc__ = (__doc__ or "").replace(
     "FORMATS\n", "\n".join(f"  {each.name:<13} {each.looks_like}" for each in FORMATS) + "\n"
@@ -36,8 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, count, show."""
-    from rulewright.reporting.data_summary import summary_of
-
     summary = summary_of(reader_of(args).read(args.inputs))
     complain(*refusals([str(each) for each in summary.refused]))
     _show(summary, args.format)
@@ -45,8 +40,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(summary: DataSummary, format: str) -> None:
-    from rulewright.reporting.data_summary import shown
-
     if format == "json":
         print(json.dumps(summary.result(), ensure_ascii=False))
     else:

@@ -18,6 +18,11 @@ from typing import Any
 
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
+from rulewright.reporting.leaderboard import RAW, leaderboard
+from rulewright_runtime.files import write_whole
+from rulewright_runtime.report.summary import judge_line
+from rulewright_runtime.report.text import number, plural
+from rulewright_runtime.terminal import fit, left, right, width_for
 
 HEADS = (("score", 14), ("95 %", 14), ("failed", 13), ("unscored", 10))
 
@@ -37,9 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Rank, write, show."""
-    from rulewright.reporting.leaderboard import RAW, leaderboard
-    from rulewright_runtime.files import write_whole
-
     board = leaderboard([Path(run) for run in args.runs], args.harness or [RAW])
     text = json.dumps(board, ensure_ascii=False, indent=2) + "\n"
     if args.out is not None:
@@ -56,10 +58,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _shown(board: Mapping[str, Any]) -> Iterator[str]:
-    from rulewright_runtime.report.summary import judge_line
-    from rulewright_runtime.report.text import number, plural
-    from rulewright_runtime.terminal import fit, left, right, width_for
-
     columns = min(width_for(sys.stdout), 100)
     about = f"{plural(len(board['scenarios']), 'scenario')}, profile {board['profile']}, scorecard {board['scorecard']}"
     yield fit(f"Rulewright leaderboard: {about}", columns)

@@ -9,22 +9,25 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.errors import UsageError
+from rulewright.planning.scan import fewest_calls
+from rulewright_runtime.calls.scheduler import CallLimits, Scheduler
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.judging.independence import Independence
 from rulewright_runtime.judging.judge import REPLAY, Judge
 from rulewright_runtime.judging.judge import open_judge as open_recorded
+from rulewright_runtime.judging.live import JudgeSettings, LiveJudge, open_live_judge, who
+from rulewright_runtime.judging.waiting_judge import WaitingJudge
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.terminal import complain, left, safe_stream, width_for
+from rulewright_runtime.transcripts.transcript_reader import Transcript
 
 if TYPE_CHECKING:
     from rulewright.project import Project
-    from rulewright_runtime.calls.scheduler import CallLimits, Scheduler
-    from rulewright_runtime.judging.independence import Independence
-    from rulewright_runtime.judging.live import LiveJudge
     from rulewright_runtime.report.summary import Summary
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
 
 REDRAWS: Final = 10  # a second, on a terminal
 SECONDS_BETWEEN_LINES: Final = 10.0  # elsewhere
@@ -87,8 +90,6 @@ def is_live(judge: str | None) -> bool:
 
 def open_judge(judge: str, args: argparse.Namespace, project: Project | None) -> LiveJudge:
     """The live judge that the options describe, else the project's part `judge`; says what will leave this machine."""
-    from rulewright_runtime.judging.live import JudgeSettings, open_live_judge, who
-
     made = open_live_judge(judge)
     model = made.model.identity.model
     price = _price(model, project)
@@ -114,9 +115,6 @@ def open_judge(judge: str, args: argparse.Namespace, project: Project | None) ->
 
 
 def _limits(args: argparse.Namespace, project: Project | None) -> CallLimits:
-
-    from rulewright_runtime.calls.scheduler import CallLimits
-
     usual = CallLimits()
     return CallLimits(
         concurrency=_chosen("concurrency", args, project) or usual.concurrency,
@@ -135,18 +133,13 @@ def _chosen(name: str, args: argparse.Namespace, project: Project | None) -> Any
 
 def independence_of(project: Project | None) -> Independence:
     """Who may judge whom in the project."""
-    from rulewright_runtime.judging.independence import Independence
-
     return Independence() if project is None else Independence(project.judge.families, project.judge.same_family)
 
 
 def open_waiting_judge(judge: str, stack: ExitStack, run: str = "") -> Judge:
     """The judge that answers one question at a time, recorded replies or a model; closed with `stack`."""
-
     if not is_live(judge):
         return open_recorded(judge)
-    from rulewright_runtime.judging.live import JudgeSettings, open_live_judge, who
-    from rulewright_runtime.judging.waiting_judge import WaitingJudge
 
     live = open_live_judge(judge, JudgeSettings(LEDGER))
     if live.model.host:
@@ -172,8 +165,6 @@ def again() -> str:
 
 
 def _here() -> Any:
-    from pathlib import Path
-
     return Path()
 
 
@@ -186,8 +177,6 @@ def refuse_what_cannot_fit(plan: Plan, items: Iterable[Transcript | InputError],
     """Raise UsageError where the plan needs more calls than the budget allows, whatever is answered."""
     if calls is None:
         return
-    from rulewright.planning.scan import fewest_calls
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
 
     least = fewest_calls(plan, (item for item in items if isinstance(item, Transcript)))
     if least > calls:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulewright.exit_codes import MET, REFUSED
+from rulewright_runtime.errors import JudgeError
+from rulewright_runtime.judging.replies import only_object
+from rulewright_runtime.models import open_model
+from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall
 from rulewright_runtime.terminal import say
-
-if TYPE_CHECKING:
-    from rulewright_runtime.models.call import Model, ModelAnswer
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -38,9 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Ask, and say what came of it."""
     import anyio
-
-    from rulewright_runtime.models import open_model
-    from rulewright_runtime.models.call import CallFailure
 
     model = open_model(args.model)
     found: dict[str, Any] = {"model": args.model, "answers": False}
@@ -73,10 +71,6 @@ def _line(found: dict[str, Any]) -> str:
 
 async def _asked(model: Model, timeout: float) -> tuple[ModelAnswer, float, bool]:
     import anyio
-
-    from rulewright_runtime.errors import JudgeError
-    from rulewright_runtime.judging.replies import only_object
-    from rulewright_runtime.models.call import ChatMessage, ModelCall
 
     try:
         started = time.monotonic()

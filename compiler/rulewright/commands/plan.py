@@ -10,20 +10,23 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulewright.commands.project_options import add_project_options, compile_chosen, find_project
 from rulewright.commands.running import add_reading_options, reader_of, refusals
+from rulewright.compiling import compile_project
 from rulewright.exit_codes import REFUSED
+from rulewright.planning.bounds import bound_of
+from rulewright.planning.profiles import compare_profiles, shown
+from rulewright.planning.scan import cost_report, scan_plan
+from rulewright.project import Project
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
 from rulewright_runtime.terminal import complain, say
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.completeness import ScriptedScenario
+from rulewright_runtime.transcripts.transcript_reader import Transcript
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,9 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, write both files, show the figures."""
-    from rulewright.planning.bounds import bound_of
-    from rulewright.planning.scan import cost_report, scan_plan
-
     if args.compare is not None:
         return _compare(args)
     project, plan = compile_chosen(args)
@@ -72,9 +72,6 @@ def _model(project: Project) -> str | None:
 
 def _compare(args: argparse.Namespace) -> int:
     """Compare two profiles over the same transcripts."""
-    from rulewright.compiling import compile_project
-    from rulewright.planning.profiles import compare_profiles, shown
-
     project = find_project(args.project)
     first, second = args.compare
     transcripts, refused = _read(compile_project(project, profile=first, scorecard=args.scorecard), args)
@@ -93,8 +90,6 @@ def _compare(args: argparse.Namespace) -> int:
 def _read(plan: Plan, args: argparse.Namespace) -> tuple[list[Transcript], list[InputError]]:
     """The transcripts that a scan would judge, and those it would refuse, which are told at once. So are transcripts
     that lack something: there a judge would be asked in vain."""
-    from rulewright_runtime.transcripts.completeness import ScriptedScenario
-
     transcripts, refused = [], []
     for item in reader_of(args, plan).read(args.transcripts):
         if isinstance(item, InputError):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rulewright.compiling import compile_project
+from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
+from rulewright.project import Project, load_project
+from rulewright_runtime.plan.scan import Plan
 
 if TYPE_CHECKING:
     import argparse
-
-    from rulewright.project import Project
-    from rulewright_runtime.plan.scan import Plan
 
 
 def add_project_options(parser: argparse.ArgumentParser) -> None:
@@ -27,9 +28,6 @@ def add_project_options(parser: argparse.ArgumentParser) -> None:
 
 def find_project(path: str | None) -> Project:
     """The project that `--project` names, else the one around the working folder. Raises UsageError without one."""
-    from rulewright.documents.layout import nearest_project
-    from rulewright.project import load_project
-
     found = nearest_project() if path is None else Path(path)
     if found is None:
         raise UsageError(
@@ -40,7 +38,5 @@ def find_project(path: str | None) -> Project:
 
 def compile_chosen(args: argparse.Namespace) -> tuple[Project, Plan]:
     """The project and the plan that the options ask for; findings that stop it are raised as DocumentError."""
-    from rulewright.compiling import compile_project
-
     project = find_project(args.project)
     return project, compile_project(project, profile=args.profile, scorecard=args.scorecard)

@@ -11,14 +11,13 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
+from rulewright.prove.documents import prove_file, prove_same
+from rulewright.prove.results import Property, Proved, Refuted
 from rulewright_runtime.terminal import say
-
-if TYPE_CHECKING:
-    from rulewright.prove.results import Property
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,8 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prove every claim, print what became of it, answer with the exit code."""
-    from rulewright.prove.documents import prove_file, prove_same
-
     others = [name for name in (args.config, args.same_as) if name is not None]
     for name in (*args.files, *others):
         if not Path(name).is_file():
@@ -70,8 +67,6 @@ def _in_words(name: str, claims: list[Property]) -> list[str]:
 
 def _details(claim: Property) -> str:
     """What else is known: an example, a counterexample, the reason."""
-    from rulewright.prove.results import Proved, Refuted
-
     result = claim.result
     match result:
         case Proved(witness=witness, remarks=remarks):
@@ -87,8 +82,6 @@ def _details(claim: Property) -> str:
 
 
 def _as_data(name: str, claim: Property) -> dict[str, Any]:
-    from rulewright.prove.results import Proved
-
     witness = getattr(claim.result, "witness", None)
     remarks = claim.result.remarks if isinstance(claim.result, Proved) else (claim.result.reason,)
     return {

@@ -9,6 +9,9 @@ import argparse
 from pathlib import Path
 
 from rulewright.errors import UsageError
+from rulewright_runtime.files import write_whole
+from rulewright_runtime.judging.exchanges import recorded, replay_of
+from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.terminal import say
 
 
@@ -20,10 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read the run's replies and write them as a replay."""
-    from rulewright_runtime.files import write_whole
-    from rulewright_runtime.judging.exchanges import recorded, replay_of
-    from rulewright_runtime.runs.folder import REPLIES
-
     path = Path(args.run, REPLIES)
     if not path.is_file():
         raise UsageError(f"`{args.run}` holds no replies of a judge: there is no `{REPLIES}` in it")

@@ -13,6 +13,13 @@ from typing import Final
 
 from rulewright.commands.running import add_fail_on, print_run
 from rulewright.errors import UsageError
+from rulewright.reporting.formats import run_as
+from rulewright.reporting.gather import gather
+from rulewright.reporting.judged import open_run
+from rulewright.reporting.page import page
+from rulewright_runtime.files import write_whole
+from rulewright_runtime.locks import held_folder
+from rulewright_runtime.report.threshold import status_at
 from rulewright_runtime.terminal import say
 
 FORMATS: Final = ("html", "json", "junit", "sarif", "github", "markdown")
@@ -28,9 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Gather, render, write."""
-
-    from rulewright_runtime.locks import held_folder
-
     folder = Path(args.run)
     out = args.out or (str(folder / "report.html") if args.format == "html" else "-")
     writes_there = out != "-" and folder.is_dir() and Path(out).parent.resolve() == folder.resolve()
@@ -39,10 +43,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(folder: Path, form: str, out: str, fail_on: str | None) -> int:
-    from rulewright.reporting.judged import open_run
-    from rulewright_runtime.files import write_whole
-    from rulewright_runtime.report.threshold import status_at
-
     run = open_run(folder)
     status = status_at(run.summary, run.plan, fail_on)
     text = _text(folder, form, status)
@@ -58,12 +58,8 @@ def _report(folder: Path, form: str, out: str, fail_on: str | None) -> int:
 
 
 def _text(folder: Path, form: str, status: int) -> str:
-    from rulewright.reporting.formats import run_as
-
     if form not in ("html", "json"):
         return run_as(form, folder, status)
-    from rulewright.reporting.gather import gather
-    from rulewright.reporting.page import page
 
     report = gather(folder)
     return page(report) if form == "html" else json.dumps(report, ensure_ascii=False, indent=2) + "\n"

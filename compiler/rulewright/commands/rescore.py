@@ -12,6 +12,10 @@ from pathlib import Path
 from rulewright.commands.running import parameters_given
 from rulewright.commands.whatif import add_policy_options, other_plan
 from rulewright.errors import UsageError
+from rulewright.reporting.stored_run import read_run
+from rulewright.whatif.rescoring import changed_rules, policy_of, unasked
+from rulewright.whatif.writing import write_rescored
+from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.terminal import say
 
 
@@ -23,11 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score again, write, answer as a scan does."""
-    from rulewright.reporting.stored_run import read_run
-    from rulewright.whatif.rescoring import changed_rules, policy_of, unasked
-    from rulewright.whatif.writing import write_rescored
-    from rulewright_runtime.report.summary import exit_status
-
     folder, out = Path(args.run), Path(args.out)
     if out.exists():
         raise UsageError(f"`{out}` is there already; name a new folder")

@@ -10,6 +10,7 @@ import argparse
 from rulewright.commands.running import add_run_options, run_plan
 from rulewright.errors import UsageError
 from rulewright_runtime.input_files import open_regular
+from rulewright_runtime.plan.file import decode
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Decode, execute, store, report."""
-    from rulewright_runtime.plan.file import decode
-
     try:
         with open_regular(args.plan) as stream:
             data = stream.read()

@@ -24,14 +24,22 @@ from rulewright.commands.live_options import (
 )
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED, REFUSED, UNDECIDED
+from rulewright.reporting.formats import run_as
+from rulewright_runtime.calls.breaker import OutageError
+from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.report.console import scorecard
 from rulewright_runtime.report.text import plural
+from rulewright_runtime.report.threshold import check_threshold, status_at
+from rulewright_runtime.runs.folder import RunFolder
+from rulewright_runtime.runs.store import run
 from rulewright_runtime.terminal import complain, safe_stream, say, wants_colour
+from rulewright_runtime.transcripts.readers.tables import FIELDS
+from rulewright_runtime.transcripts.redaction import Redaction
+from rulewright_runtime.transcripts.transcript_reader import MAX_LINE, Reader, Transcript
 
 if TYPE_CHECKING:
     from rulewright.project import Project
-    from rulewright_runtime.transcripts.redaction import Redaction
-    from rulewright_runtime.transcripts.transcript_reader import Reader
 
 FORMATS: Final = ("human", "json", "junit", "sarif", "github", "markdown")
 MOST_REFUSALS: Final = 3  # shown; all of them stand in summary.json
@@ -67,8 +75,6 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
 
 def _columns(given: str) -> dict[str, str]:
     """The fields and the columns that hold them."""
-    from rulewright_runtime.transcripts.readers.tables import FIELDS
-
     pairs = [pair.partition("=") for pair in given.split(",")]
     for field, equals, name in pairs:
         if not equals or not name or field not in FIELDS:
@@ -78,8 +84,6 @@ def _columns(given: str) -> dict[str, str]:
 
 def reader_of(args: argparse.Namespace, plan: Plan | None = None) -> Reader:
     """The reader that the options ask for, of any scenarios or of those of a plan."""
-    from rulewright_runtime.transcripts.transcript_reader import MAX_LINE, Reader
-
     return Reader(None if plan is None else plan.scenarios, args.max_line or MAX_LINE, args.columns)
 
 
@@ -94,9 +98,6 @@ def add_fail_on(parser: argparse.ArgumentParser) -> None:
 
 def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project: Project | None = None) -> int:
     """Run `plan` as the options say and print how it went; the value is the exit code."""
-    from rulewright_runtime.report.console import scorecard
-    from rulewright_runtime.report.threshold import check_threshold, status_at
-
     check_threshold(plan, args.fail_on)
     if args.resume and args.overwrite:
         raise UsageError("`--resume` continues a run and `--overwrite` replaces it; give one of them")
@@ -116,8 +117,6 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
     if args.format == "json":
         print(json.dumps(summary, ensure_ascii=False))
     elif args.format != "human":
-        from rulewright.reporting.formats import run_as
-
         print_run(args.format, run_as(args.format, Path(args.out), status))
     else:
         safe_stream(sys.stdout).write_coloured(scorecard(summary, colour=wants_colour(sys.stdout)))
@@ -148,8 +147,6 @@ def _refusal(refused: dict[str, Any]) -> str:
 
 
 def _run(plan: Plan, args: argparse.Namespace, judge: str | None, project: Project | None) -> dict[str, Any]:
-    from rulewright_runtime.runs.store import run
-
     return run(
         plan,
         args.transcripts,
@@ -178,18 +175,12 @@ def _redaction(project: Project | None) -> Redaction | None:
     """What the project wants replaced in transcripts. Raises PlanError for a pattern that RE2 refuses."""
     if project is None or not project.redact:
         return None
-    from rulewright_runtime.transcripts.redaction import Redaction
 
     return Redaction(project.redact)
 
 
 def _live(plan: Plan, args: argparse.Namespace, judge: str, project: Project | None) -> dict[str, Any] | int:
     """The summary of a run whose judge is a model; the exit code of one that had to stop."""
-    from rulewright_runtime.calls.breaker import OutageError
-    from rulewright_runtime.calls.budget import BudgetError
-    from rulewright_runtime.runs.store import run
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
-
     made = open_judge(judge, args, project)
     refuse_what_cannot_fit(plan, reader_of(args, plan).read(args.transcripts), made.settings.calls)
     models = Counter(
@@ -215,8 +206,6 @@ def _live(plan: Plan, args: argparse.Namespace, judge: str, project: Project | N
 
 
 def _kept(args: argparse.Namespace) -> str:
-    from rulewright_runtime.runs.folder import RunFolder
-
     return "; what is done is kept, continue with `--resume`" if RunFolder(args.out).log else ""
 
 

@@ -16,18 +16,36 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rulewright.commands.live_options import open_waiting_judge
+from rulewright.diagnostics import Severity
+from rulewright.errors import DocumentError, UsageError
 from rulewright.exit_codes import REFUSED
+from rulewright.render.human import render
+from rulewright.scoring.batches import (
+    CaseScorecard,
+    Destinations,
+    check_labels,
+    find_batches,
+    load_scorecard,
+    report_name,
+    wanted_formats,
+)
+from rulewright.scoring.score_settings import ScoreSettings, describe, environment_of_process, gather
+from rulewright_runtime.cases.baseline import Baseline, compare
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan
+from rulewright_runtime.cases.case_reader import CaseReader
+from rulewright_runtime.cases.case_run import BatchRun, refusal, report_head, score_batches
+from rulewright_runtime.cases.case_settings import CaseSettings, check_thresholds
+from rulewright_runtime.cases.hooks import Hooks
+from rulewright_runtime.cases.outputs import Outputs
+from rulewright_runtime.cases.writing import complaints, moment, write
+from rulewright_runtime.embedding.opening import open_embedding
+from rulewright_runtime.errors import BusyError
+from rulewright_runtime.files import open_whole
+from rulewright_runtime.locks import held_file
 from rulewright_runtime.terminal import complain, safe_stream, say, width_for
-
-if TYPE_CHECKING:
-    from rulewright.scoring.batches import CaseScorecard, Destinations
-    from rulewright.scoring.score_settings import ScoreSettings
-    from rulewright_runtime.cases.case_plan import CaseScorecardPlan
-    from rulewright_runtime.cases.case_run import BatchRun
-    from rulewright_runtime.cases.case_settings import CaseSettings
-    from rulewright_runtime.cases.hooks import Hooks
 
 FORMATS = ("json", "console", "markdown", "html", "junit", "all")
 FLAGS = ("--strict-ah", "--fold", "--cases", "--outputs", "--format", "--semantic", "--semantics")
@@ -64,10 +82,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score, write the reports, answer with the exit code."""
-    from rulewright.scoring.batches import load_scorecard
-    from rulewright.scoring.score_settings import describe, environment_of_process, gather
-    from rulewright_runtime.cases.case_settings import check_thresholds
-
     card = load_scorecard(args.scorecard)
     flags = {flag: getattr(args, flag.lstrip("-").replace("-", "_")) for flag in FLAGS}
     environment = environment_of_process()
@@ -88,11 +102,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _prove(card: CaseScorecard, prepared: CaseSettings) -> None:
     """Refuse a label table with a gap. A row that never decides is lint's matter: settings may well leave it none."""
-    from rulewright.diagnostics import Severity
-    from rulewright.errors import DocumentError
-    from rulewright.render.human import render
-    from rulewright.scoring.batches import check_labels
-
     found = [each for each in check_labels(card, prepared) if each.code != "label-row-is-dead"]
     if any(each.severity is Severity.ERROR for each in found):
         raise DocumentError(found)
@@ -101,16 +110,6 @@ def _prove(card: CaseScorecard, prepared: CaseSettings) -> None:
 
 
 def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSettings, prepared: CaseSettings) -> int:
-    from rulewright.commands.live_options import open_waiting_judge
-    from rulewright.errors import UsageError
-    from rulewright.scoring.batches import Destinations, find_batches, report_name, wanted_formats
-    from rulewright_runtime.cases.baseline import Baseline, compare
-    from rulewright_runtime.cases.case_reader import CaseReader
-    from rulewright_runtime.cases.case_run import refusal, report_head, score_batches
-    from rulewright_runtime.cases.outputs import Outputs
-    from rulewright_runtime.cases.writing import moment
-    from rulewright_runtime.embedding.opening import open_embedding
-
     if not args.concern or not args.batch:
         raise UsageError("both `--concern` and `--batch` are needed")
     plan = card.plan
@@ -187,7 +186,6 @@ def _hooks(stack: ExitStack, args: argparse.Namespace, plan: CaseScorecardPlan, 
     """Whom the run tells of its results; what did not arrive is said when the run has ended."""
     if not (args.observe or args.otlp or args.events):
         return None
-    from rulewright_runtime.cases.hooks import Hooks
 
     hooks = Hooks(plan, now, name)
     stack.callback(lambda: complain(*(f"warning: {line}" for line in hooks.close())))
@@ -200,8 +198,6 @@ def _hooks(stack: ExitStack, args: argparse.Namespace, plan: CaseScorecardPlan, 
 
 def _complain(run: BatchRun, concern: str) -> None:
     """Every error and warning on the standard error, each on a line with its place."""
-    from rulewright_runtime.cases.writing import complaints
-
     complain(*complaints(run))
     if not run.whole.total and not run.errors:
         complain(f"error: there is no case of the concern `{concern}`")
@@ -209,10 +205,6 @@ def _complain(run: BatchRun, concern: str) -> None:
 
 def _claimed(stack: ExitStack, destinations: Destinations) -> dict[str, Path | None]:
     """Where the reports go, kept from other runs; new files are those of the first number that nobody has."""
-    from rulewright.errors import UsageError
-    from rulewright_runtime.errors import BusyError
-    from rulewright_runtime.locks import held_file
-
     for number in count(1):
         places = destinations.places(number)
         with ExitStack() as attempt:
@@ -235,10 +227,6 @@ def _claimed(stack: ExitStack, destinations: Destinations) -> dict[str, Path | N
 def _write_reports(
     places: Mapping[str, Path | None], prepared: CaseSettings, run: BatchRun, head: dict[str, Any]
 ) -> None:
-    from rulewright.errors import UsageError
-    from rulewright_runtime.cases.writing import write
-    from rulewright_runtime.files import open_whole
-
     scorer = prepared.scorer(None, None)
     for form, path in places.items():
         if path is None:
@@ -253,8 +241,6 @@ def _write_reports(
 
 
 def _write_out(form: str, run: BatchRun, head: dict[str, Any], scorer: Any) -> None:
-    from rulewright_runtime.cases.writing import write
-
     columns = width_for(sys.stdout) if sys.stdout.isatty() else None
     with suppress(BrokenPipeError):  # the reader has gone, as `| head` does; the other reports stand
         write(form, safe_stream(sys.stdout).buffer, run, head, scorer, columns)

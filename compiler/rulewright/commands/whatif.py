@@ -14,8 +14,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from rulewright.commands.project_options import compile_chosen
 from rulewright.commands.running import parameters_given
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
+from rulewright.reporting.stored_run import read_run
+from rulewright.whatif.rescoring import changed_rules, flips, policy_of, rescored, unasked
+from rulewright.whatif.sweep import sweep
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.text import number, plural
 from rulewright_runtime.terminal import say
@@ -40,7 +44,6 @@ def other_plan(args: argparse.Namespace) -> Plan | None:
     """The plan of the project under the scorecard that `--scorecard` names; None without it."""
     if args.scorecard is None:
         return None
-    from rulewright.commands.project_options import compile_chosen
 
     args.profile = None
     return compile_chosen(args)[1]
@@ -48,10 +51,6 @@ def other_plan(args: argparse.Namespace) -> Plan | None:
 
 def run(args: argparse.Namespace) -> int:
     """Score again, show what changes."""
-    from rulewright.reporting.stored_run import read_run
-    from rulewright.whatif.rescoring import changed_rules, flips, policy_of, rescored, unasked
-    from rulewright.whatif.sweep import sweep
-
     stored, other = read_run(Path(args.run)), other_plan(args)
     policy = policy_of(stored, other, parameters_given(args.set))
     found: dict[str, Any] = {

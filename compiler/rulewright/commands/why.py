@@ -13,10 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.errors import UsageError
+from rulewright.expression.decompile import decompile
+from rulewright.expression.unparse import unparse
 from rulewright.render.record import told
+from rulewright.reporting.run_reader import rows
+from rulewright.spelling import suggest
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.ir import Program
+from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Check, ExpressionVerifier, LeftOut, Plan
+from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.terminal import one_line, say
 
 WIDTH = 80
@@ -33,8 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Find the verdict and tell its story."""
-    from rulewright_runtime.plan.file import decode
-
     folder = Path(args.run)
     if not (folder / "verdicts.jsonl").is_file():
         raise UsageError(f"`{folder}` holds no finished run: there is no `verdicts.jsonl` in it")
@@ -65,8 +69,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    from rulewright.reporting.run_reader import rows
-
     return rows(path)
 
 
@@ -75,8 +77,6 @@ def _row(path: Path, **wanted: str) -> dict[str, Any] | None:
 
 
 def _near(word: str, known: list[str]) -> str:
-    from rulewright.spelling import suggest
-
     near = suggest(word, known)
     return f"; did you mean `{near}`?" if near else ""
 
@@ -132,9 +132,6 @@ def _left_out(plan: Plan, part: LeftOut, scores: Mapping[str, Any]) -> Iterator[
 
 
 def _text(program: Program) -> str:
-    from rulewright.expression.decompile import decompile
-    from rulewright.expression.unparse import unparse
-
     return program.source or unparse(decompile(program))
 
 
@@ -155,8 +152,6 @@ def _verdict(verdict: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _exchanges(folder: Path, transcript: str, check: str) -> Iterator[dict[str, Any]]:
     """What the judge was asked about the check and what it said, where the run keeps it."""
-    from rulewright_runtime.runs.folder import REPLIES
-
     if (folder / REPLIES).is_file():
         for row in _rows(folder / REPLIES):
             if (row.get("transcript_id"), row.get("check_id")) == (transcript, check):

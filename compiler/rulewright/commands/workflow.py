@@ -21,18 +21,30 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final
+from time import sleep
+from typing import Any, Final
 
+import msgspec
+
+from rulewright.commands.live_options import open_waiting_judge
+from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
+from rulewright.render.human import render
+from rulewright.workflows.graph import draw
+from rulewright.workflows.load import Workflow, check, compile_workflow, load_workflow
+from rulewright.workflows.local_settings import open_store, settings_of, state_of
+from rulewright.workflows.standing import as_data, one_line, places, shown, standing
+from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for
-
-if TYPE_CHECKING:
-    from rulewright.workflows.load import Workflow
-    from rulewright_runtime.workflow.engine import Result
-    from rulewright_runtime.workflow.events import Event
-    from rulewright_runtime.workflow.run_database import Store
-    from rulewright_runtime.workflow.run_settings import RunSettings
-    from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
+from rulewright_runtime.workflow import engine
+from rulewright_runtime.workflow.engine import Result, carried_over, resumable
+from rulewright_runtime.workflow.events import Event
+from rulewright_runtime.workflow.narration import narrate, sentence
+from rulewright_runtime.workflow.processes import here
+from rulewright_runtime.workflow.run_context import utc_now
+from rulewright_runtime.workflow.run_database import OVER, Store
+from rulewright_runtime.workflow.run_settings import RunSettings
+from rulewright_runtime.workflow.workflow_plan import WorkflowPlan, decode
 
 EXIT: Final = {"COMPLETED": 0, "FAILED": 1, "WAITING": 2, "PAUSED": 2}
 
@@ -112,10 +124,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from rulewright.diagnostics import Severity
-    from rulewright.render.human import render, width_for
-    from rulewright.workflows.load import check, load_workflow
-
     workflow = load_workflow(args.file)
     found = check(workflow)
     if found:
@@ -127,14 +135,9 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _graph(args: argparse.Namespace) -> int:
-    from rulewright.workflows.graph import draw
-    from rulewright.workflows.load import compile_workflow, load_workflow
-
     workflow = load_workflow(args.file)
     plan, at = compile_workflow(workflow), {}
     if args.run is not None:
-        from rulewright.workflows.standing import places
-
         with _opened(workflow) as store:
             at = dict(places(store, _run_id(store, None if args.run == "latest" else args.run)))
     print(draw(plan, form=args.format, task=_known(plan, args.task), at=at), end="")
@@ -143,9 +146,6 @@ def _graph(args: argparse.Namespace) -> int:
 
 def _opened(workflow: Workflow) -> Store:
     """The database of runs, which has to be there."""
-    from rulewright.workflows.local_settings import state_of
-    from rulewright_runtime.workflow.run_database import Store
-
     state = state_of(workflow)
     if not state.is_file():
         raise UsageError(f"there is no database of runs at `{state}`: nothing has run yet")
@@ -163,12 +163,6 @@ def _run_id(store: Store, given: str | None) -> str:
 
 
 def _watch(args: argparse.Namespace) -> int:
-    from time import sleep
-
-    from rulewright.workflows.load import load_workflow
-    from rulewright.workflows.standing import as_data, shown, standing
-    from rulewright_runtime.workflow.workflow_plan import decode
-
     output = safe_stream(sys.stdout)
     with _opened(load_workflow(args.file)) as store:
         run_id = _run_id(store, args.run_id)
@@ -197,9 +191,6 @@ def _known(plan: WorkflowPlan, task: str | None) -> str | None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from rulewright.workflows.load import compile_workflow, load_workflow
-    from rulewright.workflows.local_settings import settings_of
-
     _read_resume(args)
     workflow = load_workflow(args.file, off=("hil",) if args.no_hil else ())
     plan = compile_workflow(workflow)
@@ -211,8 +202,6 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     result = _execute(args, workflow, plan, settings)
     if args.format == "json":
-        import msgspec
-
         print(msgspec.json.encode(result).decode())
     else:
         _tell_result(result, _flags(args.file))
@@ -245,10 +234,6 @@ def _exit_code(result: Result, task: str | None) -> int:
 
 
 def _execute(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, settings: RunSettings) -> Result:
-    from rulewright.commands.live_options import open_waiting_judge
-    from rulewright.workflows.local_settings import open_store
-    from rulewright_runtime.workflow import engine
-
     if any(adapter.type == "python" for adapter in settings.adapters.values()):
         sys.path.insert(0, os.path.abspath(workflow.root))
     with ExitStack() as stack:
@@ -273,8 +258,6 @@ def _tell_before(
     args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, settings: RunSettings, store: Store
 ) -> None:
     """Say what a changed workflow means for a run, or which runs a new one leaves unfinished."""
-    from rulewright_runtime.workflow.run_database import OVER
-
     if args.changed:
         complain(*_carried(workflow, plan, settings, args.resume, store))
     elif not args.resume:
@@ -295,9 +278,6 @@ def _carried(
     workflow: Workflow, plan: WorkflowPlan, settings: RunSettings, resume: bool | str, store: Store | None = None
 ) -> list[str]:
     """What a run carries over, in lines."""
-    from rulewright.workflows.local_settings import open_store
-    from rulewright_runtime.workflow.engine import carried_over
-
     if store is None:
         with open_store(workflow, settings) as opened:
             return _carried(workflow, plan, settings, resume, opened)
@@ -311,9 +291,6 @@ def _carried(
 
 def _teller(args: argparse.Namespace, store: Store, plan: WorkflowPlan) -> Callable[[Sequence[Event]], None]:
     """What hears the events: a line each on standard error, and the file of `--events`."""
-    from rulewright.workflows.standing import one_line, standing
-    from rulewright_runtime.workflow.narration import sentence
-
     log = _EventLog(args.events, store) if args.events else None
     screen = safe_stream(sys.stderr)
     shows = args.format == "human" and screen.isatty()
@@ -371,10 +348,6 @@ def _tell_result(result: Result, file: str) -> None:
 
 def _which_run(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, settings: RunSettings) -> list[str]:
     """The unfinished run that would be gone on with, or that stands beside a new one."""
-    from rulewright.workflows.local_settings import open_store, state_of
-    from rulewright_runtime.errors import RuntimeFailure
-    from rulewright_runtime.workflow.engine import resumable
-
     if not args.resume and not state_of(workflow).is_file():
         return []
     with open_store(workflow, settings) as store:
@@ -421,9 +394,6 @@ def _asked(task: Any, settings: RunSettings) -> list[str]:
 
 
 def _runs(args: argparse.Namespace) -> int:
-    from rulewright.workflows.load import load_workflow
-    from rulewright.workflows.local_settings import open_store, settings_of
-
     workflow = load_workflow(args.file)
     with open_store(workflow, settings_of(workflow)) as store:
         found = [_about_run(store, run.run_id) for run in store.runs()]
@@ -456,11 +426,6 @@ def _about_run(store: Store, run_id: str) -> dict[str, Any]:
 
 
 def _cancel(args: argparse.Namespace) -> int:
-    from rulewright.workflows.load import load_workflow
-    from rulewright.workflows.local_settings import open_store, settings_of
-    from rulewright_runtime.workflow.processes import here
-    from rulewright_runtime.workflow.run_context import utc_now
-
     workflow = load_workflow(args.file)
     with open_store(workflow, settings_of(workflow)) as store, store.at_work() as ours:
         if not ours:
@@ -474,9 +439,6 @@ def _cancel(args: argparse.Namespace) -> int:
 
 
 def _trace(args: argparse.Namespace) -> int:
-    from rulewright.workflows.load import load_workflow
-    from rulewright_runtime.workflow.narration import narrate
-
     with _opened(load_workflow(args.file)) as store:
         run_id = _run_id(store, args.run_id)
         if args.format == "json":

@@ -20,7 +20,6 @@ class Keys:
 
     def at(self, span: Span) -> str | None:
         """The path of the key or value where the span begins, None where there is none."""
-
         source = self.sources.get(span.path)
         if source is None:
             return None

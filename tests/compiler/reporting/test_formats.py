@@ -138,7 +138,7 @@ def test_an_interrupted_scan_names_the_command_that_continues_it(
 
     words = ["scan", "said", "--project", "project", "--out", "run", "--overwrite"]
     monkeypatch.setattr("sys.argv", ["rulewright", *words])
-    monkeypatch.setattr("rulewright_runtime.runs.store.run", interrupt)
+    monkeypatch.setattr("rulewright.commands.running.run", interrupt)
     assert main(words) == 130
     told = capsys.readouterr().err
     assert told.splitlines()[-1] == ("help: continue with `rulewright scan said --project project --out run --resume`")
