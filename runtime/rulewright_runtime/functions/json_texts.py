@@ -87,10 +87,14 @@ def _validator(encoded: bytes) -> Any:
 
 @cache
 def _library() -> tuple[Any, type[Exception]]:
-    """A validator whose patterns are RE2, and what it raises for a bad schema."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import extend
+    """A validator whose patterns are RE2, and what it raises for a bad schema. EvaluationError where it is missing."""
+    try:
+        from jsonschema import Draft202012Validator
+        from jsonschema.exceptions import SchemaError
+        from jsonschema.validators import extend
+    except ModuleNotFoundError:
+        why = "`valid_against` needs jsonschema: `pip install 'rulewright-runtime[schema]'`"
+        raise EvaluationError(why, "unavailable") from None
 
     build: Any = extend  # its stub is not typed
     return build(Draft202012Validator, {"pattern": _pattern, "patternProperties": _refused}), SchemaError
