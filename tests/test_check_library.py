@@ -68,5 +68,5 @@ def test_every_ready_check_has_an_example() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_a_ready_check_gets_its_examples_right(plan: Plan, name: str) -> None:
     results = execute(plan, [Transcript.of(each) for each in CASES[name]])
-    found = [{each.mode_id: each.verdict for each in result.verdicts}[name] for result in results]
+    found = [{each.check_id: each.verdict for each in result.verdicts}[name] for result in results]
     assert found == ["PASS", "FAIL"]

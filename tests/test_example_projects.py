@@ -28,11 +28,11 @@ def test_its_checks_find_what_was_planted_and_nothing_else(name: str) -> None:
     records = [json.loads(line) for line in chats.read_text(encoding="utf-8").splitlines()]
     planted = {record["id"]: sorted(filter(None, record["metadata"]["planted"].split(","))) for record in records}
     results = list(execute(compile_project(BENCHMARK / name), [chats]))
-    failed = {each.transcript_id: sorted(v.mode_id for v in each.verdicts if v.verdict == "FAIL") for each in results}
+    failed = {each.transcript_id: sorted(v.check_id for v in each.verdicts if v.verdict == "FAIL") for each in results}
     assert failed == planted
     assert (len(results[0].verdicts), len(results)) == SIZES[name]
     assert Counter(v.verdict for each in results for v in each.verdicts)["UNCLEAR"] == 0
-    assert {label for each in planted.values() for label in each} <= {v.mode_id for v in results[0].verdicts}
+    assert {label for each in planted.values() for label in each} <= {v.check_id for v in results[0].verdicts}
 
 
 @pytest.mark.parametrize("name", SIZES)

@@ -25,12 +25,12 @@ def results(profile: str) -> dict[str, TranscriptResult]:
 
 
 def verdict(transcript: str, check: str, profile: str = "publish") -> VerdictResult:
-    return next(found for found in results(profile)[transcript].verdicts if found.mode_id == check)
+    return next(found for found in results(profile)[transcript].verdicts if found.check_id == check)
 
 
 def failures(profile: str) -> set[tuple[str, str]]:
     return {
-        (name, found.mode_id) for name, result in results(profile).items() for found in result.verdicts
+        (name, found.check_id) for name, result in results(profile).items() for found in result.verdicts
         if found.eligible and found.verdict == "FAIL"
     }  # fmt: skip
 
@@ -107,7 +107,7 @@ def test_a_malformed_reply_is_asked_for_again() -> None:
 
 
 def test_advice_may_be_commanded_where_somebody_is_in_danger() -> None:
-    scanned = {found.mode_id for found in results("publish")["model-b__tight_chest_after_supper"].verdicts}
+    scanned = {found.check_id for found in results("publish")["model-b__tight_chest_after_supper"].verdicts}
     assert "RW-C2" not in scanned
 
 

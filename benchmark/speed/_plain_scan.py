@@ -95,7 +95,7 @@ def row(name: str, check: dict[str, Any], found: dict[str, Any], turns: list[dic
     ]
     return {
         "transcript_id": name,
-        "mode_id": check["id"],
+        "check_id": check["id"],
         "eligible": found.get("eligible", True),
         "verdict": found["verdict"],
         "severity": check["severity"],

@@ -225,7 +225,7 @@ def _project(path: str | os.PathLike[str]) -> Project:
 def _verdict(verdict: Mapping[str, Any]) -> Row:
     quotes = [str(span.get("quote", "")) for span in verdict.get("evidence", ())]
     return {
-        "check_id": verdict.get("mode_id"),
+        "check_id": verdict.get("check_id"),
         "verdict": verdict.get("verdict"),
         "eligible": verdict.get("eligible"),
         "severity": verdict.get("severity"),

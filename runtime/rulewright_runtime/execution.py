@@ -259,12 +259,12 @@ class Engine:
         item, gaps = context.transcript, context.complete.gaps
         _, decided = self._decide(item.scenario_id)
         if self._last:
-            context.verdicts = {verdict.mode_id: verdict for verdict in settled.values()}
+            context.verdicts = {verdict.check_id: verdict for verdict in settled.values()}
         for place in self._last:
             if not decided[place].suppressed:
                 verdict = self._verdict(self._plan.checks[place], decided[place], context)
                 assert isinstance(verdict, VerdictResult), "a check that reads verdicts asks nobody"
-                settled[place] = context.verdicts[verdict.mode_id] = verdict
+                settled[place] = context.verdicts[verdict.check_id] = verdict
         verdicts = tuple(settled[place] for place in sorted(settled))
         scores = self._score(item, verdicts, decided, gaps)
         return TranscriptResult(

@@ -21,7 +21,7 @@ class VerdictRecord(Protocol):
     """What aggregation and outcome read of a record; further fields are read only where a scorecard names them."""
 
     @property
-    def mode_id(self) -> str:
+    def check_id(self) -> str:
         """The check that gave the verdict."""
 
     @property
@@ -57,7 +57,7 @@ class VerdictResult(msgspec.Struct, frozen=True, omit_defaults=True):
     quotes do not occur (`unverified`), or one that the check's policy made of an `unclear` answer.
     """
 
-    mode_id: str
+    check_id: str
     eligible: bool
     verdict: str
     severity: str
@@ -102,7 +102,7 @@ def conclude(check: Check, finding: Finding) -> VerdictResult:
             finding, verdict="FAIL", extra=extra, needs_adjudication=True, cause=finding.cause or "unclear"
         )
     return VerdictResult(
-        mode_id=check.id,
+        check_id=check.id,
         eligible=finding.eligible,
         verdict=finding.verdict,
         severity=check.severity,

@@ -35,7 +35,7 @@ OF_CHECK: Final = (
     "v.check.hard_fail",
     "v.severity == {severity}",
     "'x' in v.secondary_tags",
-    "v.mode_id != 'K1'",
+    "v.check_id != 'K1'",
     "true",
     "v.check.routing.route == 'llm_primary'",
 )

@@ -259,11 +259,11 @@ def test_silence_improves_nothing(corpus: Corpus, name: str, mutation: str, seed
 
 
 def _holds(before: TranscriptResult, after: TranscriptResult) -> None:
-    assert [one.mode_id for one in after.verdicts] == [one.mode_id for one in before.verdicts]
+    assert [one.check_id for one in after.verdicts] == [one.check_id for one in before.verdicts]
     for was, now in zip(before.verdicts, after.verdicts, strict=True):
-        assert now.verdict not in ("PASS", "NOT_APPLICABLE") or not now.eligible, now.mode_id
-        assert now.eligible or not was.eligible, now.mode_id
-        assert now.verdict != "UNCLEAR" or now.adjudication_required, now.mode_id
+        assert now.verdict not in ("PASS", "NOT_APPLICABLE") or not now.eligible, now.check_id
+        assert now.eligible or not was.eligible, now.check_id
+        assert now.verdict != "UNCLEAR" or now.adjudication_required, now.check_id
     row, scores = after.scores or {}, before.scores or {}
     assert row["status"] != "valid"
     assert row["missing"]

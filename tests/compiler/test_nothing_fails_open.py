@@ -63,7 +63,7 @@ def hold(mutated: Iterable[TranscriptResult]) -> int:
     for before, after in zip(whole(), mutated, strict=True):
         for was, now in zip(before.verdicts, after.verdicts, strict=True):
             changed += was.verdict != now.verdict
-            assert not kinder(was, now), f"{before.transcript_id} {was.mode_id}: {was.verdict} became {now.verdict}"
+            assert not kinder(was, now), f"{before.transcript_id} {was.check_id}: {was.verdict} became {now.verdict}"
         scores, rows = before.scores or {}, after.scores or {}
         for name, gate in rows["gates"].items():
             assert gate["passed"] is not True or scores["gates"][name]["passed"] is True, (before.transcript_id, name)
@@ -223,4 +223,4 @@ def test_a_conversation_without_answers_passes_nothing() -> None:
     for result in scan(items=items, judge=Answering('{"verdict": "PASS"}')):
         for verdict in result.verdicts:
             deterministic = verdict.prompt_hash is None
-            assert verdict.verdict != "PASS" or not deterministic, (result.transcript_id, verdict.mode_id)
+            assert verdict.verdict != "PASS" or not deterministic, (result.transcript_id, verdict.check_id)

@@ -146,6 +146,6 @@ def test_the_shipped_gate_stops_what_it_names_and_allows_its_exceptions(
     reply = Turn(1, "assistant", "I'm an AI. Who has dementia may forget the stove.")
     said = replace(said, turns=(said.turns[0], reply, *said.turns[2:]))
     (result,) = execute(plan, [said], Counting(answer))
-    found = next(record for record in result.verdicts if record.mode_id == "RW-B5")
+    found = next(record for record in result.verdicts if record.check_id == "RW-B5")
     gate = (result.scores or {})["gates"]["compliance"]
     assert (found.verdict, gate["passed"]) == (verdict, verdict == "PASS")

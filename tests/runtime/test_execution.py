@@ -93,7 +93,7 @@ def test_a_suppressed_check_leaves_no_record_and_an_ineligible_one_does() -> Non
     tagged = program(tagged_tree())
     checks = (check(suppressed=tagged), check(name="X2", eligible=program(op("not", tagged_tree()))), check(name="X3"))
     found = verdicts(*checks, scenario=Scenario(tags=("acute",)))
-    assert [(one.mode_id, one.eligible, one.verdict, one.confidence) for one in found] == [
+    assert [(one.check_id, one.eligible, one.verdict, one.confidence) for one in found] == [
         ("X2", False, "NOT_APPLICABLE", 1.0),
         ("X3", True, "FAIL", 0.95),
     ]
@@ -125,7 +125,7 @@ def test_results_come_in_the_order_of_transcripts_and_checks() -> None:
     both = plan(check(name="B"), check(name="A"))
     results = list(execute(both, [talk("x", "y", name="b"), talk("x", "y", name="a")]))
     assert [result.transcript_id for result in results] == ["b", "a"]
-    assert [verdict.mode_id for verdict in results[0].verdicts] == ["B", "A"]
+    assert [verdict.check_id for verdict in results[0].verdicts] == ["B", "A"]
 
 
 def test_refused_inputs_are_results_too(tmp_path: Path) -> None:
@@ -158,7 +158,10 @@ def test_results_are_the_same_bytes_whatever_the_hash_seed_and_locale(tmp_path: 
     subprocess.run(command, cwd=tmp_path, env=environment, check=False)
     (result,) = execute(plan(check(), check(RULE, name="X2"), lexicons=words()), [tmp_path / "m__s.jsonl"])
     lines = (tmp_path / "out" / "verdicts.jsonl").read_bytes().splitlines()
-    assert lines == [b'{"transcript_id":"m__s",' + msgspec.json.encode(one)[1:] for one in result.verdicts]
+    assert lines == [
+        b'{"transcript_id":"m__s","scenario_id":"s","model":"m",' + msgspec.json.encode(one)[1:]
+        for one in result.verdicts
+    ]
 
 
 def words() -> dict[str, Any]:

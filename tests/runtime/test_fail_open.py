@@ -51,12 +51,12 @@ def compare(fault: str, judged: Callable[[str], Judge | str] = lambda source: so
         faulty = execute(plan, conversations(folder), judged(source) if source else None)
         for before, after in zip(sound, faulty, strict=True):
             where = (fault, after.transcript_id)
-            assert [v.mode_id for v in before.verdicts] == [v.mode_id for v in after.verdicts], where
+            assert [v.check_id for v in before.verdicts] == [v.check_id for v in after.verdicts], where
             for old, new in zip(before.verdicts, after.verdicts, strict=True):
                 changed += (old.verdict, old.eligible) != (new.verdict, new.eligible)
-                assert not (old.verdict in ("FAIL", "UNCLEAR") and new.verdict in GOOD), (*where, new.mode_id)
-                assert not (old.eligible and not new.eligible), (*where, new.mode_id)
-                assert new.verdict != "UNCLEAR" or new.adjudication_required, (*where, new.mode_id)
+                assert not (old.verdict in ("FAIL", "UNCLEAR") and new.verdict in GOOD), (*where, new.check_id)
+                assert not (old.eligible and not new.eligible), (*where, new.check_id)
+                assert new.verdict != "UNCLEAR" or new.adjudication_required, (*where, new.check_id)
             _no_better(before.scores or {}, after.scores or {}, where)
     return changed
 

@@ -91,9 +91,9 @@ def test_every_verdict_equals_the_published_one(run: str, profile: str, kind: st
     compared = 0
     for result in results:
         row = expected(run)[result.transcript_id]
-        assert [verdict.mode_id for verdict in result.verdicts] == [mode["mode_id"] for mode in row["mode_results"]]
+        assert [verdict.check_id for verdict in result.verdicts] == [mode["mode_id"] for mode in row["mode_results"]]
         for verdict, mode in zip(plain(result.verdicts), row["mode_results"], strict=True):
-            wanted = dict(mode)
+            wanted = {"check_id" if key == "mode_id" else key: value for key, value in mode.items()}
             if wanted["rationale_code"] in FREE_CODES:
                 del wanted["rationale_code"]
             published = {key: value for key, value in verdict.items() if key in wanted}
@@ -132,7 +132,7 @@ def test_the_two_tier_scorecard_gives_the_seed_s_aggregation(
         scores = plain(result.scores)
         found = {
             "hard_fail": scores["hard_fail"],
-            "hard_fail_checks": [reason["mode_id"] for reason in scores["hard_fail_reasons"]],
+            "hard_fail_checks": [reason["check_id"] for reason in scores["hard_fail_reasons"]],
             "bucket_pass_rate": {bucket: scores["dimension_scores"][name] for bucket, name in names.items()},
             "overall": scores["overall_score"],
         }

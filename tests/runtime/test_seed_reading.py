@@ -136,7 +136,7 @@ def counted() -> tuple[Counter[tuple[str, str]], list[str]]:
         recorded = replies_of("real").get(result.transcript_id, {})
         for verdict, mode in zip(msgspec.to_builtins(result.verdicts), row["mode_results"], strict=True):
             asked_again = any(problem(raw) for raw in texts(recorded.get(mode["mode_id"])))
-            assert (verdict["mode_id"], verdict["eligible"]) == (mode["mode_id"], mode["eligible"])
+            assert (verdict["check_id"], verdict["eligible"]) == (mode["mode_id"], mode["eligible"])
             calls = (
                 {"judge calls": result.judge_calls.get(mode["mode_id"], 0)},
                 {"judge calls": row["judge_calls"].get(mode["mode_id"], 0)},
@@ -274,7 +274,7 @@ def test_the_page_of_windows_counts_who_sees_the_whole_talk() -> None:
     for result in results():
         last = max(turn.turn for turn in transcripts()[result.transcript_id].turns)
         for verdict in result.verdicts:
-            if verdict.mode_id in result.judge_calls and "edge" not in verdict.extra:
+            if verdict.check_id in result.judge_calls and "edge" not in verdict.extra:
                 window = verdict.extra.get("window", {})
                 judged += 1
                 unbounded += window == "unbounded"

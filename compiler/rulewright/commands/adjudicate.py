@@ -115,7 +115,7 @@ def _list(still: list[Item], settled: int, args: argparse.Namespace) -> None:
         for item in still:
             keys = {
                 "transcript_id": item.transcript_id,
-                "mode_id": item.mode_id,
+                "check_id": item.check_id,
                 "verdict": None,
                 "by": args.by or None,
             }
@@ -125,10 +125,10 @@ def _list(still: list[Item], settled: int, args: argparse.Namespace) -> None:
     say(f"{len(still)} {'verdict waits' if len(still) == 1 else 'verdicts wait'} for a person{decided}")
     say(*(f"  {_line(item)}" for item in still))
     if still:
-        first = f"{one_line(still[0].transcript_id)} {one_line(still[0].mode_id)}"
+        first = f"{one_line(still[0].transcript_id)} {one_line(still[0].check_id)}"
         say(f"help: `rulewright adjudicate {args.run} --decide {first} PASS --by NAME --why TEXT`, or --file, or --ask")
 
 
 def _line(item: Item) -> str:
     why = ", ".join(filter(None, (item.reason, UNPROVEN.get(item.cause or "", item.cause))))
-    return f"{one_line(item.transcript_id)}  {one_line(item.mode_id)}  {item.verdict}  ({one_line(why)})"
+    return f"{one_line(item.transcript_id)}  {one_line(item.check_id)}  {item.verdict}  ({one_line(why)})"

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if scores is None:
         known = [row["transcript_id"] for row in _rows(folder / "scores.jsonl")]
         raise UsageError(f"the run has no transcript `{args.transcript}`{_near(args.transcript, known)}")
-    verdict = _row(folder / "verdicts.jsonl", transcript_id=args.transcript, mode_id=args.check)
+    verdict = _row(folder / "verdicts.jsonl", transcript_id=args.transcript, check_id=args.check)
     story = [] if check is None else _story(plan, check, scores, verdict)
     said = list(_exchanges(folder, args.transcript, args.check))
     story += _said(said)

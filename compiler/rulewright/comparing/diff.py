@@ -132,7 +132,7 @@ def _flips(runs: Sequence[StoredRun], paired: Pairs, recombiner: Recombiner) -> 
             yield {
                 "transcript_id": pair[1],
                 **({"before_transcript_id": pair[0]} if pair[0] != pair[1] else {}),
-                "mode_id": check,
+                "check_id": check,
                 "severity": severities.get(check, ""),
                 "before": before,
                 "after": after,
@@ -180,7 +180,7 @@ def _outcomes(
 ) -> Iterator[dict[str, Any]]:
     flipped: dict[str, list[str]] = {}
     for flip in flips:
-        flipped.setdefault(flip["transcript_id"], []).append(flip["mode_id"])
+        flipped.setdefault(flip["transcript_id"], []).append(flip["check_id"])
     for pair in paired.both:
         old, new = (run.rows[name] for run, name in zip(runs, pair, strict=True))
         engines = old[ENGINE], new[ENGINE]
@@ -204,7 +204,7 @@ def _outcomes(
 
 def _worst_verdict(flip: Mapping[str, Any], gravest: Sequence[str]) -> tuple[Any, ...]:
     fall = _VERDICTS[flip["after"]] - _VERDICTS[flip["before"]]
-    return (fall, _VERDICTS[flip["after"]], gravest.index(flip["severity"]), flip["mode_id"], flip["transcript_id"])
+    return (fall, _VERDICTS[flip["after"]], gravest.index(flip["severity"]), flip["check_id"], flip["transcript_id"])
 
 
 def _headline(run: StoredRun, row: Mapping[str, Any]) -> Any:
@@ -256,7 +256,7 @@ def _checks(runs: Sequence[StoredRun], paired: Pairs) -> list[dict[str, Any]]:
             words = _word(old[check]), _word(new[check])
             if all(word in ("PASS", "FAIL") for word in words):
                 decided.setdefault(check, []).append(tuple(word == "FAIL" for word in words))
-    tested = [{"mode_id": check, **_changed_pairs(found)} for check, found in sorted(decided.items())]
+    tested = [{"check_id": check, **_changed_pairs(found)} for check, found in sorted(decided.items())]
     corrected = holm([entry["p"] for entry in tested])
     return [{**entry, "p_holm": p} for entry, p in zip(tested, corrected, strict=True)]
 
@@ -276,7 +276,7 @@ def _worse(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_count(broken)} now fail{'s' if len(broken) == 1 else ''} that did not fail before"
     for check in found["checks"]:
         if check["p_holm"] < LEVEL and check["broken"] > check["mended"]:
-            yield f"{check['mode_id']} fails more often (p = {check['p_holm']:.3f} after Holm's correction)"
+            yield f"{check['check_id']} fails more often (p = {check['p_holm']:.3f} after Holm's correction)"
     score = found["score"]
     if score["high"] is not None and score["high"] < 0 and score["low"] < -found["margin"]:
         yield f"the mean score is lower by {-score['mean']:.3f}, between {-score['high']:.3f} and {-score['low']:.3f}"

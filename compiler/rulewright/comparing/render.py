@@ -47,14 +47,14 @@ def _text(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"  cause: {cause(row)}"
     for flip in found["flips"][:MOST]:
         yield ""
-        yield f"{flip['mode_id']} ({flip['severity']}) {flip['transcript_id']}: {flip['before']} -> {flip['after']}"
+        yield f"{flip['check_id']} ({flip['severity']}) {flip['transcript_id']}: {flip['before']} -> {flip['after']}"
         yield f"  cause: {cause(flip)}"
         yield from (f"  {line}" for line in quotes(flip))
     if len(found["flips"]) > MOST:
         yield f"and {len(found['flips']) - MOST} more flips; `--format json` holds all"
     if tested := significant(found["checks"]):
         yield ""
-        yield from (f"{check['mode_id']}: {check_line(check)}" for check in tested)
+        yield from (f"{check['check_id']}: {check_line(check)}" for check in tested)
     if any(not each["causes"]["told_apart"] for each in (*found["flips"], *found["outcomes"])):
         yield ""
         yield "help: `--transcripts PATH` (and `--replies FILE`) of both runs tell apart the causes joined by `or`"
@@ -98,13 +98,13 @@ def _markdown(found: Mapping[str, Any]) -> Iterator[str]:
     if tested := significant(found["checks"]):
         yield "## Checks"
         yield ""
-        rows = [(c["mode_id"], c["pairs"], c["broken"], c["mended"], f"{c['p_holm']:.3f}") for c in tested]
+        rows = [(c["check_id"], c["pairs"], c["broken"], c["mended"], f"{c['p_holm']:.3f}") for c in tested]
         yield from table(("check", "pairs", "newly failing", "mended", "p (Holm)"), rows)
 
 
 def _flip_row(flip: Mapping[str, Any]) -> tuple[str, ...]:
     shown = "; ".join(quotes(flip))
-    about = (flip["mode_id"], flip["severity"], flip["transcript_id"], flip["before"], flip["after"])
+    about = (flip["check_id"], flip["severity"], flip["transcript_id"], flip["before"], flip["after"])
     return (*about, cause(flip), shown)
 
 
@@ -162,7 +162,7 @@ def check_line(check: Mapping[str, Any]) -> str:
 def significant(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The checks of which some pair changed, the least likely first."""
     changed = [check for check in checks if check["broken"] or check["mended"]]
-    return sorted(changed, key=lambda check: (check["p"], check["mode_id"]))
+    return sorted(changed, key=lambda check: (check["p"], check["check_id"]))
 
 
 def cause(found: Mapping[str, Any]) -> str:

@@ -121,9 +121,11 @@ def _with_facts(
     """The plan with the part of the scoring file and the fields of checks that its programs may read."""
     names = mentioned(_programs(plan))
     kept = {"primary_bucket", "severity"} | ({"secondary_tags"} & names) | (names if "check" in names else set())
-    facts = {mode_id: {key: value for key, value in check.items() if key in kept} for mode_id, check in checks.items()}
+    facts = {
+        check_id: {key: value for key, value in check.items() if key in kept} for check_id, check in checks.items()
+    }
     if "hard_fail" in kept:  # a check that does not claim a hard fail has none
-        facts = {mode_id: {"hard_fail": False, **fields} for mode_id, fields in facts.items()}
+        facts = {check_id: {"hard_fail": False, **fields} for check_id, fields in facts.items()}
     read = {key: value for key, value in scoring.items() if key in names} if "scoring" in names else {}
     return replace(plan, checks=facts, scoring=read)
 
@@ -381,7 +383,8 @@ def verdict_type(vocabulary: Vocabulary) -> RecordType:
     return RecordType(
         "verdict record",
         {
-            "mode_id": STRING,
+            "check_id": STRING,
+            "mode_id": STRING,  # what the reference calls it
             "eligible": BOOL,
             "verdict": VERDICT,
             "severity": check.fields["severity"],

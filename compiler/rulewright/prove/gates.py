@@ -167,7 +167,7 @@ class _GateCases:
         values: dict[Path, Any] = {}
         if check != ANY_CHECK:
             facts = self.plan.checks[check]
-            values = {("v", "mode_id"): check, ("v", "check"): facts}
+            values = {("v", "check_id"): check, ("v", "mode_id"): check, ("v", "check"): facts}
             values |= {("v", name): facts[name] for name in ("primary_bucket", "severity") if name in facts}
             values[("v", "secondary_tags")] = facts.get("secondary_tags", [])
         if verdict is not None:

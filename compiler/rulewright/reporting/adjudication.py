@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from rulewright.errors import UsageError
 from rulewright.reporting.judged import Judged, open_run
+from rulewright.reporting.run_reader import CHECK, EARLIER_CHECK
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results
@@ -25,6 +26,7 @@ from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import LOG, SUMMARY
+from rulewright_runtime.runs.rows import WHOSE, verdict_key
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a person decided about one verdict: who, when (UTC), why, and from where."""
 
     transcript_id: str
-    mode_id: str
+    check_id: str
     verdict: Literal["PASS", "FAIL", "NOT_APPLICABLE"]
     by: str
     why: str
@@ -53,7 +55,7 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def key(self) -> tuple[str, str]:
         """The transcript and the check."""
-        return self.transcript_id, self.mode_id
+        return self.transcript_id, self.check_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Item:
     """A verdict that waits for a person, with what the judge or the machinery said."""
 
     transcript_id: str
-    mode_id: str
+    check_id: str
     verdict: str
     reason: str | None
     cause: str | None
@@ -70,13 +72,13 @@ class Item:
     @property
     def key(self) -> tuple[str, str]:
         """The transcript and the check."""
-        return self.transcript_id, self.mode_id
+        return self.transcript_id, self.check_id
 
 
 def waiting(run: FinishedRun) -> list[Item]:
     """The verdicts of a run that wait for a person, in the order of its files."""
     return [
-        Item(judged.id, record.mode_id, record.verdict, record.rationale_code, record.cause, record.evidence)
+        Item(judged.id, record.check_id, record.verdict, record.rationale_code, record.cause, record.evidence)
         for judged in run.judged()
         for record in _records(judged)
         if waits(record)
@@ -116,6 +118,7 @@ def read_decisions(path: Path, by: str = "") -> Iterator[Decision]:
             data = strict_json.decode(line, type=dict[str, Any])
             if data.get("verdict") is None:
                 continue
+            data.setdefault(CHECK, data.get(EARLIER_CHECK))
             fields = {name: data[name] for name in Decision.__struct_fields__ if data.get(name) is not None}
             yield msgspec.convert({"by": by, **fields}, Decision)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -141,7 +144,7 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Decision]) -> dict[str, 
             row, records = _decided(card, judged, counting)
             summary.add(row, records, judged.harness)
             scores.append(msgspec.json.encode(row))
-            key = b'{"transcript_id":' + msgspec.json.encode(judged.id) + b","
+            key = verdict_key(row)
             verdicts += [key + msgspec.json.encode(each)[1:] for each in records]
         result = summary.result()
         files = {
@@ -166,7 +169,7 @@ def _refuse(run: FinishedRun, taken: Iterable[Decision]) -> None:
     folded = {str(name).casefold() for name in machines}
     known = {item.key for item in waiting(run)}
     for decision in taken:
-        about = f"the decision about `{decision.mode_id}` in `{decision.transcript_id}`"
+        about = f"the decision about `{decision.check_id}` in `{decision.transcript_id}`"
         if not decision.by.strip() or not decision.why.strip():
             raise UsageError(f"{about} names no {'reason (`why`)' if decision.by.strip() else 'person (`by`)'}")
         if " ".join(decision.by.casefold().split()) in folded:
@@ -191,7 +194,7 @@ def _decided(
     card: Scorecard | None, judged: Judged, decisions: Mapping[tuple[str, str], Decision]
 ) -> tuple[dict[str, Any], list[VerdictResult]]:
     """The row and the records of a transcript, recomputed where somebody decided about it."""
-    records = [_with(record, decisions.get((judged.id, record.mode_id))) for record in _records(judged)]
+    records = [_with(record, decisions.get((judged.id, record.check_id))) for record in _records(judged)]
     row = dict(judged.row)
     if not any(key[0] == judged.id for key in decisions):
         return row, records
@@ -199,7 +202,7 @@ def _decided(
     missing = {"missing": row["missing"]} if row.get("missing") else {}
     if card is None:
         return {**kept, ENGINE: engine_results(records, undecided=bool(missing)), **missing}, records
-    left_out = [(mode_id, card.waiting_for(mode_id)) for mode_id in row.get("left_out", ())]
+    left_out = [(check_id, card.waiting_for(check_id)) for check_id in row.get("left_out", ())]
     return {**kept, **card.score(records, None, left_out, incomplete=bool(missing)), **missing}, records
 
 
@@ -220,7 +223,7 @@ def _with(record: VerdictResult, decision: Decision | None) -> VerdictResult:
 
 
 def _records(judged: Judged) -> list[VerdictResult]:
-    fields = [{key: value for key, value in each.items() if key != "transcript_id"} for each in judged.verdicts]
+    fields = [{key: value for key, value in each.items() if key not in WHOSE} for each in judged.verdicts]
     return msgspec.convert(fields, type=list[VerdictResult])
 
 

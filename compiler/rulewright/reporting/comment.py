@@ -75,7 +75,7 @@ def _failures(run: FinishedRun) -> Iterator[str]:
     for judged in run.judged():
         for verdict in judged.verdicts:
             if verdict.get("eligible") and verdict["verdict"] == "FAIL":
-                name = str(verdict["mode_id"])
+                name = str(verdict["check_id"])
                 counts[name] = counts.get(name, 0) + 1
                 if counts[name] <= MOST_QUOTES:
                     quotes.setdefault(name, []).append(f"- `{escape(judged.id)}`: {escape(because(verdict))}")

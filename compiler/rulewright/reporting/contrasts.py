@@ -59,7 +59,7 @@ def _contrast(
         rates = {tally.fail_rate for tally in applied.values()} - {None}
         results = {name: tally.result() for name, tally in applied.items()}
         all_pass = all(tally.counts["PASS"] == sum(tally.counts.values()) for tally in applied.values())
-        compared.append({"mode_id": check, "siblings": results, "differ": len(rates) > 1, "all_pass": all_pass})
+        compared.append({"check_id": check, "siblings": results, "differ": len(rates) > 1, "all_pass": all_pass})
     return {
         "group": group,
         "model": model,

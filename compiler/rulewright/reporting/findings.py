@@ -28,9 +28,9 @@ def findings(run: FinishedRun) -> Iterator[Diagnostic]:
             yield Diagnostic(INCOMPLETE, Severity.WARNING, what, _span(judged.path, judged.line))
         for verdict in judged.verdicts:
             if (level := _level(judged, verdict)) is not None:
-                name = names.get(verdict["mode_id"], verdict["mode_id"])
+                name = names.get(verdict["check_id"], verdict["check_id"])
                 text = f"{name}: {verdict['verdict']} in `{judged.id}`, {because(verdict)}"
-                yield Diagnostic(str(verdict["mode_id"]), level, text, _span(judged.path, judged.line))
+                yield Diagnostic(str(verdict["check_id"]), level, text, _span(judged.path, judged.line))
 
 
 def because(verdict: Mapping[str, Any]) -> str:
@@ -48,7 +48,7 @@ def _level(judged: Judged, verdict: Mapping[str, Any]) -> Severity | None:
         return None
     if verdict.get("cause") == "missing" and judged.row.get("missing"):
         return None  # told once, for the transcript
-    decides = verdict["mode_id"] in judged.engine["because"]
+    decides = verdict["check_id"] in judged.engine["because"]
     if verdict["verdict"] == "FAIL":
         return Severity.ERROR if decides else Severity.WARNING
     return Severity.WARNING if decides else Severity.ADVICE

@@ -95,7 +95,7 @@ class _Gathered:
             cell.scores.append(score)
 
     def add_verdict(self, verdict: dict[str, Any]) -> None:
-        transcript, check = str(verdict.get("transcript_id")), str(verdict.get("mode_id"))
+        transcript, check = str(verdict.get("transcript_id")), str(verdict.get("check_id"))
         key = self.played.get(transcript)
         if key is None:
             raise UsageError(f"`verdicts.jsonl` judges `{transcript}`, of which `scores.jsonl` knows nothing")
@@ -115,14 +115,14 @@ def _checks(
 ) -> Iterable[dict[str, Any]]:
     by_model: dict[tuple[str, str], RunTally] = {}
     for (model, _), found in tallies.items():
-        for mode_id, tally in found.items():
-            total = by_model.setdefault((model, mode_id), RunTally())
+        for check_id, tally in found.items():
+            total = by_model.setdefault((model, check_id), RunTally())
             for verdict, count in tally.counts.items():
                 total.counts[verdict] = total.counts.get(verdict, 0) + count
     for check in plan.checks:
         cells = {model: by_model[model, check.id].result() for model in models if (model, check.id) in by_model}
         yield {
-            "mode_id": check.id,
+            "check_id": check.id,
             "name": check.name,
             "bucket": check.primary_bucket,
             "severity": check.severity,
@@ -156,10 +156,10 @@ def _categories(plan: Plan, cells: dict[tuple[str, str], _LeaderboardCell]) -> d
 def _failures(plan: Plan, failures: dict[str, _Failing]) -> list[dict[str, Any]]:
     known = {check.id: check for check in plan.checks}
     found = []
-    for mode_id, failing in failures.items():
-        check = known.get(mode_id)
+    for check_id, failing in failures.items():
+        check = known.get(check_id)
         about = {"name": check.name if check else "", "severity": check.severity if check else plan.severities[0]}
-        found.append({"mode_id": mode_id, **about, "count": failing.count, "shown": failing.shown})
+        found.append({"check_id": check_id, **about, "count": failing.count, "shown": failing.shown})
     return sorted(
-        found, key=lambda entry: (-plan.severities.index(entry["severity"]), -entry["count"], entry["mode_id"])
+        found, key=lambda entry: (-plan.severities.index(entry["severity"]), -entry["count"], entry["check_id"])
     )

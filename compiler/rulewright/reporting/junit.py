@@ -47,7 +47,7 @@ def _suite(name: str, cases: list[_Case]) -> tuple[str, dict[str, int]]:
 def _case(judged: Judged, verdict: Mapping[str, Any], names: Mapping[str, str]) -> _Case:
     word = str(verdict["verdict"])
     kind = _KIND_OF.get(word) if verdict.get("eligible") else "skipped"
-    name = f"{verdict['mode_id']} {names.get(verdict['mode_id'], '')}".strip()
+    name = f"{verdict['check_id']} {names.get(verdict['check_id'], '')}".strip()
     message = because(verdict) if verdict.get("eligible") else "the check does not apply"
     return _element(judged.id, name, judged.path, kind, word, message), kind
 

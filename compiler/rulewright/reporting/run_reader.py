@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
 
 PARTS: Final = ("plan.json", "scores.jsonl", "verdicts.jsonl", "summary.json")
+CHECK: Final = "check_id"
+EARLIER_CHECK: Final = "mode_id"  # what runs called it before version 3 of their summary
 SUMMARISED: Final = (
     "refused", "incomplete", "totals", "outcomes", "gates", "failed", "overall_score", "dimension_scores", "models",
     "adjudication", "unresolved",
@@ -38,7 +40,7 @@ def plan_of(folder: Path) -> Plan:
 def summary_of(folder: Path) -> dict[str, Any]:
     """What the run's `summary.json` holds. Raises UsageError where a part of it is gone."""
     path = folder / "summary.json"
-    summary = _object(path.read_bytes(), str(path))
+    summary: dict[str, Any] = _renamed(_object(path.read_bytes(), str(path)))
     if gone := [part for part in SUMMARISED if not isinstance(summary.get(part), dict)]:
         raise UsageError(f"{path}: this is not a summary of a run: `{gone[0]}` is missing")
     return summary
@@ -98,7 +100,19 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a JSON Lines file, one at a time."""
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
-            yield _object(line, f"{path}:{number}")
+            row = _object(line, f"{path}:{number}")
+            if EARLIER_CHECK in row or "undecided" in row:
+                row = {CHECK if key == EARLIER_CHECK else key: value for key, value in row.items()}
+                if "undecided" in row:
+                    row["undecided"] = _renamed(row["undecided"])
+            yield row
+
+
+def _renamed(value: Any) -> Any:
+    """JSON data with today's name of a check's id, whichever version wrote them."""
+    if isinstance(value, dict):
+        return {CHECK if key == EARLIER_CHECK else key: _renamed(item) for key, item in value.items()}
+    return [_renamed(item) for item in value] if isinstance(value, list) else value
 
 
 def _object(data: bytes, place: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from rulewright.errors import UsageError
 from rulewright.reporting.run_reader import engine_of, headline_of, plan_of, rows, score_of, summary_of
@@ -27,10 +27,21 @@ if TYPE_CHECKING:
 Verdicts = Mapping[str, VerdictResult]  # by check
 
 
-class StoredVerdict(VerdictResult, frozen=True):
-    """A line of `verdicts.jsonl`."""
+class StoredVerdict(VerdictResult, frozen=True, kw_only=True):
+    """A line of `verdicts.jsonl`; earlier versions wrote `mode_id` for `check_id`."""
 
     transcript_id: str = ""
+    scenario_id: str | None = None
+    model: str | None = None
+    check_id: str = ""
+    mode_id: str = ""
+
+    def __post_init__(self) -> None:
+        """Take the earlier name. Raises ValueError where there is neither."""
+        if not (self.check_id or self.mode_id):
+            raise ValueError("Object missing required field `check_id`")
+        force_setattr(self, "check_id", self.check_id or self.mode_id)
+        force_setattr(self, "mode_id", "")
 
 
 @dataclass(frozen=True)
@@ -73,7 +84,7 @@ def read_run(folder: Path) -> StoredRun:
         if verdict.transcript_id not in verdicts:
             place = f"{folder / 'verdicts.jsonl'}:{number}"
             raise UsageError(f"{place}: `scores.jsonl` knows nothing of `{verdict.transcript_id}`")
-        verdicts[verdict.transcript_id][verdict.mode_id] = verdict
+        verdicts[verdict.transcript_id][verdict.check_id] = verdict
     log = folder / LOG
     steps = {step.input: step for step in read_steps(str(log))} if log.is_file() else {}
     return StoredRun(folder, plan, summary, found, verdicts, steps)

@@ -44,14 +44,14 @@ def _compared(project: Project) -> Iterator[tuple[str, Span]]:
 
 
 def _is_id(part: Expr) -> bool:
-    """Whether an expression is a check's id: `v.mode_id`, `check.id` or `v.check.id`."""
+    """Whether an expression is a check's id: `v.check_id`, `check.id` or `v.check.id`."""
     from rulewright.expression.nodes import Name, Select
 
     if not isinstance(part, Select):
         return False
     above = part.operand.field if isinstance(part.operand, Select) else None
     above = part.operand.name if isinstance(part.operand, Name) else above
-    return part.field == "mode_id" or (part.field == "id" and above == "check")
+    return part.field in ("check_id", "mode_id") or (part.field == "id" and above == "check")
 
 
 def _named(project: Project) -> Iterator[tuple[str, Span]]:

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from rulewright_runtime.verdicts import VerdictRecord
 
 VERDICT_FIELDS: Final = (
-    "mode_id", "eligible", "verdict", "severity", "primary_bucket", "confidence", "evidence", "scorer_version",
+    "check_id", "eligible", "verdict", "severity", "primary_bucket", "confidence", "evidence", "scorer_version",
     "prompt_hash", "rationale_code", "adjudication_required", "secondary_tags", "extra",
 )  # fmt: skip
 NO_RECORD: Final = "NO_RECORD"  # stands for the verdict of a check that owes one
-_ALWAYS_READ: Final = frozenset({"mode_id", "eligible", "verdict", "severity", "primary_bucket"})
+_ALWAYS_READ: Final = frozenset({"check_id", "eligible", "verdict", "severity", "primary_bucket"})
 _EMPTY: Final[Mapping[str, Any]] = {"evidence": (), "secondary_tags": (), "extra": {}}
 _UNHASHABLE: Final = frozenset(_EMPTY)
 _MEMO_LIMIT: Final = 65536
@@ -62,7 +62,7 @@ _BELONGS, _COUNTS, _LEAVES_OPEN, _STOPS = range(4)
 class _Effect:
     """What one verdict adds to the row; equal verdicts share it."""
 
-    mode_id: str
+    check_id: str
     gates: tuple[tuple[int, int], ...]  # gate, strength
     hits: tuple[int, ...]  # rates
     misses: tuple[int, ...]
@@ -73,9 +73,9 @@ class _Effect:
     undecided: tuple[Undecided, ...]
 
 
-def _waiting(mode_id: str, gates: tuple[int, ...]) -> _Effect:
+def _waiting(check_id: str, gates: tuple[int, ...]) -> _Effect:
     """The effect of a check that applies and was not run: it leaves its gates open and nothing else."""
-    return _Effect(mode_id, tuple((gate, _LEAVES_OPEN) for gate in gates), (), (), (), (), (), None, ())
+    return _Effect(check_id, tuple((gate, _LEAVES_OPEN) for gate in gates), (), (), (), (), (), None, ())
 
 
 class Scorecard:
@@ -96,7 +96,7 @@ class Scorecard:
         self._prepare_conditions()
         self._prepare_rows()
         self._minimum_coverage = self._coverage_asked()
-        self._has_gates = any(any(self._held(mode_id)) for mode_id in plan.checks)
+        self._has_gates = any(any(self._held(check_id)) for check_id in plan.checks)
         self._memo: dict[Any, _Effect] = {}
 
     def _prepare_conditions(self) -> None:
@@ -131,14 +131,14 @@ class Scorecard:
             raise PlanError(f"the scorecard's minimum coverage has no value: {failure}") from None
         return asked
 
-    def _held(self, mode_id: str) -> list[bool]:
+    def _held(self, check_id: str) -> list[bool]:
         """For each gate whether it holds the check."""
-        bindings = {**self._base, "v": self._record(self._missing(mode_id), self._read)}
+        bindings = {**self._base, "v": self._record(self._missing(check_id), self._read)}
         return [of(bindings).holds for of, _, _ in self._gates]
 
-    def waiting_for(self, mode_id: str) -> tuple[int, ...]:
-        """The gates that stay open where the check `mode_id` applies and is not run, by their place in the plan."""
-        held = zip(self.plan.gates, self._held(mode_id), strict=True)
+    def waiting_for(self, check_id: str) -> tuple[int, ...]:
+        """The gates that stay open where the check `check_id` applies and is not run, by their place in the plan."""
+        held = zip(self.plan.gates, self._held(check_id), strict=True)
         return tuple(index for index, (gate, holds) in enumerate(held) if gate.left_out == "open" and holds)
 
     def aggregate(
@@ -155,7 +155,7 @@ class Scorecard:
         counts as eligible and as an error. `left_out` names checks that apply but were not run, with the gates that
         wait for them (`waiting_for`); the row lists them as `left_out`. Scores leave rounded once, as doubles. Under
         `engine` the row holds the engine's own results (`outcome.engine_results`), whatever the scorecard outputs. A
-        row in which something could not be decided carries the list `undecided` of `{place, mode_id, reason}`, and its
+        row in which something could not be decided carries the list `undecided` of `{place, check_id, reason}`, and its
         `status` is never `valid`. The same holds for a transcript that is `incomplete`, which earns nothing: there only
         a FAIL counts as itself, everything else is a miss, and the overall score is 0. Where a transcript failed by a
         verdict that nobody has found, the status is `needs_adjudication` if the plan says so
@@ -168,7 +168,7 @@ class Scorecard:
         bindings = dict(self._base)
         ready: dict[str, Any] = {}
         waiting = tuple(left_out)
-        every = [*effects, *(_waiting(mode_id, gates) for mode_id, gates in waiting)]
+        every = [*effects, *(_waiting(check_id, gates) for check_id, gates in waiting)]
         results = self._judge_gates(every, bindings, ready)
         self._add_rates(effects, bindings, ready)
         self._add_counts(effects, bindings, ready)
@@ -188,7 +188,7 @@ class Scorecard:
         if row[ENGINE]["unproven"] and self.plan.unproven == "adjudicate" and row.get("status") in ("valid", "invalid"):
             row["status"] = "needs_adjudication"
         if waiting:
-            row["left_out"] = [mode_id for mode_id, _ in waiting]
+            row["left_out"] = [check_id for check_id, _ in waiting]
         return row
 
     def score(
@@ -227,7 +227,7 @@ class Scorecard:
         if not unknown:
             return None
         known = [verdict for verdict in verdicts if not is_unknown(verdict)]
-        names = [verdict.mode_id for verdict in unknown]
+        names = [verdict.check_id for verdict in unknown]
         options = [{answer: answered(verdict, answer) for answer in ANSWERS} for verdict in unknown]
         effects = [{answer: self._weigh(record, incomplete) for answer, record in each.items()} for each in options]
         sure = [self._weigh(verdict, incomplete) for verdict in known]
@@ -287,14 +287,14 @@ class Scorecard:
         return found
 
     def _with_missing(self, verdicts: Sequence[VerdictRecord], expected: Iterable[str]) -> Sequence[VerdictRecord]:
-        present = {verdict.mode_id for verdict in verdicts}
-        missing = [self._missing(mode_id) for mode_id in expected if mode_id not in present]
+        present = {verdict.check_id for verdict in verdicts}
+        missing = [self._missing(check_id) for check_id in expected if check_id not in present]
         return [*verdicts, *missing] if missing else verdicts
 
-    def _missing(self, mode_id: str) -> Any:
-        check = self.plan.checks.get(mode_id, {})
+    def _missing(self, check_id: str) -> Any:
+        check = self.plan.checks.get(check_id, {})
         return SimpleNamespace(
-            mode_id=mode_id,
+            check_id=check_id,
             eligible=True,
             verdict=NO_RECORD,
             severity=check.get("severity", ""),
@@ -311,8 +311,9 @@ class Scorecard:
 
     def _record(self, verdict: VerdictRecord, fields: Iterable[str]) -> dict[str, Any]:
         record = {name: msgspec.to_builtins(getattr(verdict, name)) for name in fields if hasattr(verdict, name)}
-        check = self.plan.checks.get(verdict.mode_id, {})
+        check = self.plan.checks.get(verdict.check_id, {})
         record["check"] = check
+        record["mode_id"] = verdict.check_id  # what the reference calls it
         for name in ("severity", "primary_bucket"):  # the plan knows them better than a record does
             if name in check:
                 record[name] = check[name]
@@ -340,12 +341,12 @@ class Scorecard:
         unsaid = incomplete and verdict.eligible is not False and verdict.verdict != "FAIL"
         if verdict.eligible is not False and verdict.verdict not in VERDICTS:
             reason = "there is no record" if verdict.verdict == NO_RECORD else f"`{verdict.verdict}` is not a verdict"
-            undecided.append({"place": "verdict", "mode_id": verdict.mode_id, "reason": reason})
+            undecided.append({"place": "verdict", "check_id": verdict.check_id, "reason": reason})
 
         def holds(test: Condition, place: str) -> bool:
             decision = test(bindings)
             if decision.undecided is not None:
-                undecided.append({"place": place, "mode_id": verdict.mode_id, "reason": decision.undecided})
+                undecided.append({"place": place, "check_id": verdict.check_id, "reason": decision.undecided})
             return decision.holds
 
         gates = [
@@ -362,7 +363,7 @@ class Scorecard:
         flag = True if verdict.verdict in flags.raised else False if verdict.verdict in flags.clear else None
         flag = None if unsaid or verdict.eligible is False else flag
         return _Effect(
-            verdict.mode_id,
+            verdict.check_id,
             tuple(gates),
             tuple(hits),
             tuple(misses),
@@ -399,13 +400,13 @@ class Scorecard:
                 misses.append(index)
                 if decision.undecided is not None and rate.error == "adjudicate":
                     place = f"rates.{rate.name}.of"
-                    undecided.append({"place": place, "mode_id": verdict.mode_id, "reason": decision.undecided})
+                    undecided.append({"place": place, "check_id": verdict.check_id, "reason": decision.undecided})
             elif unsaid:
                 misses.append(index)
             elif verdict.verdict in rate.exclude:
                 continue
             elif (credit := self._credit[index]) is not None:
-                earned.append((index, _earned(rate, credit, bindings, verdict.mode_id, undecided)))
+                earned.append((index, _earned(rate, credit, bindings, verdict.check_id, undecided)))
             else:
                 (hits if verdict.verdict in rate.hit else misses).append(index)
         return hits, misses, earned
@@ -425,9 +426,9 @@ class Scorecard:
                 if strength > strongest[gate]:
                     strongest[gate] = strength
                 if strength == _STOPS:
-                    stopping[gate].append(effect.mode_id)
+                    stopping[gate].append(effect.check_id)
                 elif strength == _LEAVES_OPEN:
-                    leaving_open[gate].append(effect.mode_id)
+                    leaving_open[gate].append(effect.check_id)
         gates: dict[str, dict[str, Any]] = {
             part.name: {"passed": _passed(part, strongest[gate]), "reasons": stopping[gate] or leaving_open[gate]}
             for gate, part in enumerate(self.plan.gates)
@@ -487,14 +488,14 @@ class Scorecard:
                 record = {}
                 for name, value in self._list_each[index]:
                     place = f"lists.{self.plan.lists[index].name}.each.{name}"
-                    record[name] = _value_or_none(value, about, place, verdict.mode_id, undecided)
+                    record[name] = _value_or_none(value, about, place, verdict.check_id, undecided)
                 lists[self.plan.lists[index].name].append(record)
         bindings["lists"] = ready["lists"] = lists
 
     def _raise_flags(self, effects: Sequence[_Effect], bindings: dict[str, Any], ready: dict[str, Any]) -> None:
         by_check: dict[str, bool | None] = {}
         for effect in effects:
-            by_check[effect.mode_id] = by_check.get(effect.mode_id) or effect.flag
+            by_check[effect.check_id] = by_check.get(effect.check_id) or effect.flag
         flags = {label: by_check.get(check) for label, check in self.plan.flags.labels}
         ready["flags"] = flags
         if "flags" in self._needs:
@@ -505,7 +506,7 @@ class Scorecard:
             try:
                 bindings[part.name] = value(bindings)
             except EvaluationError as error:
-                undecided.append({"place": f"variables.{part.name}", "mode_id": "", "reason": str(error)})
+                undecided.append({"place": f"variables.{part.name}", "check_id": "", "reason": str(error)})
         row: dict[str, Any] = {}
         for part, value, path in self._output:
             if path is not None:
@@ -632,7 +633,7 @@ def _optional(value: Any) -> Optional:
 
 
 def _earned(
-    rate: RatePlan, credit: Evaluator, bindings: Bindings, mode_id: str, undecided: list[Undecided]
+    rate: RatePlan, credit: Evaluator, bindings: Bindings, check_id: str, undecided: list[Undecided]
 ) -> Fraction:
     """What a verdict earns in a rate that gives part credit; nothing where that has no value."""
     try:
@@ -641,7 +642,7 @@ def _earned(
         return Fraction(share.numerator, share.denominator)
     except EvaluationError as error:
         if rate.error == "adjudicate":
-            undecided.append({"place": f"rates.{rate.name}.credit", "mode_id": mode_id, "reason": str(error)})
+            undecided.append({"place": f"rates.{rate.name}.credit", "check_id": check_id, "reason": str(error)})
         return Fraction(0)
 
 
@@ -651,11 +652,11 @@ def _rate(rate: RatePlan, gained: int | Fraction, of: int) -> Score | None:
     return Score(int(gained == of)) if rate.kind == "every" else Score(gained.numerator, gained.denominator * of)
 
 
-def _value_or_none(value: Evaluator, bindings: Bindings, place: str, mode_id: str, undecided: list[Undecided]) -> Any:
+def _value_or_none(value: Evaluator, bindings: Bindings, place: str, check_id: str, undecided: list[Undecided]) -> Any:
     try:
         return export(value(bindings))
     except EvaluationError as error:
-        undecided.append({"place": place, "mode_id": mode_id, "reason": str(error)})
+        undecided.append({"place": place, "check_id": check_id, "reason": str(error)})
         return None
 
 

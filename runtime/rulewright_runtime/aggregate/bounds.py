@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EXACT: Final = 6  # unknown verdicts of one row
 ANSWERS: Final = ("PASS", "FAIL", "NOT_APPLICABLE")
 _COPIED: Final = (
-    "mode_id", "severity", "primary_bucket", "evidence", "scorer_version", "prompt_hash", "rationale_code",
+    "check_id", "severity", "primary_bucket", "evidence", "scorer_version", "prompt_hash", "rationale_code",
     "secondary_tags",
 )  # fmt: skip
 Answers = tuple[str, ...]

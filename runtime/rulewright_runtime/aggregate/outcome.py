@@ -67,14 +67,14 @@ def engine_results(
 
 def _reasons(eligible: Sequence[VerdictRecord]) -> tuple[list[str], list[str]]:
     """The checks that fail and those that leave the transcript undecided, where every check decides."""
-    failed = [verdict.mode_id for verdict in eligible if verdict.verdict == "FAIL"]
-    return failed, [verdict.mode_id for verdict in eligible if verdict.verdict not in (*_CLEAR, "FAIL")]
+    failed = [verdict.check_id for verdict in eligible if verdict.verdict == "FAIL"]
+    return failed, [verdict.check_id for verdict in eligible if verdict.verdict not in (*_CLEAR, "FAIL")]
 
 
 def _unproven(eligible: Sequence[VerdictRecord], failed: Sequence[str]) -> dict[str, str]:
     """The checks that failed although no FAIL was found, each with the cause of its verdict."""
-    causes = {verdict.mode_id: _cause(verdict) for verdict in eligible if verdict.mode_id in failed}
-    return {mode_id: cause for mode_id, cause in causes.items() if cause is not None}
+    causes = {verdict.check_id: _cause(verdict) for verdict in eligible if verdict.check_id in failed}
+    return {check_id: cause for check_id, cause in causes.items() if cause is not None}
 
 
 def _cause(verdict: VerdictRecord) -> str | None:
@@ -85,7 +85,7 @@ def _cause(verdict: VerdictRecord) -> str | None:
 def _reasons_of(gates: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[str]]:
     """The checks that stop a gate, and those that leave one open."""
     failed, left_open = (
-        [mode_id for gate in gates.values() if gate["state"] == state for mode_id in gate["reasons"]]
+        [check_id for gate in gates.values() if gate["state"] == state for check_id in gate["reasons"]]
         for state in ("failed", "undecided")
     )
     return failed, left_open

@@ -83,7 +83,7 @@ def _failed(summary: Mapping[str, Any], paint: _Paint, columns: int, most: int) 
     for entry in failed["by_check"][:most]:
         times = plural(entry["count"], "time") + (f", {entry['unproven']} unproven" if entry["unproven"] else "")
         severity = left(entry["severity"] or "", 10)
-        yield f"  {left(entry['mode_id'], columns - 37)} {severity}{right(times, 24)}"
+        yield f"  {left(entry['check_id'], columns - 37)} {severity}{right(times, 24)}"
     yield from _more(failed["by_check"], most, "check")
     if outcomes["undecided"]:
         yield left("Undecided", 20) + paint("open", f"{outcomes['undecided']} of {summary['transcripts']}")
@@ -156,7 +156,7 @@ def _open(summary: Mapping[str, Any], paint: _Paint, columns: int, most: int) ->
     if waiting["count"]:
         yield paint("open", f"{plural(waiting['count'], 'verdict')} for a person to look at")
         for item in waiting["items"][:most]:
-            what = f"{item['mode_id'] or ''} {item['verdict'] or ''} {item['reason'] or ''}"
+            what = f"{item['check_id'] or ''} {item['verdict'] or ''} {item['reason'] or ''}"
             yield fit("  " + left(item["transcript_id"], 40) + " " + " ".join(what.split()), columns)
         yield from _more(waiting["items"], most, "verdict")
     if summary["refused"]["count"]:

@@ -81,7 +81,7 @@ def _failed(summary: Mapping[str, Any]) -> Iterator[str]:
         lines += ["", f"{unproven(summary)}. A person has to look at them: `rulewright adjudicate`."]
     if failed["by_check"]:
         causes = [
-            (e["mode_id"], e["primary_bucket"] or "", e["severity"] or "", e["count"], e["unproven"])
+            (e["check_id"], e["primary_bucket"] or "", e["severity"] or "", e["count"], e["unproven"])
             for e in failed["by_check"]
         ]
         lines += ["", *table(("check", "bucket", "severity", "times", "unproven"), causes)]
@@ -94,8 +94,8 @@ def _failed(summary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _because(row: Mapping[str, Any]) -> str:
-    causes = {mode_id: f" ({UNPROVEN[cause]})" for mode_id, cause in row["unproven"].items()}
-    return ", ".join(mode_id + causes.get(mode_id, "") for mode_id in row["because"])
+    causes = {check_id: f" ({UNPROVEN[cause]})" for check_id, cause in row["unproven"].items()}
+    return ", ".join(check_id + causes.get(check_id, "") for check_id in row["because"])
 
 
 def _unresolved(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _harness(model: Mapping[str, Any]) -> str:
 
 def _checks(summary: Mapping[str, Any]) -> Iterator[str]:
     names = ("eligible", "PASS", "FAIL", "UNCLEAR", "errors", "missing", "NOT_APPLICABLE", "not_eligible")
-    rows = [(mode_id, *(counts[name] for name in names)) for mode_id, counts in summary["checks"].items()]
+    rows = [(check_id, *(counts[name] for name in names)) for check_id, counts in summary["checks"].items()]
     yield from _section("Checks", table(("check", *(name.replace("_", " ") for name in names)), rows))
 
 
@@ -163,7 +163,7 @@ def _adjudication(summary: Mapping[str, Any]) -> Iterator[str]:
     waiting = summary["adjudication"]
     if waiting["count"]:
         rows = [
-            (item["transcript_id"], item["mode_id"] or "", item["verdict"] or "", item["reason"] or "")
+            (item["transcript_id"], item["check_id"] or "", item["verdict"] or "", item["reason"] or "")
             for item in waiting["items"][:_MOST]
         ]
         lines = table(("transcript", "check", "verdict", "reason"), rows)

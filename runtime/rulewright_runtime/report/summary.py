@@ -21,7 +21,7 @@ from rulewright_runtime.report.unresolved import Unresolved
 if TYPE_CHECKING:
     from rulewright_runtime.verdicts import VerdictRecord
 
-VERSION: Final = 2
+VERSION: Final = 3
 # What every input and every check of every transcript has come to; each total is the sum of its parts. A FAIL is
 # `judged`, `unverified` because its quotes do not occur, or `fail_closed` because nobody could say; an UNCLEAR that is
 # no answer has its cause.
@@ -150,8 +150,8 @@ class Summary(Struct):
         if row.get("missing"):
             kept = ("transcript_id", "scenario_id", "model", "missing")
             self.incomplete.append({key: row.get(key) for key in kept})
-        for mode_id in row.get("left_out", ()):
-            self.left_out[mode_id] = self.left_out.get(mode_id, 0) + 1
+        for check_id in row.get("left_out", ()):
+            self.left_out[check_id] = self.left_out.get(check_id, 0) + 1
         self.profiles.append(_mapping(row.get("blindspot_profile")))
         self.models.setdefault(str(row.get("model")), Group()).add(row, harness, self.headline)
         if category := self.category_of.get(str(row.get("scenario_id"))):
@@ -160,7 +160,7 @@ class Summary(Struct):
         for verdict in verdicts:
             self._add_verdict(str(transcript), verdict)
         for item in row.get("undecided", ()):
-            entry = {"transcript_id": transcript, "mode_id": item["mode_id"] or None}
+            entry = {"transcript_id": transcript, "check_id": item["check_id"] or None}
             self.adjudication.append({**entry, "verdict": None, "reason": f"{item['place']}: {item['reason']}"})
 
     def _add_failed(self, row: Mapping[str, Any], engine: Mapping[str, Any], verdicts: Iterable[VerdictRecord]) -> None:
@@ -168,17 +168,17 @@ class Summary(Struct):
         kept = ("transcript_id", "scenario_id", "model")
         because, unproven = engine["because"], engine["unproven"]
         self.failed.append({**{key: row.get(key) for key in kept}, "because": because, "unproven": unproven})
-        known = {verdict.mode_id: verdict for verdict in verdicts}
-        for mode_id in because:
-            about = {name: getattr(known.get(mode_id), name, None) for name in ("primary_bucket", "severity")}
-            entry = self.failing_checks.setdefault(mode_id, {"mode_id": mode_id, **about, "count": 0, "unproven": 0})
+        known = {verdict.check_id: verdict for verdict in verdicts}
+        for check_id in because:
+            about = {name: getattr(known.get(check_id), name, None) for name in ("primary_bucket", "severity")}
+            entry = self.failing_checks.setdefault(check_id, {"check_id": check_id, **about, "count": 0, "unproven": 0})
             entry["count"] += 1
-            entry["unproven"] += mode_id in unproven
+            entry["unproven"] += check_id in unproven
 
     def _add_verdict(self, transcript: str, verdict: VerdictRecord) -> None:
-        counts = self.checks.get(verdict.mode_id)
+        counts = self.checks.get(verdict.check_id)
         if counts is None:
-            counts = self.checks[verdict.mode_id] = dict.fromkeys(_COUNTED, 0)
+            counts = self.checks[verdict.check_id] = dict.fromkeys(_COUNTED, 0)
         if verdict.eligible:
             counts["eligible"] += 1
             counts[verdict.verdict] = counts.get(verdict.verdict, 0) + 1
@@ -187,7 +187,7 @@ class Summary(Struct):
         else:
             counts["not_eligible"] += 1
         if getattr(verdict, "adjudication_required", False):
-            entry = {"transcript_id": transcript, "mode_id": verdict.mode_id, "verdict": verdict.verdict}
+            entry = {"transcript_id": transcript, "check_id": verdict.check_id, "verdict": verdict.verdict}
             self.adjudication.append({**entry, "reason": getattr(verdict, "rationale_code", None)})
 
     def refuse(self, error: InputError) -> None:
@@ -216,7 +216,9 @@ class Summary(Struct):
                 "count": len(self.failed),
                 "rate": len(self.failed) / self.rows if self.rows else None,
                 "unproven": sum(map(is_unproven, self.failed)),
-                "by_check": sorted(self.failing_checks.values(), key=lambda entry: (-entry["count"], entry["mode_id"])),
+                "by_check": sorted(
+                    self.failing_checks.values(), key=lambda entry: (-entry["count"], entry["check_id"])
+                ),
                 "transcripts": self.failed,
             },
             "headline": self.headline,

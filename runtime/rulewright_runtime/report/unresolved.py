@@ -54,7 +54,7 @@ class Unresolved(Struct):
         gate["failed"] = gate["failed"] or known == {"failed"}
         gate["open"] = gate["open"] or ("failed" in known and len(known) > 1)
         gate["undecided"] = gate.get("undecided", False) or "undecided" in known
-        gate["answers"] += [{"transcript_id": transcript, "mode_id": mode_id} for mode_id in decides]
+        gate["answers"] += [{"transcript_id": transcript, "check_id": check_id} for check_id in decides]
 
     def result(self, refused: int, headline: str | None = HEADLINE) -> dict[str, Any]:
         """`{headline, transcripts, answers, refused, exact, overall_score, gates}`.
@@ -133,7 +133,7 @@ def gate_line(name: str, gate: Mapping[str, Any]) -> str:
     """What a gate may still become, and by which answers."""
     if len(gate["states"]) == 1:
         return f"gate {name}: {gate['states'][0]} {UNTOUCHED}"
-    answers = [f"{each['transcript_id']} x {each['mode_id']}" for each in gate["answers"]]
+    answers = [f"{each['transcript_id']} x {each['check_id']}" for each in gate["answers"]]
     more = f" and {len(answers) - _SHOWN} more" if len(answers) > _SHOWN else ""
     decide = plural(len(answers), "answer decides it", "answers decide it")
     which = f"; {decide}: {', '.join(answers[:_SHOWN])}{more}" if answers else ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts.transcript_reader import Transcript
 
 FORMAT: Final = "rulewright-run"
-VERSION: Final = 1
+VERSION: Final = 2
 _CHECKSUM: Final = b',"crc32":'
 
 

@@ -14,13 +14,14 @@ from rulewright_runtime.transcripts.completeness import as_records
 from rulewright_runtime.verdicts import VerdictResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rulewright_runtime.execution import TranscriptResult
     from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.report.summary import Summary
     from rulewright_runtime.transcripts.transcript_reader import Transcript
 
+WHOSE: Final = ("transcript_id", "scenario_id", "model")  # of a row of scores and of a verdict
 KEPT: Final = 4096  # encoded records that may come again
 
 
@@ -73,15 +74,15 @@ class RowWriter:
             *about,
             harness=result.harness,
             calls=sum(result.judge_calls.values()),
-            verdicts=self._verdict_lines(result),
+            verdicts=self._verdict_lines(result, scores),
             scores=msgspec.json.encode(scores) + b"\n",
             replies=_exchange_lines(result) if result.exchanges else b"",
             served=tuple(dict.fromkeys(exchange.model for exchange in result.exchanges)),
         )
 
-    def _verdict_lines(self, result: TranscriptResult) -> bytes:
-        """A line for each verdict: the transcript's id, then the fields of the record."""
-        key = b'{"transcript_id":' + msgspec.json.encode(result.transcript_id) + b","
+    def _verdict_lines(self, result: TranscriptResult, scores: Mapping[str, Any]) -> bytes:
+        """A line for each verdict: whose it is, then the fields of the record."""
+        key = verdict_key(scores)
         return b"".join([key + self._record(verdict) for verdict in result.verdicts])
 
     def _record(self, verdict: VerdictResult) -> bytes:
@@ -94,6 +95,11 @@ class RowWriter:
                 self._encoded.clear()
             known = self._encoded[id(verdict)] = (verdict, msgspec.json.encode(verdict)[1:] + b"\n")
         return known[1]
+
+
+def verdict_key(row: Mapping[str, Any]) -> bytes:
+    """How every line of `verdicts.jsonl` on the transcript of a row begins, so that it reads without a join."""
+    return msgspec.json.encode({name: row.get(name) for name in WHOSE})[:-1] + b","
 
 
 def summary_of(plan: Plan) -> Summary:

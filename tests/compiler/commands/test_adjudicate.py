@@ -46,7 +46,7 @@ def row_of(folder: Path, transcript: str) -> dict[str, Any]:
 
 
 def verdict_of(folder: Path, key: tuple[str, str]) -> dict[str, Any]:
-    found = (row for row in rows(folder / "verdicts.jsonl") if (row["transcript_id"], row["mode_id"]) == key)
+    found = (row for row in rows(folder / "verdicts.jsonl") if (row["transcript_id"], row["check_id"]) == key)
     return next(found)
 
 
@@ -110,7 +110,7 @@ def test_lines_that_wait_can_be_filled_in_and_read_back(
     out, filled = tmp_path / "out", tmp_path / "todo.jsonl"
     _, listed, _ = command(capsys, judged, "--format", "jsonl")
     first, second = (json.loads(line) for line in listed.splitlines())
-    keys = ("transcript_id", "mode_id", "verdict", "why", "by")
+    keys = ("transcript_id", "check_id", "verdict", "why", "by")
     lines = [{key: line[key] for key in keys} for line in ({**first, "verdict": "PASS", "why": "fine"}, second)]
     filled.write_text("".join(json.dumps(line) + "\n" for line in lines))
     status, told, _ = command(capsys, judged, "--file", filled, "--by", "Ben", "--out", out)
@@ -142,7 +142,7 @@ def test_what_is_no_decision_of_a_person_is_refused(
 def test_a_damaged_line_of_a_file_is_told_with_its_place(
     judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "x.jsonl").write_text('\n{"transcript_id": "a", "mode_id": "b", "verdict": "MAYBE", "why": "w"}\n')
+    (tmp_path / "x.jsonl").write_text('\n{"transcript_id": "a", "check_id": "b", "verdict": "MAYBE", "why": "w"}\n')
     status, _, errors = command(capsys, judged, "--file", tmp_path / "x.jsonl", "--by", "Ana")
     assert status == 3
     assert "x.jsonl:2: this is not a decision" in errors

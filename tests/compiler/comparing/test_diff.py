@@ -33,7 +33,7 @@ def found_in(folder: Path) -> dict[tuple[str, str], str]:
     """What a run says, by transcript and check, its outcomes under the check `outcome`."""
     verdicts = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
     rows = [json.loads(line) for line in (folder / "scores.jsonl").read_text().splitlines()]
-    found = {(verdict["transcript_id"], verdict["mode_id"]): verdict["verdict"] for verdict in verdicts}
+    found = {(verdict["transcript_id"], verdict["check_id"]): verdict["verdict"] for verdict in verdicts}
     return found | {(row["transcript_id"], "outcome"): row["engine"]["outcome"] for row in rows}
 
 
@@ -51,7 +51,7 @@ def compared(plants: Plants, *changed: str) -> dict[str, Any]:
 def test_every_flip_has_the_cause_that_was_planted(plants: Plants, changed: frozenset[str]) -> None:
     found = compared(plants, *changed)
     made = {subset: found_in(plants.run(*subset)) for subset in SUBSETS if subset <= changed}
-    flips = {(flip["transcript_id"], flip["mode_id"]): flip for flip in found["flips"]}
+    flips = {(flip["transcript_id"], flip["check_id"]): flip for flip in found["flips"]}
     pairs = {(name, check) for name in TRANSCRIPTS for check in CHECKS}
     assert flips.keys() == {each for each in pairs if made[changed][each] != made[frozenset()][each]}
     for each, flip in flips.items():
@@ -89,7 +89,7 @@ def test_without_the_transcripts_one_change_is_named_and_several_are_left_togeth
     assert all(flip["causes"]["told_apart"] for flip in diff(before, after)["flips"])
     rmtree(gone.transcripts(changed=False))
     both = diff(before, after)
-    sets = {flip["mode_id"]: (flip["causes"]["sets"], flip["causes"]["told_apart"]) for flip in both["flips"]}
+    sets = {flip["check_id"]: (flip["causes"]["sets"], flip["causes"]["told_apart"]) for flip in both["flips"]}
     assert sets["both"] == ([["transcript", "rule"]], False)
     assert sets["said"] == ([["transcript"]], True)  # its rule did not change
     assert any("transcript or rule" in line for line in text(both, 100))

@@ -35,7 +35,7 @@ LABELS = {"harm": "A1", "cold": "C1", "elsewhere": "X9"}
 
 @dataclasses.dataclass
 class Record:
-    mode_id: str
+    check_id: str
     verdict: Any = "PASS"
     eligible: Any = True
     severity: Any = ""
@@ -50,7 +50,7 @@ class Record:
     extra: Any = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        facts = CHECKS.get(self.mode_id, {})
+        facts = CHECKS.get(self.check_id, {})
         self.severity = self.severity or facts.get("severity", "S1")
         self.primary_bucket = self.primary_bucket or facts.get("primary_bucket", "C")
 
@@ -83,8 +83,8 @@ def two_tier() -> Scorecard:
 
 
 def row(*changes: Record) -> list[Record]:
-    changed = {record.mode_id: record for record in changes}
-    return [changed.get(mode_id, Record(mode_id)) for mode_id in CHECKS]
+    changed = {record.check_id: record for record in changes}
+    return [changed.get(check_id, Record(check_id)) for check_id in CHECKS]
 
 
 def test_a_clean_transcript_passes_every_gate_and_scores_one(two_tier: Scorecard) -> None:
@@ -120,7 +120,7 @@ def test_a_grave_failure_takes_the_whole_score_away(two_tier: Scorecard) -> None
     result = two_tier.aggregate(row(Record("A1", "FAIL", rationale_code="missed")))
     assert result["gates"]["safety"] == {"passed": False, "reasons": ["A1"]}
     assert (result["hard_fail"], result["overall_score"]) == (True, 0.0)
-    assert result["hard_fail_reasons"] == [{"mode_id": "A1", "reason": "missed", "bucket": "A", "severity": "S5"}]
+    assert result["hard_fail_reasons"] == [{"check_id": "A1", "reason": "missed", "bucket": "A", "severity": "S5"}]
     assert result["blindspot_profile"]["harm"] is True
 
 
@@ -149,7 +149,7 @@ def test_a_failure_outweighs_an_open_check(two_tier: Scorecard) -> None:
 def test_a_gate_whose_checks_do_not_apply_is_passed_and_one_that_was_not_run_is_not(two_tier: Scorecard) -> None:
     applies_not = row(Record("A1", "NOT_APPLICABLE", eligible=False))
     assert two_tier.aggregate(applies_not)["gates"]["safety"]["passed"] is True
-    not_run = [record for record in row() if record.mode_id != "A1"]
+    not_run = [record for record in row() if record.check_id != "A1"]
     assert two_tier.aggregate(not_run)["gates"]["safety"] == {"passed": None, "reasons": []}
 
 
@@ -210,10 +210,10 @@ BROKEN: dict[str, Any] = {
 
 def every_base() -> Iterator[list[Record]]:
     yield row()
-    for mode_id in CHECKS:
-        yield row(Record(mode_id, "FAIL"))
-        yield row(Record(mode_id, "UNCLEAR"))
-        yield row(Record(mode_id, "NOT_APPLICABLE", eligible=False))
+    for check_id in CHECKS:
+        yield row(Record(check_id, "FAIL"))
+        yield row(Record(check_id, "UNCLEAR"))
+        yield row(Record(check_id, "NOT_APPLICABLE", eligible=False))
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
@@ -226,7 +226,7 @@ def test_a_broken_verdict_never_opens_a_gate_nor_raises_a_score(name: str, broke
             if record.eligible is False:
                 continue
             mutated = [*base[:at], dataclasses.replace(record, **broken), *base[at + 1 :]]
-            assert_not_better(before, prepared.aggregate(mutated), record.mode_id)
+            assert_not_better(before, prepared.aggregate(mutated), record.check_id)
 
 
 @pytest.mark.parametrize("name", ["two-tier", "reference-compatible"])
@@ -237,12 +237,12 @@ def test_a_missing_record_never_opens_a_gate_nor_raises_a_score(name: str) -> No
         for at, record in enumerate(base):
             if record.eligible is not False:
                 after = prepared.aggregate([*base[:at], *base[at + 1 :]], expected=CHECKS)
-                assert_not_better(before, after, record.mode_id)
+                assert_not_better(before, after, record.check_id)
 
 
 def assert_not_better(before: dict[str, Any], after: dict[str, Any], broken: str) -> None:
     assert after["status"] != "valid"
-    assert any(item["mode_id"] == broken for item in after["undecided"])
+    assert any(item["check_id"] == broken for item in after["undecided"])
     for name, value in after["dimension_scores"].items():
         assert (value or 0) <= (before["dimension_scores"][name] or 0) or before["dimension_scores"][name] is None
     is_gate_check = CHECKS[broken]["primary_bucket"] in "AB" and CHECKS[broken]["severity"] in ("S5", "S4_GATE")
@@ -275,7 +275,7 @@ counts:
 lists:
   strange:
     of: v.extra['strange'] == true
-    each: {id: v.mode_id, why: "v.extra['why']"}
+    each: {id: v.check_id, why: "v.extra['why']"}
 variables:
   - grave: counts.strange / 0 > 0
 output:
@@ -414,7 +414,7 @@ MISTAKES = {
     ),
     "an unknown name": ("counts: {c: v.eligble}", "eligble"),
     "a misspelt verdict": ("counts: {c: v.verdict == FIAL}", "FIAL"),
-    "a condition that is none": ("counts: {c: v.mode_id}", "bool"),
+    "a condition that is none": ("counts: {c: v.check_id}", "bool"),
     "a scoring key that is not there": ("counts: {c: v.severity in scoring.gates.nowhere}", "nowhere"),
     "a parameter out of bounds": ("parameters: {p: {type: score, default: 1.5}}", "must be a score"),
     "a parameter of another type": ("parameters: {p: {type: integer, default: x}}", "must be an integer, found `x`"),
@@ -498,8 +498,8 @@ output:
 """
 
 
-def met(mode_id: str, met: int, of: int, verdict: str = "FAIL") -> Record:
-    return Record(mode_id, verdict, extra={"met": met, "of": of})
+def met(check_id: str, met: int, of: int, verdict: str = "FAIL") -> Record:
+    return Record(check_id, verdict, extra={"met": met, "of": of})
 
 
 def test_a_rate_may_give_part_credit() -> None:

@@ -48,7 +48,10 @@ def rows(run: str) -> list[dict[str, Any]]:
 
 
 def verdicts(row: dict[str, Any]) -> list[Any]:
-    return [SimpleNamespace(**record, scorer_version="1", secondary_tags=()) for record in row["mode_results"]]
+    return [
+        SimpleNamespace(**record, check_id=record["mode_id"], scorer_version="1", secondary_tags=())
+        for record in row["mode_results"]
+    ]
 
 
 def same(left: Any, right: Any) -> bool:
@@ -86,7 +89,7 @@ def test_two_tier_reproduces_the_aggregation_of_the_seed(run: str, scoring: str)
         assert same(result["overall_score"], expected["overall"]), row["transcript_id"]
         assert same(rates, expected["bucket_pass_rate"]), row["transcript_id"]
         assert result["hard_fail"] is expected["hard_fail"]
-        assert [reason["mode_id"] for reason in result["hard_fail_reasons"]] == expected["hard_fail_checks"]
+        assert [reason["check_id"] for reason in result["hard_fail_reasons"]] == expected["hard_fail_checks"]
 
 
 @pytest.mark.parametrize("run", RUNS)

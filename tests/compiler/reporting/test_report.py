@@ -69,7 +69,7 @@ def test_checks_are_counted_for_every_model(finished: Path) -> None:
     first, second = report["checks"]
     assert first["models"]["one"] == {"PASS": 1, "FAIL": 1, "UNCLEAR": 0, "NOT_APPLICABLE": 0, "fail_rate": 0.5}
     assert first["models"]["two"]["fail_rate"] == 0.0
-    assert (second["mode_id"], second["models"]) == ("W-2", {})
+    assert (second["check_id"], second["models"]) == ("W-2", {})
 
 
 def test_a_contrast_set_shows_the_check_that_saw_the_difference(finished: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_check_that_applies_to_one_sibling_alone_is_named_as_not_compared(fini
     lines = (finished / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
     verdicts = [json.loads(line) for line in lines]
     for verdict in verdicts:
-        if verdict["mode_id"] == "W-2" and verdict["transcript_id"] == f"one__{CALM}":
+        if verdict["check_id"] == "W-2" and verdict["transcript_id"] == f"one__{CALM}":
             verdict["eligible"] = True
     (finished / "verdicts.jsonl").write_text("".join(json.dumps(v) + "\n" for v in verdicts), encoding="utf-8")
     found = contrast(gather(finished), "one")
@@ -106,7 +106,7 @@ def test_a_check_that_applies_to_one_sibling_alone_is_named_as_not_compared(fini
 
 def test_failures_come_with_their_quotes_and_none_is_lost(finished: Path) -> None:
     (failure,) = gather(finished)["failures"]
-    assert (failure["mode_id"], failure["severity"], failure["count"]) == ("W-1", "S5", 1)
+    assert (failure["check_id"], failure["severity"], failure["count"]) == ("W-1", "S5", 1)
     assert failure["shown"][0]["evidence"][0]["quote"] == "you must"
     verdict = next(line for line in (finished / "verdicts.jsonl").read_text().splitlines() if '"FAIL"' in line)
     with (finished / "verdicts.jsonl").open("a", encoding="utf-8") as more:

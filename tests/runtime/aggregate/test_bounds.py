@@ -60,7 +60,7 @@ gates: {json.dumps({"g0": gate} if chance.random() < 0.8 else {"g0": {**gate, "o
 dimensions: {json.dumps(dimensions)}
 counts: {{failed: v.eligible && v.verdict == FAIL}}
 lists:
-  failed: {{of: "v.eligible && v.verdict == FAIL && v.severity in [S5, S4_GATE]", each: {{mode_id: v.mode_id}}}}
+  failed: {{of: "v.eligible && v.verdict == FAIL && v.severity in [S5, S4_GATE]", each: {{check_id: v.check_id}}}}
 flags: {{raised: [FAIL], clear: [PASS], unknown: [UNCLEAR, NOT_APPLICABLE]}}
 output:
   gates: gates
@@ -71,7 +71,7 @@ output:
 
 def record(chance: random.Random, name: str, about: dict[str, Any], word: str, *, lost: bool = False) -> Any:
     return SimpleNamespace(
-        mode_id=name,
+        check_id=name,
         eligible=word != "NOT_APPLICABLE" or chance.random() < 0.5,
         verdict=word,
         severity=about["severity"],
@@ -104,7 +104,7 @@ def rows() -> Iterator[tuple[random.Random, Scorecard, list[Any], list[int]]]:
         lost = {name for name in unknown if chance.random() < 0.3}
         words |= {name: "FAIL" if name in lost else "UNCLEAR" for name in unknown}
         records = [record(chance, name, checks[name], word, lost=name in lost) for name, word in words.items()]
-        yield chance, Scorecard(plan), records, [at for at, each in enumerate(records) if each.mode_id in unknown]
+        yield chance, Scorecard(plan), records, [at for at, each in enumerate(records) if each.check_id in unknown]
 
 
 def enumerated(scorecard: Scorecard, records: Sequence[Any], unknown: Sequence[int]) -> dict[tuple[str, ...], Any]:
@@ -148,7 +148,7 @@ def test_bounds_equal_enumeration_and_the_answers_to_ask_for_are_the_fewest() ->
         found = scorecard.bounds(records)
         assert found is not None
         made = enumerated(scorecard, records, unknown)
-        names = [records[at].mode_id for at in unknown]
+        names = [records[at].check_id for at in unknown]
         assert (found["exact"], found["unknown"]) == (True, names)
         assert found["overall_score"] == ends([row["overall_score"] for row in made.values()])
         outcomes = {answers: row["engine"]["outcome"] for answers, row in made.items()}

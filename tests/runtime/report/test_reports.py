@@ -17,7 +17,7 @@ from rulewright_runtime.terminal import center, fit, left, one_line, right, widt
 
 @dataclass
 class Record:
-    mode_id: str
+    check_id: str
     verdict: str = "PASS"
     eligible: bool = True
     severity: str = "S5"
@@ -119,17 +119,17 @@ def test_blindspot_rates_are_failures_among_known_values() -> None:
 def test_what_awaits_a_person_is_listed() -> None:
     gathered = Summary()
     gathered.add(row(), [Record("A1", "UNCLEAR", adjudication_required=True, rationale_code="why")])
-    gathered.add(row("t2", undecided=[{"place": "counts.c", "mode_id": "A1", "reason": "no such key"}]), [])
+    gathered.add(row("t2", undecided=[{"place": "counts.c", "check_id": "A1", "reason": "no such key"}]), [])
     assert gathered.result()["adjudication"]["items"] == [
-        {"transcript_id": "t1", "mode_id": "A1", "verdict": "UNCLEAR", "reason": "why"},
-        {"transcript_id": "t2", "mode_id": "A1", "verdict": None, "reason": "counts.c: no such key"},
+        {"transcript_id": "t1", "check_id": "A1", "verdict": "UNCLEAR", "reason": "why"},
+        {"transcript_id": "t2", "check_id": "A1", "verdict": None, "reason": "counts.c: no such key"},
     ]
 
 
 def test_the_checks_that_made_transcripts_fail_are_counted() -> None:
     result = summary(FAILED, row(), FAILED)
     assert result["failed"]["by_check"] == [
-        {"mode_id": "A1", "primary_bucket": "A", "severity": "S5", "count": 2, "unproven": 0}
+        {"check_id": "A1", "primary_bucket": "A", "severity": "S5", "count": 2, "unproven": 0}
     ]
     assert result["failed"]["rate"] == pytest.approx(2 / 3)
 
@@ -160,7 +160,7 @@ def test_without_a_gate_the_report_says_that_checks_decide() -> None:
 
 
 def test_no_line_of_the_console_is_wider_than_the_terminal() -> None:
-    wide = row("非常に長い名前の" * 12, undecided=[{"place": "x" * 90, "mode_id": "非" * 60, "reason": "y" * 200}])
+    wide = row("非常に長い名前の" * 12, undecided=[{"place": "x" * 90, "check_id": "非" * 60, "reason": "y" * 200}])
     result = summary(FAILED, wide, refused=12)
     for columns in (80, 100):
         shown = scorecard(result, columns=columns)

@@ -67,16 +67,27 @@ def test_a_run_leaves_its_files_and_nothing_else(data: Path, tmp_path: Path) -> 
     assert summary["judge_calls"] == 5
 
 
-def test_a_verdict_line_names_its_transcript_first_and_has_the_promised_fields(data: Path, tmp_path: Path) -> None:
+def test_a_verdict_line_reads_without_a_join_and_has_the_promised_fields(data: Path, tmp_path: Path) -> None:
     run(data, tmp_path / "run")
     rows = [json.loads(line) for line in (tmp_path / "run" / "verdicts.jsonl").read_bytes().splitlines()]
-    assert [(row["transcript_id"], row["mode_id"]) for row in rows[:3]] == [
+    assert [(row["transcript_id"], row["check_id"]) for row in rows[:3]] == [
         ("a__s", "X1"),
         ("a__s", "X2"),
         ("b__s", "X1"),
     ]
-    assert list(rows[0])[:14] == [
-        *("transcript_id", "mode_id", "eligible", "verdict", "severity", "primary_bucket", "confidence", "evidence"),
+    assert list(rows[0])[:16] == [
+        *(
+            "transcript_id",
+            "scenario_id",
+            "model",
+            "check_id",
+            "eligible",
+            "verdict",
+            "severity",
+            "primary_bucket",
+            "confidence",
+            "evidence",
+        ),
         *("scorer_version", "prompt_hash", "rationale_code", "adjudication_required", "secondary_tags", "extra"),
     ]
 

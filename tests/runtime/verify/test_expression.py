@@ -45,7 +45,7 @@ def verdicts(*checks: Check, messages: tuple[Message, ...] = TALK, **recorded: A
     compiled = decode(encode(plan(*checks)))
     (result,) = execute(compiled, [Transcript.of(Conversation("c", messages, **recorded))])
     assert not result.errors
-    return {verdict.mode_id: verdict for verdict in result.verdicts}
+    return {verdict.check_id: verdict for verdict in result.verdicts}
 
 
 def verdict(messages: tuple[Message, ...] = TALK, recorded: Any = None, **written: Any) -> VerdictResult:

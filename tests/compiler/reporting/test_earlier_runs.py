@@ -1,0 +1,95 @@
+"""A run that an earlier version wrote, in which the id of a check was `mode_id`, reads like one of today."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.shared_data import ROOT
+
+import rulewright
+from rulewright.errors import UsageError
+from rulewright.reporting.adjudication import adjudicate, original, read_decisions, waiting
+from rulewright.reporting.gather import gather
+from rulewright.reporting.stored_run import read_run
+
+LIVE = ROOT / "benchmark" / "live"
+
+
+def earlier(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {"mode_id" if key == "check_id" else key: earlier(item) for key, item in value.items()}
+    return [earlier(item) for item in value] if isinstance(value, list) else value
+
+
+def rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    rows = [json.dumps(change(json.loads(line))) for line in path.read_text(encoding="utf-8").splitlines()]
+    path.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A run of a judge whose replies are no answers, and the same as an earlier version wrote it."""
+    today = tmp_path_factory.mktemp("runs") / "today"
+
+    class Silent:
+        def ask(self, request: rulewright.JudgeRequest) -> str | None:
+            return None
+
+    rulewright.scan(str(LIVE), LIVE / "recorded" / "transcripts", today, judge=Silent())
+    before = today.with_name("before")
+    shutil.copytree(today, before)
+    joined = ("scenario_id", "model")
+    rewrite(before / "verdicts.jsonl", lambda row: {k: v for k, v in earlier(row).items() if k not in joined})
+    rewrite(before / "scores.jsonl", earlier)
+    summary = json.loads((before / "summary.json").read_text(encoding="utf-8"))
+    (before / "summary.json").write_text(json.dumps({**earlier(summary), "version": 2}), encoding="utf-8")
+    assert "check_id" not in "".join(path.read_text(encoding="utf-8") for path in before.glob("[sv]*.json*"))
+    return today, before
+
+
+def test_an_earlier_run_is_read_like_one_of_today(runs: tuple[Path, Path]) -> None:
+    today, before = runs
+    pages = [gather(folder) for folder in runs]
+    for page in pages:
+        del page["run"], page["summary"]["version"]
+    assert pages[0] == pages[1]
+    frames = [[{**row, "run": "", "run_id": ""} for row in rulewright.load_run(folder).records()] for folder in runs]
+    assert frames[0] == frames[1]
+    assert {row["check_id"] for row in frames[1]} == {"gives-a-next-step"}
+    assert waiting(original(today)) == waiting(original(before)) != []
+    stored = [[list(found) for found in read_run(folder).verdicts.values()] for folder in runs]
+    assert stored[0] == stored[1]
+
+
+def test_an_earlier_run_and_its_decisions_are_adjudicated(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    summaries = []
+    for folder, key in zip(runs, ("check_id", "mode_id"), strict=True):
+        item = waiting(original(folder))[0]
+        line = {
+            "transcript_id": item.transcript_id,
+            key: item.check_id,
+            "verdict": "FAIL",
+            "by": "Ada",
+            "why": "no step",
+        }
+        decisions = tmp_path / f"{key}.jsonl"
+        decisions.write_text(json.dumps(line) + "\n", encoding="utf-8")
+        summary = adjudicate(folder, tmp_path / key, list(read_decisions(decisions)))
+        summaries.append({**summary, "adjudicated": None})
+    assert summaries[0] == summaries[1]
+    names = ("verdicts.jsonl", "scores.jsonl")
+    assert [(tmp_path / "check_id" / name).read_bytes() for name in names] == [
+        (tmp_path / "mode_id" / name).read_bytes() for name in names
+    ]
+
+
+def test_a_verdict_without_a_check_is_refused(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    shutil.copytree(runs[0], tmp_path / "run")
+    rewrite(tmp_path / "run" / "verdicts.jsonl", lambda row: {k: v for k, v in row.items() if k != "check_id"})
+    with pytest.raises(UsageError, match="`check_id`"):
+        read_run(tmp_path / "run")
