@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Severity, error
-from rulewright.documents.base import Document, scalar, text, worded
+from rulewright.documents.base import Document, items, scalar, text, worded
 from rulewright.documents.check import Check, read_check
 from rulewright.documents.corpus import Corpus, read_corpus
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
@@ -26,6 +26,7 @@ from rulewright.documents.layout import (
 )
 from rulewright.documents.lexicon import Lexicon, read_lexicon, read_lexicons
 from rulewright.documents.markers import MarkerSet, read_markers
+from rulewright.documents.patterns import invalid_regex
 from rulewright.documents.profile import Profile, read_profile, read_profiles
 from rulewright.documents.project_file import Accept, JudgeSection, ProjectFile, Semantics, read_project_file
 from rulewright.documents.rule_set import load_rule_sets
@@ -290,6 +291,8 @@ class _ProjectReader:
             self.found.append(
                 error(written, f"the variable `{name}` is not set and has no default", code="unset-variable")
             )
+        patterns = (scalar(item, "pattern") for item in items(root, "redact"))
+        self.found += filter(None, (invalid_regex(pattern) for pattern in patterns if pattern is not None))
         return file
 
     def _require(self, file: ProjectFile | None, where: dict[str, DocumentPath]) -> None:

@@ -13,6 +13,7 @@ from rulewright_runtime.matching.match import Matcher
 from rulewright_runtime.plan.guard import judgings, reading_verdicts
 from rulewright_runtime.plan.scan import NO_SCENARIO, LexiconVerifier, ScenarioRule, WholeWindow
 from rulewright_runtime.transcripts.completeness import Gap, ScriptedScenario, as_records
+from rulewright_runtime.transcripts.redaction import Redaction
 from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript, from_record
 from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, failed, incomplete, not_eligible
 from rulewright_runtime.verify import lexicon, verifier_of
@@ -182,7 +183,7 @@ class Engine:
 
     def __init__(self, plan: Plan, parameters: Mapping[str, Any] | None = None, prefilter: bool = True) -> None:
         """Prepare the plan's programs and matcher. Raises PlanError for an unknown parameter or a bad value."""
-        self._plan = plan
+        self._plan, self._redaction = plan, Redaction(plan.redact)
         self._matcher = Matcher(_looked_for(plan), prefilter=prefilter)
         self._not_eligible = [conclude(check, not_eligible()) for check in plan.checks]
         self._without_hit = [_without_hit(check, plan, self._matcher) for check in plan.checks]
@@ -226,6 +227,7 @@ class Engine:
             error = InputError(reason, item.path or item.id, item.line)
             return TranscriptResult(item.id, item.scenario_id, item.model, errors=(error,))
         bindings, decided = self._decide(item.scenario_id)
+        item = self._redaction.transcript(item)
         complete = self._script(item.scenario_id).completeness(item.turns)
         if complete.branches:
             item = _with_branches(item, complete.branches)

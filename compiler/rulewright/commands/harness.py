@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.commands.live_options import LEDGER, again, at_least, dollars
+from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED, REFUSED, UNDECIDED
 from rulewright.planning.harness import compile_run_plan, run_cost
@@ -39,6 +40,7 @@ from rulewright_runtime.locks import held_folder
 from rulewright_runtime.models import PROVIDERS, open_model
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.terminal import complain, safe_stream, say
+from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scenarios", nargs="+", metavar="SCENARIOS", help="scenario files or folders")
     parser.add_argument("--model", required=True, metavar="NAME:REST", help="who plays the assistant")
     parser.add_argument("--out", required=True, metavar="RUN", help="the folder for plan, transcripts and summary")
-    parser.add_argument("--project", metavar="PATH", help="the project whose price list and `accept` entries count")
+    parser.add_argument(
+        "--project", metavar="PATH", help="the project whose prices, redaction and `accept` entries count"
+    )
     parser.add_argument("--price-of", metavar="MODEL", help="the model in the price list (default: the model's name)")
     parser.add_argument(
         "--reply-tokens", type=at_least(1), default=250, metavar="N", help="estimated length of a reply"
@@ -72,7 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, estimate, play, report."""
-    project = None if args.project is None else load_project(Path(args.project))
+    place = Path(args.project) if args.project else nearest_project()
+    project = None if place is None else load_project(place)
     plan = compile_run_plan(args.scenarios, project)
     adapter = _adapter(args, project)
     name = args.price_of or adapter.model
@@ -143,6 +148,7 @@ def _adapter(args: argparse.Namespace, project: Project | None) -> Adapter:
         max_tokens=args.max_reply_tokens,
         temperature=args.temperature,
         sample=args.sample,
+        redaction=NOTHING if project is None else Redaction(project.redact),
     )
 
 

@@ -35,7 +35,6 @@ from rulewright_runtime.runs.folder import RunFolder
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.terminal import complain, safe_stream, say, wants_colour
 from rulewright_runtime.transcripts.readers.tables import FIELDS
-from rulewright_runtime.transcripts.redaction import Redaction
 from rulewright_runtime.transcripts.transcript_reader import MAX_LINE, Reader, Transcript
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
     if args.resume and args.overwrite:
         raise UsageError("`--resume` continues a run and `--overwrite` replaces it; give one of them")
     try:
-        summary = _live(plan, args, judge, project) if is_live(judge) and judge else _run(plan, args, judge, project)
+        summary = _live(plan, args, judge, project) if is_live(judge) and judge else _run(plan, args, judge)
     except OSError as error:
         raise UsageError(f"can't write `{args.out}`: {(error.strerror or str(error)).lower()}{_kept(args)}") from None
     except KeyboardInterrupt:
@@ -146,20 +145,20 @@ def _refusal(refused: dict[str, Any]) -> str:
     return f"{place}: {refused['reason']}"
 
 
-def _run(plan: Plan, args: argparse.Namespace, judge: str | None, project: Project | None) -> dict[str, Any]:
+def _run(plan: Plan, args: argparse.Namespace, judge: str | None) -> dict[str, Any]:
     return run(
         plan,
         args.transcripts,
         args.out,
         judge=judge,
         max_calls=args.max_calls,
-        **_settings(args, project),
+        **_settings(args),
         progress=lambda done: safe_stream(sys.stderr).show_progress(f"{done} transcripts"),
     )
 
 
-def _settings(args: argparse.Namespace, project: Project | None) -> dict[str, Any]:
-    """What every run takes from the command line and the project, whoever judges."""
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """What every run takes from the command line, whoever judges."""
     return {
         "parameters": parameters_given(args.set),
         "resume": args.resume,
@@ -167,16 +166,7 @@ def _settings(args: argparse.Namespace, project: Project | None) -> dict[str, An
         "max_line": args.max_line,
         "max_expanded": args.max_expanded,
         "columns": args.columns,
-        "redaction": _redaction(project),
     }
-
-
-def _redaction(project: Project | None) -> Redaction | None:
-    """What the project wants replaced in transcripts. Raises PlanError for a pattern that RE2 refuses."""
-    if project is None or not project.redact:
-        return None
-
-    return Redaction(project.redact)
 
 
 def _live(plan: Plan, args: argparse.Namespace, judge: str, project: Project | None) -> dict[str, Any] | int:
@@ -194,7 +184,7 @@ def _live(plan: Plan, args: argparse.Namespace, judge: str, project: Project | N
             args.transcripts,
             args.out,
             judge=made,
-            **_settings(args, project),
+            **_settings(args),
             watch=progress,
         )
         if args.explain_cache:

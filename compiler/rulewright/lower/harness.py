@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from rulewright.spelling import did_you_mean
 from rulewright_runtime.harness.harness_plan import Branch, RunPlan, Script, Session, Turn
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.envelope import seal
+from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
 
 READS: Final = {
     "contains_any": "values",
@@ -59,11 +60,17 @@ def branch_environment() -> Environment:
     return Environment(variables={"reply": STRING, "replies": ListType(STRING), "turn": INT})
 
 
-def lower_run_plan(scenarios: Iterable[Scenario]) -> tuple[RunPlan, list[Diagnostic]]:
-    """The sealed run plan of some scenarios, in the order of their ids, and what is wrong with them."""
+def lower_run_plan(
+    scenarios: Iterable[Scenario], redact: tuple[tuple[str, str], ...] = ()
+) -> tuple[RunPlan, list[Diagnostic]]:
+    """The sealed run plan of some scenarios, in the order of their ids, and what is wrong with them.
+
+    What `redact` finds, as in a project, stands in no message of the plan.
+    """
     found: list[Diagnostic] = []
-    scripts = tuple(_script(scenario, found) for scenario in sorted(scenarios, key=lambda each: each.id))
-    return seal(RunPlan(LANGUAGE, scripts)), found
+    redaction = Redaction(redact)
+    scripts = tuple(_script(scenario, found, redaction) for scenario in sorted(scenarios, key=lambda each: each.id))
+    return seal(RunPlan(LANGUAGE, scripts, redact)), found
 
 
 def harness_findings(scenario: Scenario) -> list[Diagnostic]:
@@ -123,21 +130,25 @@ def _pattern(branch: BranchDocument, found: list[Diagnostic]) -> Program | None:
     return None
 
 
-def _script(scenario: Scenario, found: list[Diagnostic]) -> Script:
-    turns = [(each.session, _turn(each, found)) for each in numbered_turns(scenario)]
+def _script(scenario: Scenario, found: list[Diagnostic], redaction: Redaction = NOTHING) -> Script:
+    turns = [(each.session, _turn(each, found, redaction.text)) for each in numbered_turns(scenario)]
     sessions = tuple(
         Session(each.number or place + 1, tuple(turn for at, turn in turns if at == place), each.elapsed)
         for place, each in enumerate(scenario.sessions)
     )
     sessions = sessions or (Session(1, tuple(turn for _, turn in turns)),)
-    return Script(scenario.id, sessions, tuple(_context(scenario, found)))
+    return Script(
+        scenario.id, sessions, tuple((key, redaction.text(value)) for key, value in _context(scenario, found))
+    )
 
 
-def _turn(numbered: NumberedTurn, found: list[Diagnostic]) -> Turn:
+def _turn(numbered: NumberedTurn, found: list[Diagnostic], redacted: Callable[[str], str]) -> Turn:
     turn = numbered.turn
     programs = [(branch, lower_condition(branch, found)) for branch in turn.branches]
-    branches = tuple(Branch(branch.branch_id, program, branch.user_message) for branch, program in programs if program)
-    return Turn(numbered.number, turn.user_message, branches)
+    branches = tuple(
+        Branch(branch.branch_id, program, redacted(branch.user_message)) for branch, program in programs if program
+    )
+    return Turn(numbered.number, redacted(turn.user_message), branches)
 
 
 def _context(scenario: Scenario, found: list[Diagnostic]) -> Iterator[tuple[str, str]]:

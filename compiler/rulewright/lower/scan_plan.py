@@ -36,6 +36,7 @@ from rulewright_runtime.plan.scan import Scenario as ScenarioFacts
 from rulewright_runtime.plan.scan import Session as SessionFacts
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
 from rulewright_runtime.transcripts.completeness import message_digest
+from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
 
 LANGUAGE: Final = "1"  # the version of the rule language, apart from the package's
 DEFAULTS: Final[dict[str, Any]] = {"hard_fail": False, "scope": "trigger", "secondary_tags": []}
@@ -86,6 +87,7 @@ def lower_parts(
 def seal_parts(parts: PlanParts) -> Plan:
     """The parts as one sealed plan."""
     lowering, project = parts.lowering, parts.lowering.project
+    redaction = Redaction(project.redact)
     plan = Plan(
         language=LANGUAGE,
         semantics=project.semantics,
@@ -97,6 +99,7 @@ def seal_parts(parts: PlanParts) -> Plan:
                 lowering.scenario_reads,
                 refused=_refused(scenario, project),
                 scripted=lowering.policies.scripted,
+                redaction=redaction,
             )
             for key, scenario in project.scenarios.items()
         },
@@ -106,6 +109,7 @@ def seal_parts(parts: PlanParts) -> Plan:
         machines=lowering.machines,
         corpora=lowering.corpora,
         models=project.models,
+        redact=redaction.rules,
         severities=project.vocabulary.severities,
         empty_reply="error" if lowering.policies.scripted else "reply",
     )
@@ -200,7 +204,12 @@ def _refused(scenario: Scenario, project: Project) -> str:
 
 
 def facts(
-    scenario: Scenario, reads: Iterable[tuple[str, ...]], *, refused: str = "", scripted: bool = True
+    scenario: Scenario,
+    reads: Iterable[tuple[str, ...]],
+    *,
+    refused: str = "",
+    scripted: bool = True,
+    redaction: Redaction = NOTHING,
 ) -> ScenarioFacts:
     """What a run has to know of a scenario; beyond that only the keys that some program reads. Where a transcript is
     not held against the script, the plan does not hold it."""
@@ -224,7 +233,7 @@ def facts(
         jurisdiction=scenario.jurisdiction or "",
         contrast_group=scenario.contrast_group or "",
         contrast_variable=scenario.contrast_variable or "",
-        turns=tuple(map(_scripted_turn, numbered_turns(scenario))) if scripted else (),
+        turns=tuple(_scripted_turn(turn, redaction) for turn in numbered_turns(scenario)) if scripted else (),
         fields={key: written[key] for key in written if key not in SCENARIO_FACTS},
     )
 
@@ -241,11 +250,15 @@ def _session(scenario: Scenario, place: int, hours: float | None) -> SessionFact
     return SessionFacts(session.number or place + 1, min(numbers), max(numbers), session.elapsed, hours)
 
 
-def _scripted_turn(numbered: NumberedTurn) -> ScriptedTurn:
-    """The digests of what the user may say in a turn, with the branches that say it."""
+def _scripted_turn(numbered: NumberedTurn, redaction: Redaction) -> ScriptedTurn:
+    """The digests of what the user may say in a turn, with the branches that say it.
+
+    What is redacted in a transcript is so in its script. A harness redacts what it writes, and a scan once more.
+    """
     turn = numbered.turn
-    messages: dict[str, tuple[str, ...]] = {message_digest(turn.user_message): ("",)}
-    for branch in turn.branches:
-        digest = message_digest(branch.user_message)
-        messages[digest] = (*messages.get(digest, ()), branch.branch_id)
+    messages: dict[str, tuple[str, ...]] = {}
+    for branch, said in (("", turn.user_message), *((each.branch_id, each.user_message) for each in turn.branches)):
+        once = redaction.text(said)
+        for digest in dict.fromkeys(map(message_digest, (said, once, redaction.text(once)))):
+            messages[digest] = (*messages.get(digest, ()), branch)
     return ScriptedTurn(numbered.number, messages)

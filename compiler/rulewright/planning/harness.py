@@ -25,11 +25,13 @@ def compile_run_plan(paths: Iterable[Path | str], project: Project | None = None
     """The sealed run plan of every scenario in some files and folders; an open one has no turns and is left out.
 
     Raises `DocumentError` with every mistake that forbids to play them, `UsageError` where there is none to play. With
-    a `project`, what it tolerates does not forbid anything.
+    a `project`, what it tolerates does not forbid anything, and what it redacts is redacted.
     """
     scenarios, found = load_scenarios(paths)
     found += scenario_findings(scenarios)
-    plan, _ = lower_run_plan([scenario for scenario in scenarios if scenario.turns])
+    plan, _ = lower_run_plan(
+        [scenario for scenario in scenarios if scenario.turns], () if project is None else project.redact
+    )
     errors = sorted((each for each in found if each.severity is Severity.ERROR), key=lambda each: each.sort_key)
     stops = errors if project is None else stopping(project, errors)
     if stops:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +24,7 @@ from rulewright_runtime.plan.scan import (
     WholeWindow,
     Window,
 )
+from rulewright_runtime.transcripts.redaction import Redaction
 from rulewright_runtime.transcripts.windows import WindowTurns, select
 from rulewright_runtime.verify.decisions import Decider, bindings_of
 from rulewright_runtime.verify.rubric import window_of
@@ -78,7 +79,7 @@ def scan_plan(
     zero.
     """
     model = judge_model or project.judge_model
-    transcripts = list(transcripts)
+    transcripts = list(_redacted(plan, transcripts))
     counts, seen = _counts(plan, transcripts)
     price = None if model is None else project.pricing.get(model)
     tokens = _tokens(project, plan.profile)
@@ -140,7 +141,13 @@ def cost_report(planned: Mapping[str, Any]) -> dict[str, Any]:
 
 def fewest_calls(plan: Plan, transcripts: Iterable[Transcript]) -> int:
     """How often the judge is asked at least."""
-    return sum(count.lower for count in _counts(plan, transcripts)[0].values())
+    return sum(count.lower for count in _counts(plan, _redacted(plan, transcripts))[0].values())
+
+
+def _redacted(plan: Plan, transcripts: Iterable[Transcript]) -> Iterator[Transcript]:
+    """The transcripts as they are judged."""
+    redaction = Redaction(plan.redact)
+    return map(redaction.transcript, transcripts)
 
 
 def _counts(plan: Plan, transcripts: Iterable[Transcript]) -> tuple[dict[str, _Count], int]:

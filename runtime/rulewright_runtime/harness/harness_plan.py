@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
+from rulewright_runtime.matching.regex import compile_regex
 from rulewright_runtime.plan import envelope
 from rulewright_runtime.plan.envelope import Kind
 from rulewright_runtime.plan.guard import LIMITS, PlanLimits
@@ -64,10 +65,11 @@ class Script(PlanPart, frozen=True):
 
 
 class RunPlan(PlanPart, frozen=True):
-    """Every scenario of a run."""
+    """Every scenario of a run. `redact` holds patterns and what replaces them in replies; messages are redacted."""
 
     language: str
     scripts: tuple[Script, ...]
+    redact: tuple[tuple[str, str], ...] = ()
     format: str = FORMAT
     version: int = VERSION
     hash: str = ""
@@ -86,6 +88,8 @@ def decode(data: bytes, limits: PlanLimits = LIMITS) -> RunPlan:
 def _guard(plan: RunPlan, limits: PlanLimits) -> None:
     if len(plan.scripts) > limits.scenarios:
         raise PlanError(f"the run plan has {len(plan.scripts)} scenarios; at most {limits.scenarios} are accepted")
+    for pattern, _ in plan.redact:
+        compile_regex(pattern, limits.regex_memory)
     seen: set[str] = set()
     for script in plan.scripts:
         if script.id in seen:

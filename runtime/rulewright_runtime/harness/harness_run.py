@@ -24,6 +24,7 @@ from rulewright_runtime.files import make_room, open_part, sync, sync_folder, wr
 from rulewright_runtime.harness.play import Line, play
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.transcripts.redaction import Redaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,8 +107,9 @@ def _played(
     plan: RunPlan, adapter: Adapter, folder: _Folder, parallel: int, attempts: int, progress: Callable[[int], None]
 ) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
+    redaction = Redaction(plan.redact)
     with ThreadPoolExecutor(max(parallel, 1)) as pool:
-        waiting = [pool.submit(_conversation, script, adapter, folder, attempts) for script in plan.scripts]
+        waiting = [pool.submit(_conversation, script, adapter, folder, attempts, redaction) for script in plan.scripts]
         try:
             for done in waiting:
                 rows.append(done.result())
@@ -154,7 +156,9 @@ class _Folder:
         return os.path.join(self._path, FOLDER, f"{self._model}__{scenario_id}.jsonl")
 
 
-def _conversation(script: Script, adapter: Adapter, folder: _Folder, attempts: int) -> dict[str, Any]:
+def _conversation(
+    script: Script, adapter: Adapter, folder: _Folder, attempts: int, redaction: Redaction
+) -> dict[str, Any]:
     """Hold one conversation to its end, or take the transcript that a run before has finished.
 
     One that ended in an error goes on from the turn that was not answered.
@@ -174,7 +178,7 @@ def _conversation(script: Script, adapter: Adapter, folder: _Folder, attempts: i
     lines: list[Line] = []
     with open_part(part, size) as stream:
         make_room(stream, size)
-        for line in play(script, adapter, attempts, answered):
+        for line in play(script, adapter, attempts, answered, redaction):
             lines.append(line)
             if len(lines) > len(before):  # what the killed run wrote stands there already
                 size += stream.write(msgspec.json.encode(line) + b"\n")

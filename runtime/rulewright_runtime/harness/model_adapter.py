@@ -9,6 +9,8 @@ import msgspec
 from rulewright_runtime.calls.ask import Ask
 from rulewright_runtime.harness.adapters import RAW, Reply, Request
 from rulewright_runtime.models.call import ChatMessage, ModelCall
+from rulewright_runtime.models.redacted import RedactedModel
+from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,9 +34,14 @@ class ModelAdapter:
         max_tokens: int = LONGEST_REPLY,
         temperature: float | None = None,
         sample: int = 0,
+        redaction: Redaction = NOTHING,
     ) -> None:
-        """`open_portal` is called before the first turn. Another `sample` has every turn answered anew."""
-        self._model, self._open, self._sample = model, open_portal, sample
+        """What `redaction` finds in replies does not reach the ledger.
+
+        `open_portal` is called before the first turn. Another `sample` has every turn answered anew.
+        """
+        self._model: Model = RedactedModel(model, redaction) if redaction.rules else model
+        self._open, self._sample = open_portal, sample
         self._max_tokens = min(max_tokens, model.capabilities.reply or max_tokens)
         self._temperature = temperature
         self._portal: CallPortal | None = None

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from rulewright_runtime.calls.breaker import OutageError
 from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.harness.adapters import Message, Reply, Request
 from rulewright_runtime.harness.branches import choose
 from rulewright_runtime.transcripts.completeness import says_something
+from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,12 +47,17 @@ class EmptyReplyError(Exception):
 
 
 def play(
-    script: Script, adapter: Adapter, attempts: int = 1, recorded: Mapping[int, Line] | None = None
+    script: Script,
+    adapter: Adapter,
+    attempts: int = 1,
+    recorded: Mapping[int, Line] | None = None,
+    redaction: Redaction = NOTHING,
 ) -> Iterator[Line]:
     """The lines of the conversation as they come, a user's and an assistant's for every turn.
 
     What the user says depends on the reply before, so a turn that the model does not answer in `attempts` tries ends
-    the conversation with a line that holds the error. Turns in `recorded` are not asked again.
+    the conversation with a line that holds the error. Turns in `recorded` are not asked again. What `redaction`
+    finds in replies is replaced.
     """
     known = recorded or {}
     several = len(script.sessions) > 1
@@ -69,12 +76,16 @@ def play(
                 request = Request(
                     script.id, session.number, turn.number, place == 0, context_of(script), tuple(messages)
                 )
-                line = _asked(request, adapter, attempts, number)
+                line = _redacted(_asked(request, adapter, attempts, number), redaction)
             yield line
             if line.error is not None:
                 return
             messages.append(Message("assistant", line.content))
             replies.append(line.content)
+
+
+def _redacted(line: Line, redaction: Redaction) -> Line:
+    return replace(line, content=redaction.text(line.content), error=redaction.data(line.error))
 
 
 def context_of(script: Script) -> str:

@@ -187,6 +187,12 @@ def _check_programs(plan: Plan, limits: PlanLimits) -> None:
 
 
 def _check_patterns(plan: Plan, limits: PlanLimits) -> None:
+    for redacted, _ in plan.redact:
+        from rulewright_runtime.matching.regex import compile_regex
+
+        if len(redacted) > limits.pattern_length:
+            raise PlanError(f"`redact` holds a pattern of {len(redacted)} characters")
+        compile_regex(redacted, limits.regex_memory)
     for corpus in plan.corpora.values():
         figures = [fact.figure for programme in corpus.programmes for fact in programme.facts]
         for regex in filter(None, (corpus.named, *figures)):

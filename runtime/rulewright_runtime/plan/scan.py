@@ -524,7 +524,8 @@ class LeftOut(PlanPart, frozen=True):
 class Plan(PlanPart, frozen=True):
     """A compiled project under one profile and one scorecard. `semantics` is for people; nothing branches on it.
 
-    `empty_reply`: a reply that says nothing is an error of its turn, or a reply like any other.
+    `empty_reply`: a reply that says nothing is an error of its turn, or a reply like any other. `redact` holds patterns
+    and what replaces them in every transcript, before anything is judged, sent or stored.
     """
 
     language: str
@@ -539,6 +540,7 @@ class Plan(PlanPart, frozen=True):
     corpora: dict[str, Corpus] = field(default_factory=dict)
     models: dict[str, str] = field(default_factory=dict)
     empty_reply: Literal["error", "reply"] = "error"
+    redact: tuple[tuple[str, str], ...] = ()
     severities: tuple[str, ...] = SEVERITIES  # the mildest first; every check has one of them
     format: str = FORMAT
     version: int = VERSION

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from rulewright_runtime.judging.recording import RecordingJudge
     from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.report.summary import Summary
-    from rulewright_runtime.transcripts.redaction import Redaction
 
 # What a kill may undo of the work that no judge was asked for: this much of it, in seconds.
 LOST_SECONDS: Final = 0.5
@@ -58,7 +57,6 @@ def run(
     max_line: int | None = None,
     columns: Mapping[str, str] | None = None,
     max_expanded: int | None = None,
-    redaction: Redaction | None = None,
     progress: Callable[[int], None] = lambda _: None,
     watch: Callable[[Scheduler, Summary], None] = lambda *_: None,
 ) -> dict[str, Any]:
@@ -69,8 +67,8 @@ def run(
     `out/previous` until the new one is finished. With neither, a folder that holds a run is refused. No more than
     `max_calls` questions are put to the judge over all, longer lines than `max_line` bytes are refused, and so are
     recorded replies of more than `max_expanded` bytes. `columns` says which columns of a CSV file hold what.
-    `redaction` replaces what must neither be sent nor stored. `progress` is given the number of inputs that are done,
-    `watch` the scheduler of a live judge and the summary so far, at any news.
+    `progress` is given the number of inputs that are done, `watch` the scheduler of a live judge and the summary so
+    far, at any news.
 
     Raises PlanError where a limit is negative, the plan can't run, `out` holds a run, or another one than is resumed,
     JudgeError where the judge can't be opened, BusyError where another process writes to `out`, OSError where `out`
@@ -84,9 +82,8 @@ def run(
 
         judge = open_judge(judge, max_expanded or MAX_EXPANDED) if isinstance(judge, str) else judge
         who = identity(judge)
-    rules = [redaction.rules] if redaction is not None and redaction.rules else []
     settings = msgspec.json.encode(
-        [parameters, max_calls, max_line, *rules, *([columns] if columns else [])], order="deterministic"
+        [parameters, max_calls, max_line, *([columns] if columns else [])], order="deterministic"
     ).decode()
     header = Header(plan.hash, who, settings)
     reader = Reader(plan.scenarios, max_line or MAX_LINE, columns)
@@ -96,7 +93,7 @@ def run(
         if not (resume or overwrite):
             _refuse_to_overwrite(folder)
         log = _log(folder, header, resume)
-        fresh = log.skip_done(reader.read(paths) if redaction is None else redaction.transcripts(reader.read(paths)))
+        fresh = log.skip_done(reader.read(paths))
         if folder.is_finished and log.steps:
             first = next(fresh, None)
             if first is None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
 from rulewright_runtime.matching.regex import compile_regex
-from rulewright_runtime.transcripts.transcript_reader import Transcript
 
 if TYPE_CHECKING:
     from rulewright_runtime.transcripts.messages import Conversation, Message, Turn
+    from rulewright_runtime.transcripts.transcript_reader import Transcript
 
 
 class Redaction:
@@ -28,40 +28,41 @@ class Redaction:
             text = pattern.sub(lambda _, written=written: written, text)  # type: ignore[misc]
         return text
 
-    def transcripts(self, items: Iterable[Any]) -> Iterator[Any]:
-        """The items, transcripts among them redacted; ids, scenarios and models stay as they are."""
-        for item in items:
-            yield self._transcript(item) if isinstance(item, Transcript) and self._compiled else item
-
-    def _transcript(self, transcript: Transcript) -> Transcript:
+    def transcript(self, transcript: Transcript) -> Transcript:
+        """The transcript with every text redacted; its id, scenario and model stay as they are."""
+        if not self._compiled:
+            return transcript
         recorded = None if transcript.recorded is None else self._conversation(transcript.recorded)
         return replace(transcript, turns=tuple(map(self._turn, transcript.turns)), recorded=recorded)
 
     def _turn(self, turn: Turn) -> Turn:
-        return replace(turn, content=self.text(turn.content), error=self._data(turn.error))
+        return replace(turn, content=self.text(turn.content), error=self.data(turn.error))
 
     def _conversation(self, conversation: Conversation) -> Conversation:
         messages = tuple(map(self._message, conversation.messages))
-        expected, metadata = self._data(conversation.expected), self._data(conversation.metadata)
+        expected, metadata = self.data(conversation.expected), self.data(conversation.metadata)
         return replace(conversation, messages=messages, expected=expected, metadata=metadata)
 
     def _message(self, message: Message) -> Message:
         calls = (
-            replace(call, arguments=self._data(call.arguments), raw=self.text(call.raw)) for call in message.tool_calls
+            replace(call, arguments=self.data(call.arguments), raw=self.text(call.raw)) for call in message.tool_calls
         )
         return replace(
             message,
             parts=tuple(replace(part, text=self.text(part.text)) for part in message.parts),
             tool_calls=tuple(calls),
-            reasoning=self._data(message.reasoning),
-            refusal=self._data(message.refusal),
-            metadata=self._data(message.metadata),
+            reasoning=self.data(message.reasoning),
+            refusal=self.data(message.refusal),
+            metadata=self.data(message.metadata),
         )
 
-    def _data(self, value: Any) -> Any:
+    def data(self, value: Any) -> Any:
         """Every text in JSON data redacted, keys aside."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list | tuple):
-            return [self._data(item) for item in value]
-        return {key: self._data(item) for key, item in value.items()} if isinstance(value, dict) else value
+            return [self.data(item) for item in value]
+        return {key: self.data(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+NOTHING: Final = Redaction(())
