@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.linting.run import lint
 from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.scan import Plan

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.compiling import compile_project
 from rulewright.linting.run import lint
 from rulewright_runtime.execution import execute
 

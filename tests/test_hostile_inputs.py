@@ -18,13 +18,13 @@ import pytest
 from tests.compiler.linting.breaking import Breaker, Tree, as_text
 from tests.compiler.linting.doors import VERDICTS, Talker
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.errors import RulewrightError
+from rulewright.lower.policy import compile_policy
 from rulewright.planning.harness import compile_run_plan
 from rulewright.scoring.batches import CaseScorecard, load_scorecard
 from rulewright.scoring.score_settings import gather
 from rulewright.shipped import shipped_root
-from rulewright.tables.policy import compile_policy
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import score_batches
 from rulewright_runtime.errors import RuntimeFailure

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tests.shared_data import ROOT
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript

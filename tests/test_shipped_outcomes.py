@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.project import load_project
 from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.verdicts import VerdictResult

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.linting.run import lint
 from rulewright.planning.harness import compile_run_plan
 from rulewright.project import load_project

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.commands.live_options import independence_of
-from rulewright.compiling import compile_project
 from rulewright.project import load_project
 from rulewright_runtime.judging.live import JudgeSettings, LiveJudge
 from rulewright_runtime.models.capabilities import Capabilities

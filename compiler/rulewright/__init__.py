@@ -7,14 +7,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rulewright.api import Run, check_transcript, evaluate, load_run, scan, score
-    from rulewright.compiling import compile_project
+    from rulewright.check.project_check import compile_project
+    from rulewright.check.workflow_check import compile_workflow
     from rulewright.diagnostics import Diagnostic
     from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
     from rulewright.linting.run import lint
     from rulewright.project import Project, load_project
     from rulewright.prove.documents import prove_file
     from rulewright.prove.workflow import prove_workflow
-    from rulewright.workflows.load import Workflow, compile_workflow, load_workflow
+    from rulewright.workflow import Workflow, load_workflow
     from rulewright_runtime.judging.judge import Judge, JudgeRequest
 
     __version__: str
@@ -48,14 +49,15 @@ __all__ = [
 # No module here may bear the name of one of these: importing it would hide the name.
 _HOMES = {
     "rulewright.api": ("Run", "check_transcript", "evaluate", "load_run", "scan", "score"),
-    "rulewright.compiling": ("compile_project",),
+    "rulewright.check.project_check": ("compile_project",),
+    "rulewright.check.workflow_check": ("compile_workflow",),
     "rulewright.diagnostics": ("Diagnostic",),
     "rulewright.errors": ("DocumentError", "ExpressionError", "RulewrightError", "UsageError"),
     "rulewright.linting.run": ("lint",),
     "rulewright.project": ("Project", "load_project"),
     "rulewright.prove.documents": ("prove_file",),
     "rulewright.prove.workflow": ("prove_workflow",),
-    "rulewright.workflows.load": ("Workflow", "compile_workflow", "load_workflow"),
+    "rulewright.workflow": ("Workflow", "load_workflow"),
     "rulewright_runtime.judging.judge": ("Judge", "JudgeRequest"),
 }
 

@@ -110,7 +110,7 @@ def evaluate_policy(policy: str, config: str | None = None, input: Mapping[str, 
     configuration declares the variables the policy may read. Raises DocumentError for a policy that does not compile,
     EvaluationError for one without a value.
     """
-    from rulewright.tables.policy import compile_policy
+    from rulewright.lower.policy import compile_policy
 
     table = compile_policy(policy, config)
     value = prepare(table.program)({name: from_host(given) for name, given in (input or {}).items()})

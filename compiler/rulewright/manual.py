@@ -11,8 +11,9 @@ from functools import cache
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
+from typing import Any
 
-from rulewright.rules import code_of, every_rule, rule_page
+from rulewright.rules import Rule, code_of, rule_page
 
 PACKAGE = Path(__file__).parent
 
@@ -24,6 +25,20 @@ def pages() -> dict[str, str]:
     for name in finders():
         found.update(import_module(name).PAGES)
     return {code: cleandoc(found[code]) for code in sorted(found)}
+
+
+def every_rule() -> tuple[Rule[Any], ...]:
+    """All rules, each once."""
+    from rulewright.rules.of_checks import CHECK, PROFILE
+    from rulewright.rules.of_lexicons import LEXICON, MARKER_SET
+    from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
+    from rulewright.rules.of_scenarios import SCENARIO
+    from rulewright.rules.of_scorecards import CASE_SCORECARD, SCORECARD
+    from rulewright.rules.of_workflows import TASK, WORKFLOW
+
+    found: list[Rule[Any]] = [*CHECK, *PROFILE, *LEXICON, *MARKER_SET, *SCENARIO, *SCORECARD, *CASE_SCORECARD]
+    found += [*WORKFLOW, *TASK, *PROJECT, *UNREAD_FILES]
+    return tuple(dict.fromkeys(found))
 
 
 def finders() -> Iterator[str]:

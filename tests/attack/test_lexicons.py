@@ -17,7 +17,7 @@ import pytest
 from tests.attack.generated import SEED, part
 from tests.compiler import small_project
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.transcripts.messages import Turn

@@ -21,7 +21,7 @@ from tests.runtime.workflow.running import plan_of
 from tests.runtime.workflow.test_crash import WORKFLOW
 from tests.safe_cases import safe
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.planning.harness import compile_run_plan
 from rulewright_runtime.cases import case_plan as case_plan
 from rulewright_runtime.errors import PlanError

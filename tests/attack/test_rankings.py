@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.shared_data import ROOT
 
+from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.compiling import compile_project
 from rulewright.errors import UsageError
 from rulewright.reporting.leaderboard import leaderboard
 from rulewright_runtime.judging.judge import JudgeRecord

@@ -16,7 +16,7 @@ from tests.attack.generated import ALL, SEED, part
 from tests.runtime.plans import Scripted, asked, plan, reply, talk
 from tests.shared_data import ROOT
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging import replies

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pytest
 from tests.attack.generated import part
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.diagnostics import Severity
 from rulewright.errors import RulewrightError
 from rulewright.linting.run import lint

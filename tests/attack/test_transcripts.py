@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from tests.attack.generated import SEED, part
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.project import load_project
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.execution import TranscriptResult, execute

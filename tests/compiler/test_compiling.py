@@ -14,7 +14,7 @@ from tests.compiler.small_project import LEXICON, SCENARIO, check, write
 from tests.shared_data import folder
 
 import rulewright
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.errors import DocumentError, UsageError
 from rulewright.lower.plan_schema import rendered
 from rulewright.project import load_project

@@ -10,7 +10,7 @@ import pytest
 from tests.compiler.small_project import SCENARIO, write
 from tests.runtime.plans import talk
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.documents.rule_set import load_rule_sets
 from rulewright.errors import DocumentError
 from rulewright_runtime.execution import execute

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project
 from rulewright_runtime.execution import execute

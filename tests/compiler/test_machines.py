@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.compiler.small_project import check, write
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.documents.elapsed import hours_between
 from rulewright.errors import DocumentError
 from rulewright.linting.run import lint

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.judging import evidence, prompts, replies, votes

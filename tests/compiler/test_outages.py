@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 from tests.shared_data import ROOT
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import seal

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.compiler.small_project import write
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.errors import DocumentError
 from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project

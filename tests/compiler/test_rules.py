@@ -22,10 +22,9 @@ from rulewright.diagnostics import Severity
 from rulewright.linting.lint_settings import EVERYTHING, RuleSelection
 from rulewright.linting.run import Report, lint, lint_text
 from rulewright.load.load_errors import MAX_BYTES
-from rulewright.manual import PACKAGE, explain, instead, pages
+from rulewright.manual import PACKAGE, every_rule, explain, instead, pages
 from rulewright.render import human
 from rulewright.rules import code_of as rule_code
-from rulewright.rules import every_rule
 
 FOLDER = Path(__file__).parent / "rules"
 DOCS = Path(__file__).parents[2] / "docs" / "rules"

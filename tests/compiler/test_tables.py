@@ -14,8 +14,9 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, INT, SCORE, STRING, EnumType, MapType, Type
 from rulewright.expression.unparse import unparse
 from rulewright.load import load_text
-from rulewright.tables import Table, build_table, read_labels, read_rule
-from rulewright.tables.policy import compile_policy
+from rulewright.lower.decision_table import Table, build_table
+from rulewright.lower.policy import compile_policy
+from rulewright.lower.table_syntax import read_labels, read_rule
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program, validate

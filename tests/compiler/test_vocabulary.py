@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.compiler.small_project import write
 
+from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.compiling import compile_project
 from rulewright.errors import DocumentError
 from rulewright.keys import allowed
 from rulewright.linting.run import lint

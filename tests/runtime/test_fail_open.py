@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.project import load_project
 from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.judging import evidence, prompts, replies, votes

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from tests.shared_data import ROOT, folder
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright_runtime.aggregate.aggregation import blindspot_rates
 from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.plan.envelope import encode

@@ -19,7 +19,7 @@ import msgspec
 import pytest
 from tests.shared_data import ROOT, folder
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project
 from rulewright_runtime.errors import JudgeError

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.documents.base import worded
+from rulewright.documents.base import Document, worded
 from rulewright.documents.conditions import holds_conditions
 from rulewright.documents.kinds import CASE_SCORECARD
 from rulewright.documents.validation import PAGES as STRUCTURE
 from rulewright.documents.validation import validate
 from rulewright.load import Mapping
 from rulewright.load import load_errors as mistakes
-from rulewright.rules import RULES, findings
+from rulewright.rules import Rule, code_of, findings, rule_page
 from rulewright.suppressions import OURS
 from rulewright.vocabulary import Vocabulary
 
@@ -27,17 +27,18 @@ if TYPE_CHECKING:
 
 
 def document_findings(kind: str, root: Mapping, vocabulary: Vocabulary | None = None) -> list[Diagnostic]:
-    """The findings of a document whose root is a mapping of this kind; workflows are checked by `workflows`."""
+    """The findings of a document whose root is a mapping of this kind; workflows are checked by `workflow_check`."""
     found = validate(kind, root, vocabulary)
     is_whole = not found
-    subjects = subjects_of(kind, root, Path(root.source.path).stem, vocabulary)
+    models, rules = models_and_rules(kind, root, vocabulary)
     if kind == "check":
         from rulewright.lower.routing_conflicts import routing_conflicts_of
 
-        found += [each for check in subjects["Check"] for each in routing_conflicts_of(check)]
-        found += [each for check in subjects["Check"] for each in template_findings(check)]
-    found += findings(subjects)
-    found += harness_findings(subjects.get("Scenario", ()))
+        found += [each for check in models for each in routing_conflicts_of(cast("Check", check))]
+        found += [each for check in models for each in template_findings(cast("Check", check))]
+    found += findings(rules, models)
+    if kind == "scenario":
+        found += harness_findings(cast("Sequence[Scenario]", models))
     if kind == CASE_SCORECARD and is_whole:
         found += case_findings(root)
     if kind == "scorecard" and is_whole:
@@ -47,11 +48,11 @@ def document_findings(kind: str, root: Mapping, vocabulary: Vocabulary | None = 
 
 def is_seen_alone(code: str) -> bool:
     """Whether all findings of a code are seen in the file they are about, without its project."""
-    name = f"{code.replace('-', '_')}: "
-    subjects = next((row.removeprefix(name).split(" | ") for row in RULES if row.startswith(name)), None)
-    if subjects is None:
+    if rule_page(code) is None:
         return code in OURS or code in mistakes.PAGES or code in STRUCTURE
-    return not {"Project", "UnreadFiles"} & set(subjects)
+    from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
+
+    return code not in {*map(code_of, PROJECT), *map(code_of, UNREAD_FILES)}
 
 
 def template_findings(check: Check) -> list[Diagnostic]:
@@ -103,43 +104,50 @@ def _scorecard_findings(root: Mapping, vocabulary: Vocabulary | None) -> list[Di
     return found
 
 
-def subjects_of(kind: str, root: Mapping, name: str, vocabulary: Vocabulary | None = None) -> dict[str, Sequence[Any]]:
-    """What rules look at in the document, by the name of its model."""
-    found = _subjects_of(kind, root, name)
-    if vocabulary is None:
-        return found
-    return {of: tuple(worded(each, vocabulary) for each in documents) for of, documents in found.items()}
+def models_and_rules(
+    kind: str, root: Mapping, vocabulary: Vocabulary | None = None
+) -> tuple[Sequence[Document], Sequence[Rule[Any]]]:
+    """The models in a document of this kind, and the rules that look at one of them."""
+    models, rules = _models_and_rules(kind, root, Path(root.source.path).stem)
+    return [worded(each, vocabulary) for each in models] if vocabulary else models, rules
 
 
-def _subjects_of(kind: str, root: Mapping, name: str) -> dict[str, Sequence[Any]]:
+def _models_and_rules(kind: str, root: Mapping, name: str) -> tuple[Sequence[Document], Sequence[Rule[Any]]]:
     match kind:
         case "check":
             from rulewright.documents.check import read_check
+            from rulewright.rules.of_checks import CHECK
 
-            return {"Check": (read_check(root),)}
+            return (read_check(root),), CHECK
         case "lexicon" | "lexicons":
             from rulewright.documents.lexicon import read_lexicon, read_lexicons
+            from rulewright.rules.of_lexicons import LEXICON
 
-            return {"Lexicon": (read_lexicon(root, name),) if kind == "lexicon" else read_lexicons(root)}
+            return (read_lexicon(root, name),) if kind == "lexicon" else read_lexicons(root), LEXICON
         case "markers":
             from rulewright.documents.markers import read_markers
+            from rulewright.rules.of_lexicons import MARKER_SET
 
-            return {"MarkerSet": (read_markers(root, name),)}
+            return (read_markers(root, name),), MARKER_SET
         case "profile" | "profiles":
             from rulewright.documents.profile import read_profile, read_profiles
+            from rulewright.rules.of_checks import PROFILE
 
-            return {"Profile": (read_profile(root, name),) if kind == "profile" else read_profiles(root)}
+            return (read_profile(root, name),) if kind == "profile" else read_profiles(root), PROFILE
         case "scenario":
             from rulewright.documents.scenario import read_scenario
+            from rulewright.rules.of_scenarios import SCENARIO
 
-            return {"Scenario": (read_scenario(root),)}
+            return (read_scenario(root),), SCENARIO
         case "scorecard":
             from rulewright.documents.scorecard import read_scorecard
+            from rulewright.rules.of_scorecards import SCORECARD
 
             card, _ = read_scorecard(root)
-            return {"ScorecardDocument": (card,) if card else ()}
+            return (card,) if card else (), SCORECARD
         case "case_scorecard":
             from rulewright.documents.case_scorecard import read_case_scorecard
+            from rulewright.rules.of_scorecards import CASE_SCORECARD as RULES
 
-            return {"CaseScorecardDocument": (read_case_scorecard(root),)}
-    return {}
+            return (read_case_scorecard(root),), RULES
+    return (), ()

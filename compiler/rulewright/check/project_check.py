@@ -6,8 +6,9 @@ is asked for, and once: compiling runs no rules, and linting builds no plan.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeGuard
 
 from rulewright.check.choices import (
@@ -27,7 +28,7 @@ from rulewright.documents.lexicon import pattern_findings
 from rulewright.documents.profile import Profile, every_check
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.unread_files import UnreadFiles, read_unread_files
-from rulewright.errors import UsageError
+from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node
 from rulewright.lower.corpora import lower_corpus
 from rulewright.lower.harness import scenario_findings
@@ -40,9 +41,15 @@ from rulewright.lower.scan_plan import PlanParts, fields_of_checks, lower_check,
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright.lower.selection import select
 from rulewright.lower.semantics import policies
-from rulewright.project import Project
+from rulewright.project import Project, load_project, stopping
 from rulewright.rules import findings
 from rulewright.rules.bucket_without_checks import bucket_without_checks
+from rulewright.rules.of_checks import CHECK, PROFILE
+from rulewright.rules.of_lexicons import LEXICON, MARKER_SET
+from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
+from rulewright.rules.of_scenarios import SCENARIO
+from rulewright.rules.of_scorecards import CASE_SCORECARD as CASE_SCORECARD_RULES
+from rulewright.rules.of_scorecards import SCORECARD
 from rulewright_runtime.plan.scan import Plan
 
 
@@ -54,6 +61,33 @@ def check(project: Project) -> Checked:
     card = _usual_scorecard(project)
     broken = {found.span.path for found in project.diagnostics if found.severity is Severity.ERROR}
     return Checked(project, _usual_profile(project), None if card is None or card.path in broken else card)
+
+
+def compile_project(path: Path | str | Project, *, profile: str | None = None, scorecard: str | None = None) -> Plan:
+    """The sealed plan of the project at `path` (a project file or folder) under a profile and a scorecard.
+
+    Names left out are those of the project file, else `publish` and `two-tier`, else the only one there is. Raises
+    `DocumentError` with every finding that forbids to compile, `UsageError` for an unknown profile or scorecard.
+    """
+    project = path if isinstance(path, Project) else load_project(path)
+    try:
+        chosen = choose_profile(project, profile)
+        card = choose_scorecard(project, scorecard)
+    except UsageError:
+        _refuse(project, project.diagnostics)  # where a folder is not found, its profiles are not either
+        raise
+    checked = Checked(project, chosen, card)
+    _refuse(project, checked.preliminary)
+    if not project.checks and not chosen.include_rubrics:
+        raise UsageError(f"the project of `{project.folder}` has no checks, so there is nothing to compile")
+    _refuse(project, checked.blocking)
+    return checked.plan()
+
+
+def _refuse(project: Project, found: Iterable[Diagnostic]) -> None:
+    """Raise `DocumentError` when one of the findings forbids to compile the project."""
+    if stops := stopping(project, found):
+        raise DocumentError(stops)
 
 
 class Checked:
@@ -104,14 +138,13 @@ class Checked:
     def findings(self) -> tuple[Diagnostic, ...]:
         """All that is wrong with the project."""
         project = self.project
-        subjects = {**_subjects(project), "UnreadFiles": (self._unread,)}
         return (
             *self.preliminary,
             *(self.blocking if project.checks else ()),
             *self._beyond_the_plan(),
             *choice_findings(project),
             *_case_findings(project),
-            *findings(subjects),
+            *_rule_findings(project, self._unread),
             *self._workflow[0],
         )
 
@@ -130,7 +163,7 @@ class Checked:
         project = self.project
         if not (project.file is not None and project.file.workflow) and not has_workflow(project.root):
             return [], ()
-        from rulewright.workflows.load import findings_of
+        from rulewright.check.workflow_check import findings_of
 
         return findings_of(project)
 
@@ -209,20 +242,18 @@ def _case_findings(project: Project) -> list[Diagnostic]:
     ]
 
 
-def _subjects(project: Project) -> dict[str, Sequence[Any]]:
-    """What rules look at, by the name of its model."""
-    return {
-        "CaseScorecardDocument": tuple(
-            read_case_scorecard(loaded.root) for loaded in project.loaded if _is_case_scorecard(loaded.root)
-        ),
-        "Check": project.checks,
-        "Lexicon": tuple(project.lexicons.values()),
-        "MarkerSet": project.markers,
-        "Profile": tuple(project.profiles.values()),
-        "Project": (project,),
-        "Scenario": tuple(project.scenarios.values()),
-        "ScorecardDocument": tuple(project.scorecards.values()),
-    }
+def _rule_findings(project: Project, unread: UnreadFiles) -> Iterator[Diagnostic]:
+    """What the rules find; those of workflows are run where a workflow is checked."""
+    cards = [read_case_scorecard(loaded.root) for loaded in project.loaded if _is_case_scorecard(loaded.root)]
+    yield from findings(PROJECT, [project])
+    yield from findings(CHECK, project.checks)
+    yield from findings(PROFILE, project.profiles.values())
+    yield from findings(SCENARIO, project.scenarios.values())
+    yield from findings(LEXICON, project.lexicons.values())
+    yield from findings(MARKER_SET, project.markers)
+    yield from findings(SCORECARD, project.scorecards.values())
+    yield from findings(CASE_SCORECARD_RULES, cards)
+    yield from findings(UNREAD_FILES, [unread])
 
 
 def _is_case_scorecard(root: Node | None) -> TypeGuard[Mapping]:

@@ -12,7 +12,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.exit_codes import REFUSED
 from rulewright.linting.run import lint_project
 from rulewright.project import load_project

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import msgspec
 
+from rulewright.commands.workflow_settings import open_store, settings_of
 from rulewright.errors import UsageError
-from rulewright.workflows.load import load_workflow
-from rulewright.workflows.local_settings import open_store, settings_of
+from rulewright.workflow import load_workflow
 from rulewright_runtime.terminal import say
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.hil_text import describe

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rulewright.check.project_check import compile_project
 from rulewright.commands.project_options import add_project_options, compile_chosen, find_project
 from rulewright.commands.running import add_reading_options, reader_of, refusals
-from rulewright.compiling import compile_project
 from rulewright.exit_codes import REFUSED
 from rulewright.planning.bounds import bound_of
 from rulewright.planning.profiles import compare_profiles, shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.project import Project, load_project

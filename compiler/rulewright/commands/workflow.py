@@ -26,14 +26,15 @@ from typing import Any, Final
 
 import msgspec
 
+from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.commands.live_options import open_waiting_judge
+from rulewright.commands.workflow_graph import draw
+from rulewright.commands.workflow_settings import open_store, settings_of, state_of
+from rulewright.commands.workflow_status import as_data, one_line, places, shown, standing
 from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
 from rulewright.render.human import render
-from rulewright.workflows.graph import draw
-from rulewright.workflows.load import Workflow, check, compile_workflow, load_workflow
-from rulewright.workflows.local_settings import open_store, settings_of, state_of
-from rulewright.workflows.standing import as_data, one_line, places, shown, standing
+from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for
 from rulewright_runtime.workflow import engine

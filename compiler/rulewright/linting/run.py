@@ -170,7 +170,8 @@ def _file(loaded: Loaded, path: Path, selection: RuleSelection, around: Callable
         return _project(path, selection)
     if kind != "workflow":
         return _lone(loaded, selection, around(path.parent))
-    from rulewright.workflows.load import check, load_workflow
+    from rulewright.check.workflow_check import check
+    from rulewright.workflow import load_workflow
 
     workflow = load_workflow(path)
     return _report(check(workflow), workflow.loaded, selection, settings_of(workflow.project), whole=False)
@@ -181,7 +182,8 @@ def _lone(loaded: Loaded, selection: RuleSelection, settings: LintSettings) -> R
     found = list(loaded.diagnostics)
     kind = kind_of(loaded.root)
     if kind == "workflow":
-        from rulewright.workflows.load import check, workflow_of
+        from rulewright.check.workflow_check import check
+        from rulewright.workflow import workflow_of
 
         found = list(check(workflow_of(loaded)))
     elif isinstance(loaded.root, Mapping) and kind is not None:

@@ -10,6 +10,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import items
 from rulewright.documents.overlays import Loop
 from rulewright.documents.workflow import TaskDocument
+from rulewright.documents.workflow_fixes import drop_item
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression.build import Built, build
 from rulewright.expression.compose import all_of, fill, path
@@ -25,7 +26,6 @@ from rulewright.lower.workflow_environments import (
     loop_environment,
     raw_environment,
 )
-from rulewright.workflows.workflow_fixes import drop_item
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 

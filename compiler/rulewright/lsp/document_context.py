@@ -21,7 +21,7 @@ from rulewright.documents.project_file import read_project_file
 from rulewright.errors import RulewrightError
 from rulewright.load import Mapping, Node, load_file
 from rulewright.vocabulary import Vocabulary, invisiblebench
-from rulewright.workflows.load import USUAL_AGENTS, USUAL_CONTRACTS, Workflow, load_workflow
+from rulewright.workflow import USUAL_AGENTS, USUAL_CONTRACTS, Workflow, load_workflow
 
 if TYPE_CHECKING:
     from rulewright.project import Project

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rulewright.check.document import subjects_of
+from rulewright.check.document import models_and_rules
 from rulewright.documents.base import items
 from rulewright.documents.check import Check, Phases
 from rulewright.documents.state_machine import StateMachine, read_state_machine
@@ -77,6 +77,4 @@ def _documents(kind: str, root: Mapping, around: DocumentContext) -> Sequence[An
         return read_workflow(root, name, around.overlays).tasks
     if kind == "state_machine":
         return [read_state_machine(root, name)]
-    return [
-        document for documents in subjects_of(kind, root, name, around.vocabulary).values() for document in documents
-    ]
+    return models_and_rules(kind, root, around.vocabulary)[0]

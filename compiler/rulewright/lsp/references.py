@@ -14,7 +14,7 @@ from rulewright.manual import pages
 if TYPE_CHECKING:
     from rulewright.lsp.cursor import Cursor
     from rulewright.lsp.document_context import DocumentContext
-    from rulewright.workflows.load import Workflow
+    from rulewright.workflow import Workflow
 
 # What the values of a key name, by the kind of the document; of a list, its items.
 NAMED_BY: Final[dict[str, dict[str, tuple[str, ...]]]] = {

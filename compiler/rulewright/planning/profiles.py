@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.planning.scan import scan_plan
 from rulewright.project import Project
 from rulewright_runtime.aggregate.aggregation import Scorecard

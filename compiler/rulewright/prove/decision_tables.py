@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from rulewright.lower.table_syntax import Row
 from rulewright.prove.atoms import ERROR, FALSE, TRUE, shape, written
 from rulewright.prove.domains import Domains
 from rulewright.prove.intervals import Goal, TooMany
 from rulewright.prove.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright.prove.search import Search
-from rulewright.tables.row import Row
 from rulewright_runtime.ir import Node, Program
 
 # A row of a table, or its condition alone; None is the condition that always holds.

@@ -22,10 +22,12 @@ from rulewright.lower.environments import scenario_environment
 from rulewright.lower.expression_checks import environment_of
 from rulewright.lower.expressions import build_in
 from rulewright.lower.lowering import LoweringContext
+from rulewright.lower.policy import compile_policy, declared
 from rulewright.lower.rubrics import lower_rubrics
 from rulewright.lower.scan_plan import fields_of_checks
 from rulewright.lower.scorecard import lower_alone, lower_scorecard
 from rulewright.lower.semantics import policies
+from rulewright.lower.table_syntax import Row
 from rulewright.project import Project, load_project
 from rulewright.prove.atoms import FALSE, TRUE, paths_of, substitute
 from rulewright.prove.conditions import holds_always, holds_never
@@ -46,8 +48,6 @@ from rulewright.prove.verdicts import never_given
 from rulewright.prove.witness import in_words
 from rulewright.scoring.batches import CaseScorecard, load_scorecard
 from rulewright.scoring.score_settings import environment_of_process, gather
-from rulewright.tables.policy import compile_policy, declared
-from rulewright.tables.row import Row
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.cases.scoring import CaseScorer

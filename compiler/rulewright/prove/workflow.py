@@ -10,13 +10,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from rulewright.check.workflow_check import compile_workflow, lowered
 from rulewright.lower.workflow_environments import ADVISORY
 from rulewright.lower.workflow_machine import TaskShape
 from rulewright.prove.results import Property, Proved, Refuted, Result, Unknown
 from rulewright.prove.workflow_machine import Explorer, Graph, StateEdge, StateNode
 from rulewright.prove.workflow_reach import in_words, reach
 from rulewright.prove.workflow_values import Truths, paths_of, shape_of, spoken
-from rulewright.workflows.load import Workflow, compile_workflow, load_workflow, lowered
+from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.workflow.machine import TERMINAL, Machine, Status, events_of
 from rulewright_runtime.workflow.workflow_plan import Gate
 

@@ -13,7 +13,7 @@ from rulewright_runtime.workflow.run_settings import DEFAULT
 
 if TYPE_CHECKING:
     from rulewright.documents.workflow import TaskDocument
-    from rulewright.workflows.load import Workflow
+    from rulewright.workflow import Workflow
 
 
 def agent_without_adapter(workflow: Workflow) -> Iterator[Diagnostic]:

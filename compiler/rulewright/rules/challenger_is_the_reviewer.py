@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rulewright.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
-    from rulewright.workflows.load import Workflow
+    from rulewright.workflow import Workflow
 
 
 def challenger_is_the_reviewer(workflow: Workflow) -> Iterator[Diagnostic]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.workflow import TaskDocument
-from rulewright.workflows.workflow_fixes import add_overlay, evidence_for
+from rulewright.documents.workflow_fixes import add_overlay, evidence_for
 
 
 def confidence_without_gate(task: TaskDocument) -> Iterator[Diagnostic]:

@@ -10,7 +10,7 @@ from rulewright.load import Scalar
 
 if TYPE_CHECKING:
     from rulewright.documents.workflow import ArtifactDocument, TaskDocument
-    from rulewright.workflows.load import Workflow
+    from rulewright.workflow import Workflow
 
 
 def contract_mismatch(workflow: Workflow) -> Iterator[Diagnostic]:

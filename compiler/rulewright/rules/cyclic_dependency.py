@@ -9,7 +9,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.lower.workflow_order import cycles
 
 if TYPE_CHECKING:
-    from rulewright.workflows.load import Workflow
+    from rulewright.workflow import Workflow
 
 
 def cyclic_dependency(workflow: Workflow) -> Iterator[Diagnostic]:

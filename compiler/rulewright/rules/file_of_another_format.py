@@ -10,7 +10,7 @@ from rulewright.documents.contracts import contract_of
 from rulewright_runtime.workflow.contracts import has_format
 
 if TYPE_CHECKING:
-    from rulewright.workflows.load import Workflow
+    from rulewright.workflow import Workflow
 
 
 def file_of_another_format(workflow: Workflow) -> Iterator[Diagnostic]:

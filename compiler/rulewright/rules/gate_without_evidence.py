@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.workflow import TaskDocument, lacking
-from rulewright.workflows.workflow_fixes import gate_evidence
+from rulewright.documents.workflow_fixes import gate_evidence
 
 
 def gate_without_evidence(task: TaskDocument) -> Iterator[Diagnostic]:

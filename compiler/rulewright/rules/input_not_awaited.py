@@ -9,7 +9,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.lower.workflow_order import ancestors
 
 if TYPE_CHECKING:
-    from rulewright.workflows.load import Workflow
+    from rulewright.workflow import Workflow
 
 
 def input_not_awaited(workflow: Workflow) -> Iterator[Diagnostic]:

@@ -12,7 +12,7 @@ from rulewright_runtime.workflow.run_settings import DEFAULT
 
 if TYPE_CHECKING:
     from rulewright.documents.agents import Registry
-    from rulewright.workflows.load import Workflow
+    from rulewright.workflow import Workflow
 
 NAMES: Final = frozenset({"display_name", "name", "version"})  # what makes no other agent of one
 SEED: Final = "llm_judge evaluator_agent must differ from task agent"

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.workflows.workflow_fixes import add_key
+from rulewright.documents.workflow_fixes import add_key
 
 if TYPE_CHECKING:
-    from rulewright.workflows.load import Workflow
+    from rulewright.workflow import Workflow
 
 
 def loop_without_bound(workflow: Workflow) -> Iterator[Diagnostic]:

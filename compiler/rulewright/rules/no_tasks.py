@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rulewright.diagnostics import Diagnostic, warning
 
 if TYPE_CHECKING:
-    from rulewright.workflows.load import Workflow
+    from rulewright.workflow import Workflow
 
 
 def no_tasks(workflow: Workflow) -> Iterator[Diagnostic]:

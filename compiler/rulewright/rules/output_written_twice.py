@@ -10,7 +10,7 @@ from rulewright.lower.workflow_order import ancestors
 
 if TYPE_CHECKING:
     from rulewright.documents.workflow import TaskDocument
-    from rulewright.workflows.load import Workflow
+    from rulewright.workflow import Workflow
 
 
 def output_written_twice(workflow: Workflow) -> Iterator[Diagnostic]:

@@ -9,7 +9,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from rulewright.workflows.load import Workflow
+    from rulewright.workflow import Workflow
 
 
 def unknown_agent(workflow: Workflow) -> Iterator[Diagnostic]:

@@ -9,7 +9,7 @@ from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.workflow import VERSIONS
 
 if TYPE_CHECKING:
-    from rulewright.workflows.load import Workflow
+    from rulewright.workflow import Workflow
 
 
 def workflow_version(workflow: Workflow) -> Iterator[Diagnostic]:

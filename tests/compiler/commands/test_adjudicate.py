@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.shared_data import ROOT
 
+from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.compiling import compile_project
 from rulewright.reporting.adjudication import Decision, adjudicate
 from rulewright.reporting.leaderboard import leaderboard
 from rulewright.reporting.run_reader import rows

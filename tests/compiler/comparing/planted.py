@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.compiler.small_project import check, write
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright_runtime.judging.judge import JudgeRecord
 from rulewright_runtime.runs.store import run
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from tests.compiler.comparing.planted import ANSWERS, FACTORS, TRANSCRIPTS, WORDS, Judge, Plants, project, said
 
+from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.comparing.causes import UNKNOWN, Causes, causes
 from rulewright.comparing.diff import diff
 from rulewright.comparing.render import markdown, text
-from rulewright.compiling import compile_project
 from rulewright.errors import UsageError
 from rulewright_runtime.runs.store import run
 

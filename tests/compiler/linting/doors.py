@@ -17,8 +17,11 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from rulewright.check.project_check import compile_project
+from rulewright.check.workflow_check import compile_workflow
 from rulewright.cli import main
-from rulewright.compiling import compile_project
+from rulewright.commands.workflow_graph import draw
+from rulewright.commands.workflow_settings import settings_of
 from rulewright.diagnostics import Severity
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import (
@@ -40,9 +43,7 @@ from rulewright.prove.documents import prove_file
 from rulewright.render import FORMATS, render
 from rulewright.scoring.batches import check_labels, load_scorecard
 from rulewright.scoring.score_settings import gather
-from rulewright.workflows.graph import draw
-from rulewright.workflows.load import compile_workflow, load_workflow
-from rulewright.workflows.local_settings import settings_of
+from rulewright.workflow import load_workflow
 from rulewright_runtime.cases import writing
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import report_head, score_batches

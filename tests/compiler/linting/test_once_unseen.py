@@ -11,14 +11,14 @@ from tests.compiler.linting.doors import errors_of
 from tests.compiler.small_project import SCENARIO, check, write
 from tests.compiler.test_phases import CHECK as PHASED
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
+from rulewright.commands.workflow_settings import settings_of
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError, UsageError
 from rulewright.linting.run import lint, lint_text
 from rulewright.prove.documents import prove_file
 from rulewright.shipped import shipped_root
-from rulewright.workflows.load import load_workflow
-from rulewright.workflows.local_settings import settings_of
+from rulewright.workflow import load_workflow
 
 CASES = shipped_root() / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml"
 CARD = "scorecard: c\nparameters: {limit: PARAMETER}\noutput: {status: \"limit == limit ? 'valid' : 'invalid'\"}\n"

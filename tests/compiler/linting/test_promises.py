@@ -16,7 +16,7 @@ from tests.compiler.linting.worlds import World, large_worlds, own_worlds, small
 from tests.compiler.linting.worlds import broken as worlds_broken
 from tests.compiler.test_rules import BAD, FIXABLE, code_of, name_of, unpacked
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.linting.run import fix_files, lint
 from rulewright_runtime.execution import execute
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rulewright.check.document import document_findings
+from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.compiling import compile_project
 from rulewright.errors import DocumentError
 from rulewright.load import Mapping, load_text
 from rulewright.prove.documents import prove_file

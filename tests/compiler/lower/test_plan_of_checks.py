@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.compiler.small_project import check, write
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.errors import DocumentError
 from rulewright_runtime.plan.guard import judgings
 from rulewright_runtime.plan.scan import (

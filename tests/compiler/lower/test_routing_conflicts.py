@@ -8,7 +8,7 @@ import pytest
 from tests.compiler.small_project import check, write
 from tests.shared_data import folder
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.documents.check import read_check
 from rulewright.errors import DocumentError
 from rulewright.load import Mapping, load_text

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.compiler import small_project
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.errors import DocumentError
 from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project

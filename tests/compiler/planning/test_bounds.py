@@ -11,8 +11,8 @@ import pytest
 from tests.compiler.commands.test_live_judge import project
 from tests.shared_data import ROOT
 
+from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.compiling import compile_project
 from rulewright.documents.scoring import Price
 from rulewright.planning.bounds import bound_of, places
 from rulewright.planning.profiles import shown

@@ -10,7 +10,7 @@ import pytest
 from tests.compiler.small_project import check, write
 from tests.shared_data import folder
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright.planning.scan import cost_report, scan_plan
 from rulewright.project import load_project
 from rulewright_runtime.transcripts.messages import Turn

@@ -13,10 +13,11 @@ from tests.safe_cases import settings as of_safe
 
 from rulewright.errors import DocumentError
 from rulewright.load import load_text
+from rulewright.lower.decision_table import Table, build_table
+from rulewright.lower.table_syntax import read_rule
 from rulewright.prove.decision_tables import disjoint, equal, is_total, reachable
 from rulewright.prove.label_table import label_table
 from rulewright.prove.results import Counterexample, Proved, Refuted, Result, Unknown
-from rulewright.tables import Table, build_table, read_rule
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.interpreter.polarity import Polarity, condition
 from rulewright_runtime.ir import Program

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.compiler.small_project import check, write
 
+from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.compiling import compile_project
 from rulewright.errors import UsageError
 from rulewright.reporting.formats import FORMATS, run_as
 from rulewright.reporting.judged import open_run

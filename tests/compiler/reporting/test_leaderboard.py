@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.compiler.small_project import check, write
 
+from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.compiling import compile_project
 from rulewright.errors import UsageError
 from rulewright.reporting.leaderboard import leaderboard
 from rulewright_runtime.plan.scan import Plan

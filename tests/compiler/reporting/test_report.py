@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.compiler.small_project import check, write
 
+from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.compiling import compile_project
 from rulewright.reporting.gather import MOST_FAILURES, gather
 from rulewright.reporting.page import page
 from rulewright_runtime.runs.store import run

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.compiler.workflow.workflows_in_place import errors, files, plan_of, task_of, warnings, workflow
 
+from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError
 from rulewright.linting.fixes import fixed_texts
@@ -15,7 +16,7 @@ from rulewright.linting.run import lint
 from rulewright.lower.workflow_order import ancestors, cycles, order, waves
 from rulewright.prove.results import Proved
 from rulewright.prove.workflow import prove_workflow
-from rulewright.workflows.load import check, compile_workflow, load_workflow, workflow_of_text
+from rulewright.workflow import load_workflow, workflow_of_text
 from rulewright_runtime.interpreter.polarity import Polarity, condition
 
 

@@ -10,8 +10,8 @@ import xml.etree.ElementTree as ET
 import pytest
 from tests.compiler.workflow.workflows_in_place import composed, plan_of
 
+from rulewright.commands.workflow_graph import draw
 from rulewright.errors import UsageError
-from rulewright.workflows.graph import draw
 
 TWO = """
     name: 'two "tasks"'

@@ -8,12 +8,12 @@ import pytest
 from msgspec.structs import replace
 from tests.compiler.workflow.workflows_in_place import Walk, composed, task_of, workflow
 
+from rulewright.check.workflow_check import lowered
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, SCORE
 from rulewright.prove.results import Proved, Refuted, Unknown
 from rulewright.prove.workflow import CLAIMS, Fault, Prover, prove_workflow
-from rulewright.workflows.load import lowered
 from rulewright_runtime.workflow.machine import Guard, Machine, MachineLoop, MachineState, MachineTransition
 
 BOUNDED, PASSED, GATED, SIGNED, SETTLED, REACHABLE = CLAIMS

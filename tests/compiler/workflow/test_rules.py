@@ -23,13 +23,14 @@ from tests.compiler.workflow.workflows_in_place import (
 )  # fmt: skip
 from tests.shared_data import folder
 
+from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.errors import DocumentError, ExpressionError, UsageError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL
 from rulewright.prove.results import Proved
 from rulewright.prove.workflow import prove_workflow
-from rulewright.workflows.load import check, compile_workflow, load_workflow
+from rulewright.workflow import load_workflow
 from rulewright_runtime.errors import StateError
 from rulewright_runtime.interpreter.polarity import Polarity, condition
 from rulewright_runtime.workflow.machine import TaskState, start, status, step

@@ -9,11 +9,12 @@ import pytest
 from tests.compiler.workflow.workflows_in_place import Walk, broken, errors, refused, task_of, warnings
 from tests.shared_data import folder
 
+from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.run import lint
 from rulewright.prove.results import Proved, Refuted
 from rulewright.prove.workflow import CLAIMS, prove_workflow
-from rulewright.workflows.load import check, compile_workflow, load_workflow, workflow_of_text
+from rulewright.workflow import load_workflow, workflow_of_text
 
 HERE = Path(__file__).parent / "seed"
 CONFIG = (HERE / "config.yaml").read_text(encoding="utf-8")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from rulewright.commands.workflow_settings import settings_of, state_of
 from rulewright.errors import UsageError
-from rulewright.workflows.load import Workflow, load_workflow
-from rulewright.workflows.local_settings import settings_of, state_of
+from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.workflow.run_settings import AdapterSettings, Constitution, Notice, RunSettings, Security
 
 FLOW = "version: '1'\nname: flow\ntasks: {build: {agent: dev}}\n"

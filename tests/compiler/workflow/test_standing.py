@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from rulewright.workflows.standing import Standing, elapsed, one_line, shown
+from rulewright.commands.workflow_status import Standing, elapsed, one_line, shown
 from rulewright_runtime.workflow.run_database import Run
 
 TASKS = [

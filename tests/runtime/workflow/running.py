@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rulewright.workflows.load import compile_workflow, workflow_of_text
+from rulewright.check.workflow_check import compile_workflow
+from rulewright.workflow import workflow_of_text
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentReply, Brief
 from rulewright_runtime.workflow.adapters.mock import MockAdapter

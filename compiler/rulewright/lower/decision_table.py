@@ -22,8 +22,7 @@ from rulewright.expression.types import BOOL, DYN, SCORE, STRING, ListType, Opti
 from rulewright.expression.unify import Substitution, most_general
 from rulewright.load import Scalar
 from rulewright.lower.expressions import mistakes_of
-from rulewright.tables.row import Row
-from rulewright.tables.syntax import RowSyntax, RuleSyntax
+from rulewright.lower.table_syntax import Row, RowSyntax, RuleSyntax
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 

@@ -14,8 +14,8 @@ from rulewright.expression.nodes import Dialect
 from rulewright.expression.type_messages import did_you_mean
 from rulewright.expression.types import Type, named_type
 from rulewright.load import Mapping, Node, load_text, plain
-from rulewright.tables.build import Table, build_table
-from rulewright.tables.syntax import read_rule
+from rulewright.lower.decision_table import Table, build_table
+from rulewright.lower.table_syntax import read_rule
 
 _UNREADABLE: Final = (AttributeError, KeyError, TypeError, ValueError)
 _QUALIFIED: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)

@@ -1,4 +1,4 @@
-"""A workflow with what surrounds it - project file, agents, contracts - loaded, checked and compiled."""
+"""A workflow with what surrounds it: project file, agents and contracts."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import os
 from collections.abc import Collection, Iterable
 from collections.abc import Mapping as Environment
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic, Severity, error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.agents import AgentDocument, Registry, read_agent, read_agents, registry
 from rulewright.documents.base import descend, value
 from rulewright.documents.contracts import ContractRegistry, read_contracts
@@ -21,12 +20,10 @@ from rulewright.documents.validation import validate
 from rulewright.documents.workflow import WorkflowDocument, read_workflow
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, load_file, load_text
-from rulewright.lower.workflow import Lowered, Surroundings, limits_of, lower_workflow
-from rulewright.rules import findings
-from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
+from rulewright.lower.workflow import Surroundings, limits_of
 
 if TYPE_CHECKING:
-    from rulewright.project import Project
+    pass
 
 USUAL_AGENTS: Final = "agents"
 USUAL_CONTRACTS: Final = "contracts.yaml"
@@ -85,7 +82,7 @@ def load_workflow(
     given = Path(path) if path is not None else None
     if given is not None and not dependencies.is_file(given):
         raise UsageError(f"workflow file not found: {given}")
-    reader = _WorkflowReader(os.environ if environment is None else environment)
+    reader = WorkflowReader(os.environ if environment is None else environment)
     project_path = project_file_above(given.parent if given else Path(folder))
     project = None if project_path is None else reader.project(project_path)
     root = Path(given.parent if given else folder) if project is None else project.top
@@ -103,60 +100,12 @@ def workflow_of_text(text: str | bytes, path: str = "workflow.yaml") -> Workflow
 
 def workflow_of(loaded: Loaded, project: ProjectFile | None = None, root: Path | None = None) -> Workflow:
     """The workflow of a file that is already loaded. Raises `DocumentError` where it holds none."""
-    reader = _WorkflowReader(os.environ)
+    reader = WorkflowReader(os.environ)
     reader.take(loaded, "workflow")
     if not isinstance(loaded.root, Mapping):
         raise DocumentError(sorted(reader.found, key=lambda found: found.sort_key))
     path = Path(loaded.source.path)
     return reader.workflow(loaded.root, path.stem, project, path.parent if root is None else root)
-
-
-def findings_of(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]:
-    """What is wrong with the workflow of a project that is already loaded, and the files that were read for it."""
-    written = project.file.workflow.get("file") if project.file is not None else None
-    usual = next((project.root / name for name in USUAL_WORKFLOWS if dependencies.is_file(project.root / name)), None)
-    path = usual if written is None or project.path is None else resolve(written, project.path, project.root)
-    if path is None:
-        return [], ()
-    if not dependencies.is_file(path) and project.file is not None:
-        message = f"`workflow.file` leads to `{path}`, which does not exist"
-        return [error(project.file.place("workflow", "file"), message, code="missing-path")], ()
-    reader = _WorkflowReader(os.environ)
-    loaded = reader.load(path, "workflow")
-    if not isinstance(loaded.root, Mapping):
-        return reader.found, (loaded,)
-    workflow = reader.workflow(loaded.root, path.stem, project.file, project.root)
-    return list(check(workflow)), workflow.loaded
-
-
-def check(workflow: Workflow) -> tuple[Diagnostic, ...]:
-    """Everything that is wrong with a workflow, sorted: structure, agents, contracts, rules, expressions."""
-    found = [*workflow.diagnostics, *rule_findings(workflow), *lowered(workflow).findings]
-    return tuple(sorted(dict.fromkeys(found), key=lambda each: each.sort_key))
-
-
-def compile_workflow(source: Workflow | Path | str | None = None) -> WorkflowPlan:
-    """The sealed plan of a workflow or of the file at a path (None: the project's own).
-
-    Raises `DocumentError` with every error; no comment and no `accept` entry lets one pass, for a plan is run.
-    """
-    workflow = source if isinstance(source, Workflow) else load_workflow(source)
-    errors = [each for each in check(workflow) if each.severity is Severity.ERROR]
-    if errors:
-        raise DocumentError(errors)
-    return lowered(workflow).plan
-
-
-@lru_cache(maxsize=8)
-def lowered(workflow: Workflow) -> Lowered:
-    """The workflow lowered, whatever is wrong with it; once for each workflow that was loaded."""
-    return lower_workflow(workflow.document, workflow.around)
-
-
-@lru_cache(maxsize=8)
-def rule_findings(workflow: Workflow) -> tuple[Diagnostic, ...]:
-    """What the rules about workflows and their tasks find."""
-    return tuple(findings({"Workflow": (workflow,), "TaskDocument": workflow.document.tasks}))
 
 
 def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path:
@@ -175,7 +124,7 @@ def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path
 
 
 @dataclass(slots=True)
-class _WorkflowReader:
+class WorkflowReader:
     """Reads the files around a workflow and keeps what it found."""
 
     environment: Environment[str, str]

@@ -20,6 +20,7 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.expression.type_messages import did_you_mean, one_of
 from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright_runtime.ir import Program
 
 PAGES: Final[dict[str, str]] = {
     "malformed-table": """A decision table that is not built as one.
@@ -33,6 +34,19 @@ _RULE_KEYS: Final = ("id", "name", "description", "variables", "match", "aggrega
 _ROW_KEYS: Final = ("id", "name", "description", "condition", "output", "rule", "explanation")
 _VARIABLE_KEYS: Final = ("name", "description", "display_name", "expression")
 _LABEL_KEYS: Final = ("label", "when", "explanation")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """When a row decides, what it gives (None: the table ends without a match).
+
+    Conditions of the tables around it are included, and variables are written out; None means always.
+    """
+
+    condition: Program | None
+    output: Program | None
+    explanation: Program | None
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)

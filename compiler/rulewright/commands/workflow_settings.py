@@ -19,7 +19,7 @@ from rulewright_runtime.workflow.run_settings import RunSettings
 from rulewright_runtime.workflow.security import check
 
 if TYPE_CHECKING:
-    from rulewright.workflows.load import Workflow
+    from rulewright.workflow import Workflow
     from rulewright_runtime.workflow.run_database import Store
 
 STATE: Final = ".rulewright/workflow.db"

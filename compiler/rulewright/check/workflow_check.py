@@ -1,0 +1,67 @@
+"""Checks a workflow, and compiles it."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+from rulewright import dependencies
+from rulewright.diagnostics import Diagnostic, Severity, error
+from rulewright.documents.layout import USUAL_WORKFLOWS, resolve
+from rulewright.errors import DocumentError
+from rulewright.load import Loaded, Mapping
+from rulewright.lower.workflow import Lowered, lower_workflow
+from rulewright.project import Project
+from rulewright.rules import findings
+from rulewright.rules.of_workflows import TASK, WORKFLOW
+from rulewright.workflow import Workflow, WorkflowReader, load_workflow
+from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
+
+
+def findings_of(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]:
+    """What is wrong with the workflow of a project that is already loaded, and the files that were read for it."""
+    written = project.file.workflow.get("file") if project.file is not None else None
+    usual = next((project.root / name for name in USUAL_WORKFLOWS if dependencies.is_file(project.root / name)), None)
+    path = usual if written is None or project.path is None else resolve(written, project.path, project.root)
+    if path is None:
+        return [], ()
+    if not dependencies.is_file(path) and project.file is not None:
+        message = f"`workflow.file` leads to `{path}`, which does not exist"
+        return [error(project.file.place("workflow", "file"), message, code="missing-path")], ()
+    reader = WorkflowReader(os.environ)
+    loaded = reader.load(path, "workflow")
+    if not isinstance(loaded.root, Mapping):
+        return reader.found, (loaded,)
+    workflow = reader.workflow(loaded.root, path.stem, project.file, project.root)
+    return list(check(workflow)), workflow.loaded
+
+
+def check(workflow: Workflow) -> tuple[Diagnostic, ...]:
+    """Everything that is wrong with a workflow, sorted: structure, agents, contracts, rules, expressions."""
+    found = [*workflow.diagnostics, *rule_findings(workflow), *lowered(workflow).findings]
+    return tuple(sorted(dict.fromkeys(found), key=lambda each: each.sort_key))
+
+
+def compile_workflow(source: Workflow | Path | str | None = None) -> WorkflowPlan:
+    """The sealed plan of a workflow or of the file at a path (None: the project's own).
+
+    Raises `DocumentError` with every error; no comment and no `accept` entry lets one pass, for a plan is run.
+    """
+    workflow = source if isinstance(source, Workflow) else load_workflow(source)
+    errors = [each for each in check(workflow) if each.severity is Severity.ERROR]
+    if errors:
+        raise DocumentError(errors)
+    return lowered(workflow).plan
+
+
+@lru_cache(maxsize=8)
+def lowered(workflow: Workflow) -> Lowered:
+    """The workflow lowered, whatever is wrong with it; once for each workflow that was loaded."""
+    return lower_workflow(workflow.document, workflow.around)
+
+
+@lru_cache(maxsize=8)
+def rule_findings(workflow: Workflow) -> tuple[Diagnostic, ...]:
+    """What the rules about workflows and their tasks find."""
+    return (*findings(WORKFLOW, [workflow]), *findings(TASK, workflow.document.tasks))

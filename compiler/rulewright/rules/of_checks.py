@@ -1,0 +1,62 @@
+"""The rules that look at checks and profiles, in the order they run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rulewright.rules import Rule
+from rulewright.rules.adaptive_with_one_repetition import adaptive_with_one_repetition
+from rulewright.rules.any_mixed_with_tags import any_mixed_with_tags
+from rulewright.rules.check_never_fails import check_never_fails
+from rulewright.rules.check_never_passes import check_never_passes
+from rulewright.rules.directive_ignored_by_route import directive_ignored_by_route
+from rulewright.rules.even_repetitions import even_repetitions
+from rulewright.rules.gate_judged_once import gate_judged_once
+from rulewright.rules.gate_severity_outside_gate_bucket import gate_severity_outside_gate_bucket
+from rulewright.rules.hard_fail_contradicts_severity import hard_fail_contradicts_severity
+from rulewright.rules.listed_twice import listed_twice
+from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
+from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
+from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
+from rulewright.rules.prompt_without_judge import prompt_without_judge
+from rulewright.rules.tags_on_universal_check import tags_on_universal_check
+from rulewright.rules.transcript_outside_fence import transcript_outside_fence
+from rulewright.rules.trigger_without_condition import trigger_without_condition
+from rulewright.rules.unclear_policy_without_its_path import unclear_policy_without_its_path
+from rulewright.rules.unit_of_analysis_unfit import unit_of_analysis_unfit
+from rulewright.rules.yaml_trap import yaml_trap
+
+if TYPE_CHECKING:
+    from rulewright.documents.check import Check
+    from rulewright.documents.profile import Profile
+
+CHECK: Final[tuple[Rule[Check], ...]] = (
+    unclear_policy_without_its_path,
+    directive_ignored_by_route,
+    prompt_without_judge,
+    even_repetitions,
+    adaptive_with_one_repetition,
+    unit_of_analysis_unfit,
+    hard_fail_contradicts_severity,
+    gate_severity_outside_gate_bucket,
+    gate_judged_once,
+    tags_on_universal_check,
+    any_mixed_with_tags,
+    trigger_without_condition,
+    prompt_asks_for_unreadable_reply,
+    prompt_holds_a_verdict,
+    yaml_trap,
+    transcript_outside_fence,
+    listed_twice,
+    *CONDITIONS,
+    check_never_fails,
+    check_never_passes,
+    *EXPRESSIONS,
+)
+
+PROFILE: Final[tuple[Rule[Profile], ...]] = (
+    adaptive_with_one_repetition,
+    yaml_trap,
+    listed_twice,
+    *EXPRESSIONS,
+)

@@ -1,0 +1,38 @@
+"""The rules that look at lexicons and marker sets, in the order they run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rulewright.rules import Rule
+from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
+from rulewright.rules.duplicate_pattern import duplicate_pattern
+from rulewright.rules.invalid_regex import invalid_regex
+from rulewright.rules.listed_twice import listed_twice
+from rulewright.rules.pattern_lost_in_folding import pattern_lost_in_folding
+from rulewright.rules.question_of_common_words import question_of_common_words
+from rulewright.rules.short_word_hits_inside_others import short_word_hits_inside_others
+from rulewright.rules.subsumed_pattern import subsumed_pattern
+from rulewright.rules.yaml_trap import yaml_trap
+
+if TYPE_CHECKING:
+    from rulewright.documents.lexicon import Lexicon
+    from rulewright.documents.markers import MarkerSet
+
+LEXICON: Final[tuple[Rule[Lexicon], ...]] = (
+    duplicate_pattern,
+    subsumed_pattern,
+    ascii_only_apostrophe,
+    invalid_regex,
+    short_word_hits_inside_others,
+    pattern_lost_in_folding,
+    yaml_trap,
+)
+
+MARKER_SET: Final[tuple[Rule[MarkerSet], ...]] = (
+    subsumed_pattern,
+    short_word_hits_inside_others,
+    yaml_trap,
+    listed_twice,
+    question_of_common_words,
+)

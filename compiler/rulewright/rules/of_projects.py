@@ -1,0 +1,93 @@
+"""The rules that look at whole projects and files that nothing reads, in the order they run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rulewright.rules import Rule
+from rulewright.rules.anchor_names_ineligible_check import anchor_names_ineligible_check
+from rulewright.rules.anchor_without_event_window import anchor_without_event_window
+from rulewright.rules.bucket_without_checks import bucket_without_checks
+from rulewright.rules.bucket_without_policy import bucket_without_policy
+from rulewright.rules.check_no_scenario_reaches import check_no_scenario_reaches
+from rulewright.rules.comment_contradicts_files import comment_contradicts_files
+from rulewright.rules.contrast_without_counterpart import contrast_without_counterpart
+from rulewright.rules.count_contradicts_files import count_contradicts_files
+from rulewright.rules.cue_lexicon_ignores_the_user import cue_lexicon_ignores_the_user
+from rulewright.rules.dead_key import dead_key
+from rulewright.rules.detector_without_definition import detector_without_definition
+from rulewright.rules.dev_repetitions_nobody_uses import dev_repetitions_nobody_uses
+from rulewright.rules.event_window_unbounded import event_window_unbounded
+from rulewright.rules.event_window_without_anchor import event_window_without_anchor
+from rulewright.rules.expectation_without_question import expectation_without_question
+from rulewright.rules.gate_lexicon_opts_out_of_folding import gate_lexicon_opts_out_of_folding
+from rulewright.rules.gate_without_blindspot import gate_without_blindspot
+from rulewright.rules.lexicon_hits_good_example import lexicon_hits_good_example
+from rulewright.rules.lexicon_misses_own_example import lexicon_misses_own_example
+from rulewright.rules.list_and_tags_disagree import list_and_tags_disagree
+from rulewright.rules.listed_check_is_silenced import listed_check_is_silenced
+from rulewright.rules.misspelt_rule_key import misspelt_rule_key
+from rulewright.rules.pattern_shared_by_gates import pattern_shared_by_gates
+from rulewright.rules.project_without_checks import project_without_checks
+from rulewright.rules.prompt_cannot_be_rendered import prompt_cannot_be_rendered
+from rulewright.rules.prompt_names_another_check import prompt_names_another_check
+from rulewright.rules.reference_to_missing_file import reference_to_missing_file
+from rulewright.rules.several_anchors_for_check import several_anchors_for_check
+from rulewright.rules.state_machine_without_definition import state_machine_without_definition
+from rulewright.rules.tag_no_check_looks_for import tag_no_check_looks_for
+from rulewright.rules.tag_no_scenario_carries import tag_no_scenario_carries
+from rulewright.rules.unit_of_analysis_missing import unit_of_analysis_missing
+from rulewright.rules.unknown_check import unknown_check
+from rulewright.rules.unknown_jurisdiction import unknown_jurisdiction
+from rulewright.rules.unknown_scenario import unknown_scenario
+from rulewright.rules.unread_definitions import unread_definitions
+from rulewright.rules.unused_lexicon import unused_lexicon
+from rulewright.rules.unused_rule_set import unused_rule_set
+
+if TYPE_CHECKING:
+    from rulewright.documents.unread_files import UnreadFiles
+    from rulewright.project import Project
+
+PROJECT: Final[tuple[Rule[Project], ...]] = (
+    unit_of_analysis_missing,
+    state_machine_without_definition,
+    prompt_names_another_check,
+    prompt_cannot_be_rendered,
+    tag_no_scenario_carries,
+    check_no_scenario_reaches,
+    anchor_names_ineligible_check,
+    anchor_without_event_window,
+    event_window_without_anchor,
+    event_window_unbounded,
+    list_and_tags_disagree,
+    expectation_without_question,
+    unknown_check,
+    dev_repetitions_nobody_uses,
+    pattern_shared_by_gates,
+    unused_lexicon,
+    count_contradicts_files,
+    reference_to_missing_file,
+    contrast_without_counterpart,
+    unused_rule_set,
+    bucket_without_policy,
+    several_anchors_for_check,
+    cue_lexicon_ignores_the_user,
+    unknown_scenario,
+    unknown_jurisdiction,
+    dead_key,
+    project_without_checks,
+    bucket_without_checks,
+    lexicon_misses_own_example,
+    lexicon_hits_good_example,
+    gate_lexicon_opts_out_of_folding,
+    tag_no_check_looks_for,
+    listed_check_is_silenced,
+    gate_without_blindspot,
+    detector_without_definition,
+    misspelt_rule_key,
+)
+
+UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (
+    unread_definitions,
+    comment_contradicts_files,
+)

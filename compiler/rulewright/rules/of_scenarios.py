@@ -1,0 +1,65 @@
+"""The rules that look at scenarios, in the order they run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rulewright.rules import Rule
+from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
+from rulewright.rules.branch_always_taken import branch_always_taken
+from rulewright.rules.branch_changes_nothing import branch_changes_nothing
+from rulewright.rules.branch_never_taken import branch_never_taken
+from rulewright.rules.branch_without_triggers import branch_without_triggers
+from rulewright.rules.cue_text_not_in_turn import cue_text_not_in_turn
+from rulewright.rules.deprecated_spelling import deprecated_spelling
+from rulewright.rules.duplicate_branch_id import duplicate_branch_id
+from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id
+from rulewright.rules.duplicate_session_number import duplicate_session_number
+from rulewright.rules.invalid_regex import invalid_regex
+from rulewright.rules.listed_twice import listed_twice
+from rulewright.rules.of_conditions import EXPRESSIONS
+from rulewright.rules.probe_expects_an_untold_name import probe_expects_an_untold_name
+from rulewright.rules.probe_names_another_turn import probe_names_another_turn
+from rulewright.rules.probe_without_verifier import probe_without_verifier
+from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
+from rulewright.rules.rubric_dimension_unknown import rubric_dimension_unknown
+from rulewright.rules.short_word_hits_inside_others import short_word_hits_inside_others
+from rulewright.rules.subsumed_pattern import subsumed_pattern
+from rulewright.rules.turn_numbers_disagree import turn_numbers_disagree
+from rulewright.rules.turn_numbers_out_of_order import turn_numbers_out_of_order
+from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
+from rulewright.rules.update_of_unstated_fact import update_of_unstated_fact
+from rulewright.rules.window_ends_before_it_starts import window_ends_before_it_starts
+from rulewright.rules.yaml_trap import yaml_trap
+
+if TYPE_CHECKING:
+    from rulewright.documents.scenario import Scenario
+
+SCENARIO: Final[tuple[Rule[Scenario], ...]] = (
+    turn_numbers_out_of_order,
+    turn_numbers_disagree,
+    turn_that_does_not_exist,
+    probe_without_verifier,
+    window_ends_before_it_starts,
+    branch_never_taken,
+    branch_always_taken,
+    branch_changes_nothing,
+    duplicate_branch_id,
+    branch_without_triggers,
+    duplicate_session_number,
+    rubric_dimension_unknown,
+    retired_rubric_dialect,
+    subsumed_pattern,
+    ascii_only_apostrophe,
+    invalid_regex,
+    short_word_hits_inside_others,
+    cue_text_not_in_turn,
+    probe_names_another_turn,
+    update_of_unstated_fact,
+    yaml_trap,
+    listed_twice,
+    deprecated_spelling,
+    probe_expects_an_untold_name,
+    *EXPRESSIONS,
+    duplicate_criterion_id,
+)

@@ -1,0 +1,37 @@
+"""The rules that look at scorecards over verdicts and over cases, in the order they run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rulewright.rules import Rule
+from rulewright.rules.all_weights_zero import all_weights_zero
+from rulewright.rules.defaults_break_a_requirement import defaults_break_a_requirement
+from rulewright.rules.failure_counts_as_success import failure_counts_as_success
+from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
+from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
+from rulewright.rules.review_above_pass import review_above_pass
+from rulewright.rules.unused_definition import unused_definition
+from rulewright.rules.yaml_trap import yaml_trap
+
+if TYPE_CHECKING:
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
+    from rulewright.documents.scorecard import ScorecardDocument
+
+SCORECARD: Final[tuple[Rule[ScorecardDocument], ...]] = (
+    yaml_trap,
+    *CONDITIONS,
+    *EXPRESSIONS,
+    unused_definition,
+    failure_counts_as_success,
+)
+
+CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
+    prompt_holds_a_verdict,
+    *CONDITIONS,
+    *EXPRESSIONS,
+    unused_definition,
+    review_above_pass,
+    defaults_break_a_requirement,
+    all_weights_zero,
+)
