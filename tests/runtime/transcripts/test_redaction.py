@@ -13,8 +13,8 @@ from tests.model_server import Response, chat, model_server
 from tests.runtime.judging.test_live import judge
 from tests.runtime.plans import asked, plan
 
+from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.compiling import compile_project
 from rulewright.project import load_project
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.envelope import encode, seal
