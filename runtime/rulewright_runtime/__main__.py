@@ -31,6 +31,7 @@ Judge the transcripts in DATA (files or folders) by a compiled plan and write th
   --max-calls N       stop asking the judge after N calls
   --max-line BYTES    refuse longer input lines (default 1048576)
   --max-expanded BYTES  refuse recorded replies that hold more, expanded where they are gzipped (default 268435456)
+  --jobs N            judge in N processes (default 1); the result is the same for any number
   --resume            continue a killed run in RUN
   --overwrite         replace the run in RUN
 
@@ -61,6 +62,7 @@ VALUED: Final = {
         "--max-calls": "max_calls",
         "--max-line": "max_line",
         "--max-expanded": "max_expanded",
+        "--jobs": "jobs",
     },
     "play": {"--out": "out", "--model": "model", "--scenario-parallel": "scenario_parallel"},
     "score": {
@@ -155,6 +157,7 @@ def _run(given: dict[str, Any]) -> int:
         max_calls=_number(given, "max_calls"),
         max_line=_number(given, "max_line"),
         max_expanded=_number(given, "max_expanded"),
+        jobs=_number(given, "jobs") or 1,
         progress=lambda done: safe_stream(sys.stderr).show_progress(f"{done} transcripts"),
     )
     safe_stream(sys.stderr).show_progress("")

@@ -87,10 +87,11 @@ def execute(
         judge = open_judge(judge)
     if judge is None:
         refuse_without_judge(plan)
-    return _results(Engine(plan, parameters, prefilter), transcripts, judge)
+    return results(Engine(plan, parameters, prefilter), transcripts, judge)
 
 
-def _results(engine: Engine, items: Iterable[Item], judge: Judge | None) -> Iterator[TranscriptResult]:
+def results(engine: Engine, items: Iterable[Item], judge: Judge | None) -> Iterator[TranscriptResult]:
+    """One result for each transcript, as `execute` gives them, of a plan that is ready to run."""
     for started in engine.started(items):
         if isinstance(started, Execution):
             for asking in started.askings:

@@ -54,6 +54,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-expanded", type=at_least(1), metavar="BYTES", help="refuse larger recorded replies (256 MiB, expanded)"
     )
+    parser.add_argument(
+        "--jobs", type=at_least(1), default=1, metavar="N", help="judge in N processes, where no model has to be asked"
+    )
     parser.add_argument("--resume", action="store_true", help="continue a killed run in RUN")
     parser.add_argument("--overwrite", action="store_true", help="replace the run in RUN")
     parser.add_argument("--format", choices=FORMATS, default="human", help="json prints summary.json")
@@ -166,6 +169,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "max_line": args.max_line,
         "max_expanded": args.max_expanded,
         "columns": args.columns,
+        "jobs": args.jobs,
     }
 
 

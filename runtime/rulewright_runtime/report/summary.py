@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from rulewright_runtime.aggregate.outcome import ENGINE, GATE_STATES, OUTCOMES
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL, VERDICTS
+from rulewright_runtime.report.merging import merge
 from rulewright_runtime.report.unresolved import Unresolved
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ _CAUSES: Final = {
 }
 
 
+# What a summary holds from its start.
+_ABOUT_THE_RUN: Final = ("about", "planned", "category_of", "headline", "label")
+
+
 class Means(Struct):
     """Numbers on their way to a mean; absent ones are left out and counted."""
 
@@ -75,7 +80,7 @@ class Group(Struct):
     unproven: int = 0
     overall: Means = field(default_factory=Means)
     harness: dict[str, int] = field(default_factory=dict)
-    profiles: list[Mapping[str, bool | None]] = field(default_factory=list)
+    profiles: list[Mapping[str, Any]] = field(default_factory=list)
 
     def add(self, row: Mapping[str, Any], harness: str, headline: str | None) -> None:
         """Take in one row; `headline` is the output that is averaged."""
@@ -118,7 +123,7 @@ class Summary(Struct):
     models: dict[str, Group] = field(default_factory=dict)
     failed: list[dict[str, Any]] = field(default_factory=list)
     failing_checks: dict[str, dict[str, Any]] = field(default_factory=dict)
-    profiles: list[Mapping[str, bool | None]] = field(default_factory=list)
+    profiles: list[Mapping[str, Any]] = field(default_factory=list)
     adjudication: list[dict[str, Any]] = field(default_factory=list)
     refused: list[dict[str, Any]] = field(default_factory=list)
     incomplete: list[dict[str, Any]] = field(default_factory=list)
@@ -189,6 +194,13 @@ class Summary(Struct):
         if getattr(verdict, "adjudication_required", False):
             entry = {"transcript_id": transcript, "check_id": verdict.check_id, "verdict": verdict.verdict}
             self.adjudication.append({**entry, "reason": getattr(verdict, "rationale_code", None)})
+
+    def merge(self, more: Summary) -> None:
+        """Take in what another summary gathered after this one; `planned`, `about` and the like stay as they are."""
+        kept = {name: getattr(self, name) for name in _ABOUT_THE_RUN}
+        merge(self, more)
+        for name, value in kept.items():
+            setattr(self, name, value)
 
     def refuse(self, error: InputError) -> None:
         """Take in an input that was refused."""

@@ -44,16 +44,29 @@ class Unresolved(Struct):
         if score["low"] is not None:
             (self.optional if score["absent"] else self.fixed).append((score["low"], score["high"]))
 
+    def merge(self, more: Unresolved) -> None:
+        """Take in what another one gathered after this one."""
+        self.transcripts += more.transcripts
+        self.answers += more.answers
+        self.exact = self.exact and more.exact
+        self.fixed += more.fixed
+        self.optional += more.optional
+        for name, found in more.gates.items():
+            gate = self.gates.setdefault(name, {"failed": False, "open": False, "undecided": False, "answers": []})
+            for state in ("failed", "open", "undecided"):
+                gate[state] = gate[state] or found[state]
+            gate["answers"] += found["answers"]
+
     def _add_score(self, score: Any) -> None:
         if type(score) in (int, float):
             self.fixed.append((score, score))
 
     def _add_gate(self, transcript: str, name: str, states: Iterable[str], decides: Iterable[str]) -> None:
-        gate = self.gates.setdefault(name, {"failed": False, "open": False, "answers": []})
+        gate = self.gates.setdefault(name, {"failed": False, "open": False, "undecided": False, "answers": []})
         known = set(states)
         gate["failed"] = gate["failed"] or known == {"failed"}
         gate["open"] = gate["open"] or ("failed" in known and len(known) > 1)
-        gate["undecided"] = gate.get("undecided", False) or "undecided" in known
+        gate["undecided"] = gate["undecided"] or "undecided" in known
         gate["answers"] += [{"transcript_id": transcript, "check_id": check_id} for check_id in decides]
 
     def result(self, refused: int, headline: str | None = HEADLINE) -> dict[str, Any]:

@@ -65,11 +65,9 @@ class Log(msgspec.Struct, frozen=True):
         for step in self.steps:
             item = next(items, None)
             if item is None:
-                raise PlanError(
-                    f"`{step.input}`, which the run had judged, is missing; replace the run with `--overwrite`"
-                )
+                raise missing(step)
             if digest(item) != step.digest:
-                raise PlanError(f"`{name(item)}` is not what the run had read; replace the run with `--overwrite`")
+                raise changed(item)
         yield from items
 
 
@@ -93,6 +91,16 @@ def read_log(path: str, header: Header) -> Log:
 def damaged(path: str) -> PlanError:
     """The error for a file that does not hold what the log says."""
     return PlanError(f"`{path}` is not as the killed run left it; replace the run with `--overwrite`")
+
+
+def missing(step: LogStep) -> PlanError:
+    """The error for an input that is done and is not there any more."""
+    return PlanError(f"`{step.input}`, which the run had judged, is missing; replace the run with `--overwrite`")
+
+
+def changed(item: Transcript | InputError) -> PlanError:
+    """The error for an input that is not what was judged."""
+    return PlanError(f"`{name(item)}` is not what the run had read; replace the run with `--overwrite`")
 
 
 _CURE: Final = (

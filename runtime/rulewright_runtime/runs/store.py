@@ -33,7 +33,7 @@ from rulewright_runtime.runs.rows import Row, RowWriter, count, summary_of
 from rulewright_runtime.transcripts.transcript_reader import MAX_LINE, Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rulewright_runtime.calls.scheduler import Scheduler
     from rulewright_runtime.judging.recording import RecordingJudge
@@ -59,6 +59,7 @@ def run(
     max_expanded: int | None = None,
     progress: Callable[[int], None] = lambda _: None,
     watch: Callable[[Scheduler, Summary], None] = lambda *_: None,
+    jobs: int = 1,
 ) -> dict[str, Any]:
     """Judge the transcripts in `paths`, write the folder `out`, and return what its `summary.json` holds.
 
@@ -67,15 +68,18 @@ def run(
     `out/previous` until the new one is finished. With neither, a folder that holds a run is refused. No more than
     `max_calls` questions are put to the judge over all, longer lines than `max_line` bytes are refused, and so are
     recorded replies of more than `max_expanded` bytes. `columns` says which columns of a CSV file hold what.
-    `progress` is given the number of inputs that are done, `watch` the scheduler of a live judge and the summary so
-    far, at any news.
+    So many `jobs`, processes, judge, where the judge is recorded replies or nobody; the bytes are the same for any
+    number. `progress` is given the number of inputs that are done, `watch` the scheduler of a live judge and the
+    summary so far, at any news.
 
     Raises PlanError where a limit is negative, the plan can't run, `out` holds a run, or another one than is resumed,
     JudgeError where the judge can't be opened, BusyError where another process writes to `out`, OSError where `out`
     can't be written; of a live judge BudgetError and OutageError, where it may not or can't answer any more. What was
     done until then can be resumed.
     """
-    _refuse_limits(max_calls=(max_calls, 0), max_line=(max_line, 1), max_expanded=(max_expanded, 1))
+    _refuse_limits(max_calls=(max_calls, 0), max_line=(max_line, 1), max_expanded=(max_expanded, 1), jobs=(jobs, 1))
+    _refuse_jobs(jobs, judge, max_calls)
+    replayed = judge if isinstance(judge, str) else None
     who = ""
     if judge is not None:
         from rulewright_runtime.judging.judge import identity, open_judge
@@ -93,7 +97,7 @@ def run(
         if not (resume or overwrite):
             _refuse_to_overwrite(folder)
         log = _log(folder, header, resume)
-        fresh = log.skip_done(reader.read(paths))
+        fresh = _fresh(log, reader, paths, jobs)
         if folder.is_finished and log.steps:
             first = next(fresh, None)
             if first is None:
@@ -101,30 +105,62 @@ def run(
             fresh = chain([first], fresh)
         recording = _recording(judge, folder, resume, max_calls)
         summary = summary_of(plan)
-        rows = RowWriter(summary)
         writer = _Writer(folder, log, recording, summary, keeps_exchanges=isinstance(judge, BatchJudge))
-        if isinstance(judge, BatchJudge):
+        made = RowWriter(summary)
+        if jobs > 1:
+            from rulewright_runtime.runs.jobs import Workers, judged
+            from rulewright_runtime.runs.worker import Setup
+
+            Engine(plan, parameters)  # what can't run is refused before anything is written
+            setup = Setup(
+                encode(plan),
+                max_line or MAX_LINE,
+                max_expanded,
+                replayed,
+                dict(parameters or {}),
+                dict(columns or {}),
+            )
+            rows = judged(Workers(setup, jobs), fresh, log, summary)
+        elif isinstance(judge, BatchJudge):
             results = judge.results(
                 Engine(plan, parameters),
-                rows.noted(fresh),
+                made.noted(fresh),
                 os.path.abspath(out),
                 lambda scheduler: watch(scheduler, summary),
             )
+            rows = map(made.row, results)
         else:
             answering = recording or _limited(judge, log, max_calls)
-            results = execute(plan, rows.noted(fresh), answering, parameters=parameters)
+            rows = map(made.row, execute(plan, made.noted(fresh), answering, parameters=parameters))
         if log.steps:
             folder.reopen()
         else:
             folder.clear(keep_replies=resume)
         try:
             with writer:
-                for result in results:
-                    writer.add(rows.row(result))
+                for row in rows:
+                    writer.add(row)
                     progress(writer.done)
                 return writer.finish(plan, lambda: _about(plan, parameters, judge))
         except DiskError as stopped:
             raise stopped.error from None
+
+
+def _refuse_jobs(jobs: int, judge: Judge | BatchJudge | str | None, calls: int | None) -> None:
+    """Raise PlanError where several processes can't judge."""
+    if jobs > 1 and judge is not None and not isinstance(judge, str):
+        raise PlanError("`jobs` is for runs that ask no model; one process asks a model many questions at a time")
+    if jobs > 1 and calls is not None:
+        raise PlanError("`max_calls` needs one process that counts the calls; leave it out, or `jobs`")
+
+
+def _fresh(log: Log, reader: Reader, paths: Iterable[str | os.PathLike[str]], jobs: int) -> Iterator[Any]:
+    """What is not done yet: inputs, or for several jobs pieces of them."""
+    if jobs == 1:
+        return log.skip_done(reader.read(paths))
+    from rulewright_runtime.runs.jobs import left
+
+    return left(reader, paths, log)
 
 
 def _refuse_to_overwrite(folder: RunFolder) -> None:

@@ -26,9 +26,9 @@ _ANYTHING: Final[Decoder[Any]] = Decoder(object)
 _OPENS_LINES: Final = (b"{", b"[", b",", b":")  # how a line of a document ends that goes on in the next
 
 
-def numbered_lines(stream: BinaryIO, path: str, limit: int) -> Iterator[tuple[int, bytes | InputError]]:
-    """The lines that are not blank, numbered from 1; one that is too long is skipped over and refused."""
-    number = 0
+def numbered_lines(stream: BinaryIO, path: str, limit: int, first: int = 1) -> Iterator[tuple[int, bytes | InputError]]:
+    """The lines that are not blank, numbered from `first`; one that is too long is skipped over and refused."""
+    number = first - 1
     while line := stream.readline(limit + 1):
         number += 1
         if len(line) > limit and not line.endswith(b"\n"):

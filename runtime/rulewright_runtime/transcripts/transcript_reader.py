@@ -24,6 +24,7 @@ from rulewright_runtime.transcripts.containers import (
     rows,
 )
 from rulewright_runtime.transcripts.messages import Conversation, Turn, messages_of, turns_of
+from rulewright_runtime.transcripts.pieces import read_bytes, split
 from rulewright_runtime.transcripts.readers import format_of, is_turns, unknown
 from rulewright_runtime.transcripts.readers.shapes import ShapeError, named_results
 from rulewright_runtime.transcripts.readers.tables import Columns, format_for
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from rulewright_runtime.transcripts.containers import Row
+    from rulewright_runtime.transcripts.pieces import Piece
     from rulewright_runtime.transcripts.readers.shapes import Format, Record
 
 MAX_LINE: Final = 2**20  # bytes; a single turn or conversation of more than a mebibyte is a mistake
@@ -105,8 +107,11 @@ class Reader:
         scenarios: Collection[str] | None = None,
         max_line: int = MAX_LINE,
         columns: Mapping[str, str] | None = None,
+        *,
+        unique: bool = True,
     ) -> None:
-        """With `scenarios`, a transcript of any other scenario is refused; longer lines than `max_line` bytes are.
+        """With `scenarios`, a transcript of any other scenario is refused; longer lines than `max_line` bytes are, and,
+        where ids must be `unique`, transcripts whose id was read before.
 
         `columns` says which columns of a table hold what (`{"user": "question"}`). Raises RuntimeFailure for a field
         that no conversation has.
@@ -116,6 +121,7 @@ class Reader:
         self._scenarios = scenarios
         self._max_line = max_line
         self._columns = Columns(columns)
+        self._unique = unique
         self._seen: dict[str, str] = {}
 
     def read(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[Transcript | InputError]:
@@ -130,6 +136,31 @@ class Reader:
                     yield file
                 else:
                     yield from self._file(file)
+
+    def pieces(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[Piece | InputError]:
+        """What `read` would read, as pieces for `read_piece`, or why a path was refused, in the same order."""
+        for path in paths:
+            for file in _files(os.fspath(path)):
+                if isinstance(file, InputError):
+                    yield file
+                else:
+                    yield from split(file, self._max_line)
+
+    def read_piece(self, piece: Piece) -> Iterator[Transcript | InputError]:
+        """Every conversation of a piece, or the reason why it was refused."""
+        if piece.is_whole:
+            yield from self._file(piece.path)
+            return
+        shown = printable(piece.path)
+        try:
+            stream = read_bytes(piece)
+        except OSError as error:
+            yield InputError(f"the file can't be read: {error.strerror}", shown)
+            return
+        if stream is None:
+            yield InputError("the file became shorter while it was read", shown)
+            return
+        yield from self._careful(shown, numbered_lines(stream, shown, self._max_line, piece.line), of_batch=True)
 
     def _file(self, path: str) -> Iterator[Transcript | InputError]:
         shown = printable(path)
@@ -179,11 +210,14 @@ class Reader:
             return None
         return self._admit(Transcript(name, scenario, model, tuple(turns), path, 1))
 
-    def _careful(self, path: str, lines: Iterator[tuple[int, bytes | InputError]]) -> Iterator[Transcript | InputError]:
-        """Line by line. A file in which any line is a conversation is a batch, and its other lines are refused."""
+    def _careful(
+        self, path: str, lines: Iterator[tuple[int, bytes | InputError]], *, of_batch: bool = False
+    ) -> Iterator[Transcript | InputError]:
+        """Line by line. A file in which any line is a conversation is a batch, and its other lines are refused; the
+        lines may be known to be those `of_batch` of several."""
         broken: list[InputError] = []
         turns: list[tuple[int, Turn]] = []
-        records = _Batch(path)
+        records = _Batch(path, known=of_batch)
         for number, line in lines:
             loose = _loose(line, path, number)
             if isinstance(loose, InputError):
@@ -231,11 +265,16 @@ class Reader:
         named = transcript.scenario_id
         if self._scenarios is not None and named and named not in self._scenarios:
             return InputError(f"unknown scenario `{named}`", transcript.path, transcript.line)
-        if transcript.id in self._seen:
-            reason = f"transcript `{transcript.id}` was already read from {self._seen[transcript.id]}"
-            return InputError(reason, transcript.path, transcript.line)
-        self._seen[transcript.id] = f"{transcript.path}:{transcript.line}"
-        return transcript
+        if not self._unique:
+            return transcript
+        return self.read_before(transcript.id, transcript.path, transcript.line) or transcript
+
+    def read_before(self, name: str, path: str, line: int) -> InputError | None:
+        """Why a transcript of that id is refused, where one was read before; else the id counts as read from now on."""
+        if name in self._seen:
+            return InputError(f"transcript `{name}` was already read from {self._seen[name]}", path, line)
+        self._seen[name] = f"{path}:{line}"
+        return None
 
 
 def from_record(record: Mapping[str, Any]) -> Transcript:
@@ -253,10 +292,10 @@ def from_record(record: Mapping[str, Any]) -> Transcript:
 class _Batch:
     """The records of a batch file. One is held back until it is known whether the file holds several."""
 
-    def __init__(self, path: str) -> None:
-        self.started = False
+    def __init__(self, path: str, *, known: bool) -> None:
+        self.started = known
         self._path = path
-        self._several = False
+        self._several = known
         self._held: tuple[_Loose, int] | None = None
 
     def hold(self, record: _Loose, number: int, *, several: bool) -> None:

@@ -1,0 +1,205 @@
+"""Jobs: the rows of a run from several worker processes, in the order of the inputs, the same as from one process.
+
+A worker that ends is replaced, and its task is given to another one. Only the process that has the run's folder writes.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from rulewright_runtime.errors import InputError, PlanError, RuntimeFailure
+from rulewright_runtime.report.summary import Summary
+from rulewright_runtime.runs.log import changed, digest, missing, name
+from rulewright_runtime.runs.rows import Row, count
+from rulewright_runtime.runs.worker import Answer, Task, next_frame, put_frame
+from rulewright_runtime.transcripts.transcript_reader import Reader, printable
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator
+    from concurrent.futures import Future
+
+    from rulewright_runtime.runs.log import Log
+    from rulewright_runtime.runs.worker import Setup
+    from rulewright_runtime.transcripts.pieces import Piece
+
+TASK_BYTES: Final = 2**20  # of input that are judged together
+TASK_FILES: Final = 256
+AHEAD: Final = 3  # tasks for each worker that are begun or finished before their turn
+ATTEMPTS: Final = 3  # workers that may end over the same task
+
+
+class WorkerEndedError(RuntimeFailure):
+    """Workers ended, one after the other, without an answer to a task."""
+
+
+class Workers:
+    """Worker processes, started when there is a task for them."""
+
+    def __init__(self, setup: Setup, jobs: int) -> None:
+        """At most `jobs` processes at a time."""
+        self._setup = msgspec.msgpack.encode(setup)
+        self._jobs = jobs
+        self._idle: SimpleQueue[subprocess.Popen[bytes] | None] = SimpleQueue()
+        self._started: list[subprocess.Popen[bytes]] = []
+        self._starting = Lock()
+        self._ended = False
+        for _ in range(jobs):
+            self._idle.put(None)
+
+    def answers(self, tasks: Iterable[Task | InputError]) -> Iterator[Answer]:
+        """An answer for each task, in their order. What is no task is a refused input.
+
+        Raises WorkerEndedError, and PlanError for what a worker says that the run can't go on for.
+        """
+        under_way: deque[Future[Answer] | Answer] = deque()
+        executor = ThreadPoolExecutor(self._jobs)
+        try:
+            for task in tasks:
+                under_way.append(executor.submit(self._answer, task) if isinstance(task, Task) else _refused(task))
+                if len(under_way) > AHEAD * self._jobs:
+                    yield _finished(under_way.popleft())
+            while under_way:
+                yield _finished(under_way.popleft())
+        finally:
+            executor.shutdown(wait=False, cancel_futures=True)
+            self._end()
+            executor.shutdown()
+
+    def _answer(self, task: Task) -> Answer:
+        message = msgspec.msgpack.encode(task)
+        for _ in range(ATTEMPTS):
+            worker = self._idle.get()
+            reply = None
+            try:
+                worker = worker or self._start()
+                reply = _ask(worker, message)
+            finally:  # whoever did not answer is replaced
+                self._idle.put(worker if reply is not None else None)
+            if reply is not None:
+                return msgspec.msgpack.decode(reply, type=Answer)
+        where = printable(task.pieces[0].path)
+        raise WorkerEndedError(f"{ATTEMPTS} worker processes ended without an answer, at `{where}` or behind it")
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-P", "-m", "rulewright_runtime.runs.worker"]
+        with self._starting:
+            if self._ended:
+                raise WorkerEndedError("the run is ending")
+            worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._started.append(worker)
+        _send(worker, self._setup)
+        return worker
+
+    def _end(self) -> None:
+        with self._starting:
+            self._ended = True
+        for worker in self._started:
+            worker.kill()  # they write nothing
+            worker.communicate()
+
+
+def _send(worker: subprocess.Popen[bytes], message: bytes) -> bool:
+    assert worker.stdin is not None
+    try:
+        put_frame(worker.stdin, message)
+    except OSError:  # it ended
+        return False
+    return True
+
+
+def _ask(worker: subprocess.Popen[bytes], message: bytes) -> bytes | None:
+    assert worker.stdout is not None
+    return next_frame(worker.stdout) if _send(worker, message) else None
+
+
+def _finished(answer: Future[Answer] | Answer) -> Answer:
+    found = answer if isinstance(answer, Answer) else answer.result()
+    if found.failure:
+        raise PlanError(found.failure)
+    return found
+
+
+def _refused(error: InputError) -> Answer:
+    place = (error.path, error.reason, error.line)
+    return Answer((Row(name(error), digest(error), "", error.path, error.line, place),))
+
+
+def judged(
+    workers: Workers, pieces: Iterable[tuple[Piece, int] | InputError], log: Log, summary: Summary
+) -> Iterator[Row]:
+    """The rows of the inputs in `pieces`, as `left` gives them; each is in the `summary` when it comes.
+
+    Raises what `Workers.answers` raises.
+    """
+    known = Reader()
+    for step in log.steps:
+        if step.said:
+            known.read_before(step.input, step.path, step.line)
+    for answer in workers.answers(_tasks(pieces)):
+        found = [_unique(row, known) for row in answer.rows]
+        if answer.summary and all(row is given for row, given in zip(found, answer.rows, strict=True)):
+            summary.merge(msgspec.msgpack.decode(answer.summary, type=Summary))
+        else:
+            for row in found:
+                count(summary, row)
+        yield from found
+
+
+def _unique(row: Row, known: Reader) -> Row:
+    """The row, or the refusal of a transcript whose id is known."""
+    if not row.said:  # it is refused already
+        return row
+    error = known.read_before(row.input, row.path, row.line)
+    return row if error is None else _refused(error).rows[0]
+
+
+def left(reader: Reader, paths: Iterable[str | os.PathLike[str]], log: Log) -> Iterator[tuple[Piece, int] | InputError]:
+    """The pieces that are not done, each with how many of its inputs are, and refused paths.
+
+    Raises PlanError where an input that the log calls done has changed or is missing.
+    """
+    done = deque(log.steps)
+    for piece in reader.pieces(paths):
+        begun = 0
+        items = [piece] if isinstance(piece, InputError) else reader.read_piece(piece) if done else ()
+        for item in items:
+            if not done:
+                break
+            step = done.popleft()
+            if digest(item) != step.digest:
+                raise changed(item)
+            begun += 1
+        else:
+            if begun:  # all of it is done
+                continue
+        yield piece if isinstance(piece, InputError) else (piece, begun)
+    if done:
+        raise missing(done[0])
+
+
+def _tasks(pieces: Iterable[tuple[Piece, int] | InputError]) -> Iterator[Task | InputError]:
+    """The pieces as tasks of about the same size."""
+    gathered: list[Piece] = []
+    size = done = 0
+    for found in pieces:
+        ends = isinstance(found, InputError) or found[1] > 0
+        if gathered and (ends or size >= TASK_BYTES or len(gathered) >= TASK_FILES):
+            yield Task(tuple(gathered), done)
+            gathered, size, done = [], 0, 0
+        if isinstance(found, InputError):
+            yield found
+            continue
+        done = done or found[1]
+        gathered.append(found[0])
+        size += found[0].size
+    if gathered:
+        yield Task(tuple(gathered), done)

@@ -1,0 +1,81 @@
+"""Pieces: input files, and parts of large ones, which can be read independently of each other."""
+
+from __future__ import annotations
+
+import os
+from io import BytesIO
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from rulewright_runtime.input_files import open_regular
+from rulewright_runtime.transcripts.containers import decoded, is_document, kind_of, numbered_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+PIECE: Final = 2 * 2**20  # bytes of a large file that are read together
+
+
+class Piece(msgspec.Struct, frozen=True, array_like=True):
+    """A file, or its bytes from `start` to `end`, which begin in line `line`; `end` is 0 for a whole file.
+
+    `size` is in bytes; 0 where it is not known.
+    """
+
+    path: str
+    start: int = 0
+    end: int = 0
+    line: int = 1
+    size: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a whole file."""
+        return not self.end
+
+
+def split(path: str, limit: int) -> Iterator[Piece]:
+    """The pieces of a file in their order. A batch of conversations, one a line, is cut at the ends of lines.
+
+    `limit` is the length of the longest line that is read. Any other file stays whole, also one that can't be read.
+    """
+    try:
+        size = os.path.getsize(path)
+        if size <= 2 * PIECE or not _is_batch(path, limit):
+            yield Piece(path, size=size)
+            return
+        with open_regular(path) as stream:
+            yield from _cut(stream, path)
+    except OSError:
+        yield Piece(path)
+
+
+def _is_batch(path: str, limit: int) -> bool:
+    """Whether the first of several lines is a conversation in the native form: then all others are read as such."""
+    if kind_of(path) != "json" or is_document(path, path, limit):
+        return False
+    with open_regular(path) as stream:
+        lines = numbered_lines(stream, path, limit)
+        _, first = next(lines, (0, b""))
+        several = next(lines, None) is not None
+    record = decoded(first, path, 1) if isinstance(first, bytes) and first else None
+    return several and isinstance(record, dict) and "turns" in record
+
+
+def _cut(stream: BinaryIO, path: str) -> Iterator[Piece]:
+    start, line = 0, 1
+    while block := stream.read(PIECE):
+        rest = stream.readline() if not block.endswith(b"\n") else b""
+        end = start + len(block) + len(rest)
+        yield Piece(path, start, end, line, end - start)
+        start, line = end, line + block.count(b"\n") + rest.count(b"\n")
+
+
+def read_bytes(piece: Piece) -> BinaryIO | None:
+    """The bytes of a part of a file; None where the file has become shorter. Raises OSError."""
+    with open_regular(piece.path) as stream:
+        stream.seek(piece.start)
+        data = stream.read(piece.size)
+    return BytesIO(data) if len(data) == piece.size else None

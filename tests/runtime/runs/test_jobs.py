@@ -1,0 +1,150 @@
+"""Several jobs: the same bytes as from one, whatever the inputs are and whoever ends in between."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rulewright.compiling import compile_project
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.runs import jobs, store
+from rulewright_runtime.transcripts import pieces
+from rulewright_runtime.transcripts.transcript_reader import Reader
+
+BENCHMARK = Path(__file__).resolve().parents[3] / "benchmark"
+REPLIES = f"replay:{BENCHMARK / 'judge_replies' / 'replies.json'}"
+
+
+class Killed(BaseException):
+    """Somebody pulls the plug."""
+
+
+@cache
+def compiled() -> Plan:
+    return compile_project(BENCHMARK / "rulewright.yaml", profile="publish")
+
+
+def turns(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The shipped transcripts as files and, under the same and under other ids, as a batch that is cut into pieces,
+    with lines in it that are refused; and files that are no transcripts."""
+    monkeypatch.setattr(pieces, "PIECE", 2000)
+    monkeypatch.setattr(jobs, "TASK_BYTES", 9000)
+    folder = tmp_path / "data"
+    shutil.copytree(BENCHMARK / "transcripts", folder)
+    lines: list[bytes] = []
+    for number, path in enumerate(sorted(folder.iterdir())):
+        model, _, scenario = path.stem.partition("__")
+        record = {"scenario_id": scenario, "model": model, "turns": turns(path)}
+        if number % 2:
+            record["transcript_id"] = path.stem if number % 4 == 1 else f"again-{number % 6}"
+        lines += [json.dumps(record).encode(), (b"", b"{broken", b'{"turns": 1}', b'{"turn": 1}', b"\0")[number % 5]]
+    (folder / "a-batch.jsonl").write_bytes(b"\n".join(lines))
+    (folder / "m__nowhere.jsonl").write_text('{"turn": 1, "role": "user", "content": "a"}\n', encoding="utf-8")
+    (folder / "zz__broken.jsonl").write_text("{\n", encoding="utf-8")
+    (folder / "zzz__empty.jsonl").write_text("", encoding="utf-8")
+    return folder
+
+
+def run(out: Path, *paths: Path, **settings: Any) -> dict[str, bytes]:
+    store.run(compiled(), paths, out, judge=REPLIES, **settings)
+    return {path.name: path.read_bytes() for path in sorted(out.iterdir())}
+
+
+def test_any_number_of_jobs_writes_the_same_bytes(data: Path, tmp_path: Path) -> None:
+    paths = (data, data / "absent.jsonl", data / "a-batch.jsonl")
+    assert len(list(Reader().pieces(paths))) > 30
+    alone = run(tmp_path / "alone", *paths)
+    summary = json.loads(alone["summary.json"])
+    assert summary["transcripts"] >= 16
+    assert summary["refused"]["count"] > 16
+    for number in (2, 5):
+        assert run(tmp_path / f"jobs{number}", *paths, jobs=number) == alone
+
+
+@pytest.mark.parametrize("first", [1, 3])
+def test_a_run_that_was_killed_is_resumed_with_any_number_of_jobs(data: Path, tmp_path: Path, first: int) -> None:
+    whole = run(tmp_path / "whole", data)
+    out = tmp_path / "run"
+
+    def kill(done: int) -> None:
+        if done in (7, 23):
+            raise Killed
+
+    for number in (first, 4 - first):
+        with pytest.raises(Killed):
+            run(out, data, jobs=number, resume=True, progress=kill)
+    assert run(out, data, jobs=2, resume=True) == whole
+    assert run(out, data, jobs=2, resume=True) == whole
+    (data / "a-batch.jsonl").write_bytes(b"{}\n")
+    with pytest.raises(PlanError, match="is not what the run had read"):
+        run(out, data, jobs=2, resume=True)
+
+
+def test_a_worker_that_ends_is_replaced(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run(tmp_path / "whole", data)
+    started: list[subprocess.Popen[bytes]] = []
+    original = subprocess.Popen
+
+    def mortal(*arguments: Any, **settings: Any) -> subprocess.Popen[bytes]:
+        started.append(original(*arguments, **settings))
+        if len(started) in (1, 3):
+            started[-1].kill()
+        return started[-1]
+
+    def kill(done: int) -> None:
+        if done in (2, 20, 30):
+            started[-1].kill()
+
+    monkeypatch.setattr(subprocess, "Popen", mortal)
+    assert run(tmp_path / "run", data, jobs=2, progress=kill) == whole
+    assert len(started) > 2
+    assert all(worker.poll() is not None for worker in started)
+
+
+def test_workers_that_always_end_stop_the_run_and_lose_nothing(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = run(tmp_path / "whole", data)
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "executable", shutil.which("false"))
+        with pytest.raises(jobs.WorkerEndedError, match=r"3 worker processes ended without an answer, at `.*a-batch"):
+            run(tmp_path / "run", data, jobs=2)
+    assert run(tmp_path / "run", data, jobs=2, resume=True) == whole
+
+
+def test_what_several_jobs_can_not_do_is_refused_before_anything_is_written(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="`max_calls` needs one process that counts the calls"):
+        run(tmp_path / "run", data, jobs=2, max_calls=3)
+    with pytest.raises(PlanError, match="`jobs` is for runs that ask no model"):
+        store.run(compiled(), [data], tmp_path / "run", judge=object(), jobs=2)  # type: ignore[arg-type]
+    with pytest.raises(PlanError, match="`jobs` is 0; expected at least 1"):
+        run(tmp_path / "run", data, jobs=0)
+    with pytest.raises(PlanError, match="unknown parameter `nothing`"):
+        run(tmp_path / "run", data, jobs=2, parameters={"nothing": 1})
+    assert not (tmp_path / "run").exists() or not list((tmp_path / "run").iterdir())
+
+
+def test_pieces_are_the_whole_file_cut_at_line_ends(data: Path) -> None:
+    path = data / "a-batch.jsonl"
+    found = list(pieces.split(str(path), 2**20))
+    content = path.read_bytes()
+    assert len(found) > 5
+    assert b"".join(content[piece.start : piece.end] for piece in found) == content
+    assert [piece.line for piece in found] == [content[: piece.start].count(b"\n") + 1 for piece in found]
+    path.write_bytes(content[: found[-1].start + 3])
+    assert [str(error) for error in Reader().read_piece(found[-1])] == [
+        f"{path}: the file became shorter while it was read"
+    ]
