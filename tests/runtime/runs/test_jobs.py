@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rulewright.compiling import compile_project
+from rulewright.check.project_check import compile_project
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs import jobs, store
