@@ -24,8 +24,8 @@ from rulewright.expression.unparse import unparse
 from rulewright.load import load_file, load_text, plain
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.interpreter.polarity import Polarity, condition
 from rulewright_runtime.ir import Node, Program, literal
+from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.terminal import complain, say
 
 PLACES = ("permitting", "guarding", "exempting")

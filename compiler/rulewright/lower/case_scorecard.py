@@ -36,9 +36,9 @@ from rulewright_runtime.cases.case_plan import (
     Which,
 )  # fmt: skip
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.interpreter.polarity import Polarity, condition
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import Parameter, parameter_value
+from rulewright_runtime.polarity import Polarity, condition
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument, SettingDocument

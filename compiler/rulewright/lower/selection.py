@@ -13,8 +13,8 @@ from rulewright.expression.types import BOOL
 from rulewright.lower.environments import check_environment
 from rulewright.lower.expressions import build_in, composed
 from rulewright.vocabulary import Vocabulary
-from rulewright_runtime.interpreter.polarity import Polarity, boolean
 from rulewright_runtime.ir import Program
+from rulewright_runtime.polarity import Polarity, boolean
 
 if TYPE_CHECKING:
     from rulewright.documents.check import Check

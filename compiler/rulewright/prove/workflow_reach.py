@@ -15,7 +15,7 @@ from rulewright.documents.workflow import EVIDENCE_KEYS, lacking
 from rulewright.prove.workflow_machine import Explorer
 from rulewright.prove.workflow_values import Truths, World, paths_of, points_of, texts_of
 from rulewright_runtime.errors import StateError
-from rulewright_runtime.interpreter.polarity import Polarity, condition
+from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.score import Score, leave, score_of
 from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence
 from rulewright_runtime.workflow.gate import CHECKS

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final
 
-from rulewright_runtime.interpreter.polarity import Polarity as Polarity
-from rulewright_runtime.interpreter.polarity import boolean
 from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.polarity import Polarity as Polarity
+from rulewright_runtime.polarity import boolean
 from rulewright_runtime.workflow.machine import Guard
 
 Path = tuple[str, ...]

@@ -29,10 +29,10 @@ from rulewright_runtime.aggregate.bounds import (
 from rulewright_runtime.aggregate.outcome import ENGINE, MINIMUM_COVERAGE, RESERVED, engine_results
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import Evaluator, prepare
-from rulewright_runtime.interpreter.polarity import Decision, Polarity, condition
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scorecard import VERDICTS, GatePlan, RatePlan, ScorecardPlan, mentioned
+from rulewright_runtime.polarity import Decision, Polarity, condition
 from rulewright_runtime.score import Score, leave, parse_score, score_of
 from rulewright_runtime.values import NONE, Optional
 

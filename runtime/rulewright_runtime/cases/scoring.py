@@ -17,9 +17,9 @@ from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Metric
 from rulewright_runtime.cases.typographic_folding import fold
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import Evaluator, prepare
-from rulewright_runtime.interpreter.polarity import Polarity, boolean, condition
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.plan.scorecard import mentioned
+from rulewright_runtime.polarity import Polarity, boolean, condition
 from rulewright_runtime.score import Score, parse_score, score_of
 from rulewright_runtime.values import Optional
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rulewright_runtime.interpreter.polarity import Polarity, condition
+from rulewright_runtime.polarity import Polarity, condition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ themselves; in others a frame, a list of the bindings, the steps that loops have
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -14,6 +14,7 @@ from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import lookup
 from rulewright_runtime.functions.table import Function
 from rulewright_runtime.ir import BINDING, Node, Program
+from rulewright_runtime.values import no_overload
 
 Closure: TypeAlias = Callable[[Any], Any]
 Lookup: TypeAlias = Callable[[str, int, bool], Function]  # name, number of arguments, strict CEL
@@ -58,3 +59,27 @@ def absorbed(why: EvaluationError) -> EvaluationError:
     if why.code == "limit":
         raise why
     return why
+
+
+def deciding(name: str, decides: bool, ask: Callable[[Any, Any], Any]) -> Callable[[Any, Iterable[Any]], bool]:
+    """`and`, `or`, `all` and `exists`: an answer that `decides` wins over errors of others (CEL spec, logical
+    operators). `ask` gives the answer of a step, given the closure's argument."""
+
+    def decide(argument: Any, steps: Iterable[Any]) -> bool:
+        error: EvaluationError | None = None
+        for step in steps:
+            try:
+                value = ask(argument, step)
+            except EvaluationError as why:
+                kept = absorbed(why)
+                error = error or kept
+                continue
+            if value is decides:
+                return bool(decides)
+            if value.__class__ is not bool:
+                error = error or no_overload(name, value)
+        if error is not None:
+            raise error
+        return not decides
+
+    return decide

@@ -20,11 +20,6 @@ _UNDECIDED: Final = (*_ABSENT, EvaluationError)
 _LONGEST: Final = 8  # conditions in one chain: each may be a call inside another
 _DEEPEST: Final = 3  # subscripts of a path
 _NO_NUMBER: Final = Number((None,), 0.0, 0.0, 0.0, 0.0)
-_TRUTHS: Final = frozenset({"and", "or", "not", "has", "all", "exists", "exists_one"})
-_TESTS: Final = frozenset(
-    {"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "@in", "contains", "startsWith", "endsWith", "matches", "hasValue"}
-    | {"contains_ci", "substring_ci", "sets.contains", "sets.equivalent", "sets.intersects"}
-)
 
 
 def fuse(layout: Layout, number: int, general: Closure, built: Sequence[Closure]) -> Closure | None:
@@ -37,11 +32,6 @@ def fuse(layout: Layout, number: int, general: Closure, built: Sequence[Closure]
     if op in ("and", "or", "not", "call", "all", "exists"):
         return _test(layout, number, general, built)
     return None
-
-
-def _is_truth(node: Node) -> bool:
-    """Whether the node's value is a bool whenever it has one."""
-    return node.op in _TRUTHS or (node.op == "call" and node.value in _TESTS)
 
 
 def _three(keys: Keys) -> tuple[Any, Any, Any]:
@@ -64,89 +54,61 @@ def _path(keys: Keys | None, general: Closure) -> Closure | None:
     return read
 
 
-def _parts(layout: Layout, number: int, op: str) -> tuple[list[Condition], list[int]]:
-    """The operands of `op`, `and` or `or`, that are simple conditions (those of `or` negated), and the others. A node
-    that is no such operation is its only operand."""
+def _parts(layout: Layout, number: int, op: str) -> list[Condition] | None:
+    """The operands of `op`, `and` or `or`, as simple conditions (those of `or` negated), or None where one is not. A
+    node that is no such operation is its only operand."""
     node = layout.program.nodes[number]
     simple: list[Condition] = []
-    others: list[int] = []
     for operand in node.args if node.op == op else (number,):
         found = condition_of(layout, operand)
         if found is not None and op == "or":
             found = found.negated()
-        if found is not None and len(found.keys) <= _DEEPEST and len(simple) < _LONGEST:
-            simple.append(found)
-        else:
-            others.append(operand)
-    return simple, others
+        if found is None or len(found.keys) > _DEEPEST or len(simple) == _LONGEST:
+            return None
+        simple.append(found)
+    return simple
 
 
 def _test(layout: Layout, number: int, general: Closure, built: Sequence[Closure]) -> Closure | None:
-    nodes = layout.program.nodes
-    op = "or" if nodes[number].op == "or" else "and"
-    simple, others = _parts(layout, number, op)
-    if others == [number]:
-        return _search(layout, number, general, built) if nodes[number].op in ("all", "exists") else None
-    if not all(_is_truth(nodes[other]) for other in others):
-        return None
-    rest = _together([built[other] for other in others], op == "or", general)
-    return _chain(simple, rest, op == "and", op == "or", general)
-
-
-def _together(parts: Sequence[Closure], decides: bool, general: Closure) -> Closure | None:
-    """`and` or `or` of closures that answer with a bool; an error in one is left to the general closure."""
-    if len(parts) < 2:
-        return parts[0] if parts else None
-
-    def together(a: Any) -> Any:
-        try:
-            for part in parts:
-                if part(a) is decides:
-                    return decides
-        except EvaluationError:
-            return general(a)
-        return not decides
-
-    return together
+    node = layout.program.nodes[number]
+    op = "or" if node.op == "or" else "and"
+    simple = _parts(layout, number, op)
+    if simple is not None:
+        return _chain(simple, None, op == "and", op == "or", general)
+    return _search(layout, node, general, built) if node.op in ("all", "exists") else None
 
 
 def _choice(layout: Layout, number: int, general: Closure, built: Sequence[Closure]) -> Closure | None:
     """`a || b ? constant : otherwise` and `a && b ? then : constant` as a chain, with the choices of the same form and
-    constant behind it; else a choice between closures."""
+    constant behind it."""
     nodes = layout.program.nodes
     for op, stop, onward in (("or", 1, 2), ("and", 2, 1)):
         constant, here, simple = nodes[nodes[number].args[stop]], number, list[Condition]()
         while constant.op == "const" and nodes[here].op == "cond":
             args = nodes[here].args
-            more, others = _parts(layout, args[0], op)
+            more = _parts(layout, args[0], op)
             same = nodes[args[stop]].op == "const" and nodes[args[stop]].value == constant.value
-            if others or not same or len(simple) + len(more) > _LONGEST:
+            if more is None or not same or len(simple) + len(more) > _LONGEST:
                 break
             simple, here = simple + more, args[onward]
         if simple:
             last = nodes[here].op == "const"
             yes = literal_value(nodes[here].value) if last else None
             return _chain(simple, None if last else built[here], yes, literal_value(constant.value), general)
-    condition, then, otherwise = nodes[number].args
-    if not _is_truth(nodes[condition]):
-        return None
-    holds, first, second = built[condition], built[then], built[otherwise]
-    return lambda a: first(a) if holds(a) else second(a)
+    return None
 
 
-def _search(layout: Layout, number: int, general: Closure, built: Sequence[Closure]) -> Closure | None:
+def _search(layout: Layout, node: Node, general: Closure, built: Sequence[Closure]) -> Closure | None:
     """`exists` and `all` with one variable over a list. Where a text is asked for, that comes first: few values equal
     it, and of the others nothing more has to be known."""
-    node = layout.program.nodes[number]
     (over, body), hit = node.args, node.op == "exists"
-    simple, others = _parts(layout, body, "and" if hit else "or")
-    if len(node.value) != 1 or not all(_is_truth(layout.program.nodes[other]) for other in others):
+    simple = _parts(layout, body, "and" if hit else "or")
+    if len(node.value) != 1 or simple is None:
         return None
     place = FIRST_SLOT + node.value[0]
     fields = [each for each in simple if isinstance(each, Test) and each.texts and each.keys[:-1] == (place,)]
     text = min(fields, key=lambda each: (not each.wanted, len(each.texts)), default=None)
-    others_say = _together([built[other] for other in others], not hit, built[body])
-    rest = _chain([each for each in simple if each is not text], others_say, hit, not hit, built[body])
+    rest = _chain([each for each in simple if each is not text], None, hit, not hit, built[body])
     return _found(built[over], place, text, rest, hit, general)
 
 

@@ -12,7 +12,16 @@ from typing import Any, Final, TypeAlias
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.limits import MAX_STEPS, check_list
 from rulewright_runtime.functions.lists import sort_by_keys
-from rulewright_runtime.interpreter.closures import FIRST_SLOT, UNUSED, Builder, Closure, Failed, Layout, absorbed
+from rulewright_runtime.interpreter.closures import (
+    FIRST_SLOT,
+    UNUSED,
+    Builder,
+    Closure,
+    Failed,
+    Layout,
+    absorbed,
+    deciding,
+)
 from rulewright_runtime.ir import Node
 from rulewright_runtime.values import NONE, Optional, make_map, no_overload
 
@@ -54,29 +63,14 @@ def _test(body: Closure, name: str) -> Closure:
 
 
 def _quantifier(layout: Layout, node: Node, args: list[Closure]) -> Closure:
-    """`all` and `exists`: a deciding element wins over errors of others."""
     (pairs, first, second), body = _pairs(node, args[0]), args[1]
-    name, decides = node.op, node.op == "exists"
 
-    def decide(frame: Any) -> bool:
-        error: EvaluationError | None = None
-        steps = pairs(frame)
-        for frame[first], frame[second] in steps:
-            try:
-                value = body(frame)
-            except EvaluationError as why:
-                kept = absorbed(why)
-                error = error or kept
-                continue
-            if value is decides:
-                return bool(decides)
-            if value.__class__ is not bool:
-                error = error or no_overload(name, value)
-        if error is not None:
-            raise error
-        return not decides
+    def ask(frame: Any, step: Any) -> Any:
+        frame[first], frame[second] = step
+        return body(frame)
 
-    return decide
+    decide = deciding(node.op, node.op == "exists", ask)
+    return lambda frame: decide(frame, pairs(frame))
 
 
 def _exists_one(layout: Layout, node: Node, args: list[Closure]) -> Closure:

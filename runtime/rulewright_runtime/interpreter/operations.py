@@ -9,7 +9,7 @@ from typing import Any, Final
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import operators
 from rulewright_runtime.functions.operators import list_place, no_such_key
-from rulewright_runtime.interpreter.closures import FIRST_SLOT, Builder, Closure, Failed, Layout, absorbed
+from rulewright_runtime.interpreter.closures import FIRST_SLOT, Builder, Closure, Failed, Layout, deciding
 from rulewright_runtime.ir import Node, literal_value
 from rulewright_runtime.values import NONE, Optional, find, make_map, no_overload
 
@@ -145,27 +145,9 @@ def _written(what: str, value: Any, optional: bool) -> Optional:
 
 
 def _logic(layout: Layout, node: Node, args: list[Closure]) -> Closure:
-    """`and` and `or`: a deciding operand wins over errors on either side (CEL spec, logical operators)."""
-    decides, sign = node.op == "or", "_||_" if node.op == "or" else "_&&_"
-
-    def decide(argument: Any) -> bool:
-        error: EvaluationError | None = None
-        for part in args:
-            try:
-                value = part(argument)
-            except EvaluationError as why:
-                kept = absorbed(why)
-                error = error or kept
-                continue
-            if value is decides:
-                return bool(decides)
-            if value.__class__ is not bool:
-                error = error or no_overload(sign, value)
-        if error is not None:
-            raise error
-        return not decides
-
-    return decide
+    sign = "_||_" if node.op == "or" else "_&&_"
+    decide = deciding(sign, node.op == "or", lambda argument, part: part(argument))
+    return lambda argument: decide(argument, args)
 
 
 def _not(layout: Layout, node: Node, args: list[Closure]) -> Closure:

@@ -108,7 +108,7 @@ def _value(program: Program) -> Evaluator:
 
 
 def _holds(program: Program) -> Callable[[Mapping[str, Any]], bool]:
-    from rulewright_runtime.interpreter.polarity import Polarity, boolean
+    from rulewright_runtime.polarity import Polarity, boolean
 
     return boolean(program, Polarity.PERMITTING)
 

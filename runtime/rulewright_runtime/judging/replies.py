@@ -41,7 +41,7 @@ def checked(reply: dict[str, Any], judging: Judging) -> dict[str, Any]:
         if not fits:
             raise JudgeError(f"the reply's field `{field.name}` is no {field.type}")
     if judging.violates is not None:
-        from rulewright_runtime.interpreter.polarity import Polarity, boolean
+        from rulewright_runtime.polarity import Polarity, boolean
 
         violates = boolean(judging.violates, Polarity.GUARDING)({"reply": reply})
         if violates != (reply["verdict"] == "FAIL"):

@@ -12,9 +12,9 @@ from rulewright_runtime.plan.scan import ProbeVerifier, RubricVerifier
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rulewright_runtime.interpreter.polarity import Decision
     from rulewright_runtime.ir import Program
     from rulewright_runtime.plan.scan import Check, LeftOut, Plan, Scenario
+    from rulewright_runtime.polarity import Decision
 
     Conditions: TypeAlias = Sequence["_Condition"]
     Applying: TypeAlias = Check | LeftOut  # what applies to some scenarios and not to others
@@ -102,7 +102,7 @@ def _conditions(check: Applying) -> list[_Condition]:
     programs = (("suppressed", check.suppressed), ("eligible", check.eligible))
     if not any(program for _, program in programs):
         return []
-    from rulewright_runtime.interpreter.polarity import Polarity, condition
+    from rulewright_runtime.polarity import Polarity, condition
 
     places = {"suppressed": Polarity.EXEMPTING, "eligible": Polarity.GUARDING}
     return [

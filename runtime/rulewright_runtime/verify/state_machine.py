@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from rulewright_runtime.interpreter.polarity import Polarity, condition
+from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.values import NONE, Optional
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible
 

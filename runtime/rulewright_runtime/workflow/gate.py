@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from rulewright_runtime.interpreter.polarity import Polarity, condition
+from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.workflow import collectors
 from rulewright_runtime.workflow.collectors import CollectionError, ReportReading
 from rulewright_runtime.workflow.collectors.base import inside

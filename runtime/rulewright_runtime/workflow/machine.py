@@ -19,10 +19,10 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta
 
 from rulewright_runtime.errors import StateError
-from rulewright_runtime.interpreter.polarity import Polarity as Polarity
-from rulewright_runtime.interpreter.polarity import condition
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import PlanPart
+from rulewright_runtime.polarity import Polarity as Polarity
+from rulewright_runtime.polarity import condition
 
 Status = Literal["PENDING", "RUNNING", "NEEDS_REWORK", "HIL_PENDING", "COMPLETED", "FAILED"]
 TERMINAL: Final[frozenset[Status]] = frozenset({"COMPLETED", "FAILED"})

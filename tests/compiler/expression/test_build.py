@@ -17,7 +17,7 @@ from rulewright.expression.parser import Dialect
 from rulewright.expression.types import BOOL, DOUBLE, DYN, INT, SCORE, STRING, ListType, MapType, RecordType
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.interpreter.polarity import Polarity, condition
+from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.values import equal
 
 PLACE = Environment(

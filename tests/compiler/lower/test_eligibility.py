@@ -14,8 +14,8 @@ from rulewright.check.project_check import compile_project
 from rulewright.documents.scenario import scenario_tags
 from rulewright.errors import DocumentError
 from rulewright.load import load_text
-from rulewright_runtime.interpreter.polarity import Polarity, boolean
 from rulewright_runtime.plan.scan import Check, Plan
+from rulewright_runtime.polarity import Polarity, boolean
 
 ROOT = Path(__file__).resolve().parents[3]
 

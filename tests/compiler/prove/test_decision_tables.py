@@ -19,8 +19,8 @@ from rulewright.prove.decision_tables import disjoint, equal, is_total, reachabl
 from rulewright.prove.label_table import label_table
 from rulewright.prove.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.interpreter.polarity import Polarity, condition
 from rulewright_runtime.ir import Program
+from rulewright_runtime.polarity import Polarity, condition
 
 INPUTS = list(inputs())[::11]
 

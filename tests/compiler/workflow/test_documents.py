@@ -17,7 +17,7 @@ from rulewright.lower.workflow_order import ancestors, cycles, order, waves
 from rulewright.prove.results import Proved
 from rulewright.prove.workflow import prove_workflow
 from rulewright.workflow import load_workflow, workflow_of_text
-from rulewright_runtime.interpreter.polarity import Polarity, condition
+from rulewright_runtime.polarity import Polarity, condition
 
 
 def test_everything_but_a_person_is_off_unless_somebody_enables_it() -> None:

@@ -32,7 +32,7 @@ from rulewright.prove.results import Proved
 from rulewright.prove.workflow import prove_workflow
 from rulewright.workflow import load_workflow
 from rulewright_runtime.errors import StateError
-from rulewright_runtime.interpreter.polarity import Polarity, condition
+from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.workflow.machine import TaskState, start, status, step
 
 CHAIN = """

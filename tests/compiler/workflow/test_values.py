@@ -10,8 +10,8 @@ from rulewright.expression.build import build
 from rulewright.expression.types import BOOL
 from rulewright.lower.workflow_environments import Facts, loop_environment
 from rulewright.prove.workflow_values import COIN, MOST_CONTEXTS, Truths, paths_of, shape_of, spoken, worlds
-from rulewright_runtime.interpreter.polarity import Polarity, condition
 from rulewright_runtime.ir import Program
+from rulewright_runtime.polarity import Polarity, condition
 
 KNOWN = Facts("composite", ("lint_score", "test_coverage"), pair=True, review=True, gate=True, hil=True)
 

@@ -66,17 +66,8 @@ def condition(program: Program, place: Polarity) -> Callable[[Mapping[str, Any]]
 
 
 def boolean(program: Program, place: Polarity) -> Callable[[Mapping[str, Any]], bool]:
-    """As `condition`, without the reason: the fast form. ValueError for a TABLE, which needs the reason."""
+    """As `condition`, without the reason. ValueError for a TABLE, which needs the reason."""
     if place == Polarity.TABLE:
         raise ValueError("a decision table needs the reason")
-    evaluate = prepare(program)
-    holds = UNDECIDED_HOLDS[Polarity(place)]
-
-    def decide(bindings: Mapping[str, Any]) -> bool:
-        try:
-            value = evaluate(bindings)
-        except EvaluationError:
-            return holds
-        return value if value.__class__ is bool else holds
-
-    return decide
+    decide = condition(program, place)
+    return lambda bindings: decide(bindings).holds

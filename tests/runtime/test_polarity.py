@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.runtime.programs import Tree, call, loop, name, op, program
 
-from rulewright_runtime.interpreter.polarity import Decision, Polarity, boolean, condition
+from rulewright_runtime.polarity import Decision, Polarity, boolean, condition
 
 MEANING = {Polarity.PERMITTING: False, Polarity.GUARDING: True, Polarity.EXEMPTING: False, Polarity.TABLE: False}
 

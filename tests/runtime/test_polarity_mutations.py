@@ -13,9 +13,9 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 from tests.compiler.lower.test_scorecard import Record, lowered, shipped
-from tests.runtime.interpreter.test_polarity import IDS, MEANING, UNDECIDABLE
 from tests.runtime.plans import asked, check, judging, plan, talk
 from tests.runtime.programs import name, program
+from tests.runtime.test_polarity import IDS, MEANING, UNDECIDABLE
 from tests.runtime.workflow.running import plan_of
 
 from rulewright.documents.case_scorecard import read_case_scorecard
@@ -26,6 +26,7 @@ from rulewright.lower.selection import select
 from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project
 from rulewright.scoring.batches import load_scorecard
+from rulewright_runtime import polarity
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.cases.case_plan import Label, Requirement
 from rulewright_runtime.cases.case_settings import CaseSettings
@@ -33,18 +34,17 @@ from rulewright_runtime.errors import EvaluationError, JudgeError, PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.harness.branches import choose
 from rulewright_runtime.harness.harness_plan import Branch, Turn
-from rulewright_runtime.interpreter import polarity
-from rulewright_runtime.interpreter.polarity import Polarity, boolean, condition
 from rulewright_runtime.ir import Program
 from rulewright_runtime.judging import prompts, replies
 from rulewright_runtime.plan.scan import IfSegment, TextSegment, TraceVerifier
 from rulewright_runtime.plan.state_machine import Ending, StateMachine, Transition
+from rulewright_runtime.polarity import Polarity, boolean, condition
 from rulewright_runtime.verify import decisions
 from rulewright_runtime.workflow.gate import judge_evidence
 from rulewright_runtime.workflow.machine import Guard, decide
 from rulewright_runtime.workflow.task_context import TaskContext
 
-BENCHMARK = Path(__file__).resolve().parents[3] / "benchmark"
+BENCHMARK = Path(__file__).resolve().parents[2] / "benchmark"
 UNKNOWN = program(name("nowhere"))
 
 
