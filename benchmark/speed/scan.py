@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from rulewright import compile_project
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import seal
-from rulewright_runtime.plan.scan import LexiconVerifier, ScenarioRule
+from rulewright_runtime.plan.verifiers import LexiconVerifier, ScenarioRule
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Check, Plan

@@ -22,7 +22,13 @@ from rulewright.expression.unparse import unparse
 from rulewright.load import Scalar, place
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.scan import ForSegment, IfSegment, Segment, TextSegment, ValueSegment
+from rulewright_runtime.plan.question import (
+    ForSegment,
+    IfSegment,
+    Segment,
+    TextSegment,
+    ValueSegment,
+)
 
 if TYPE_CHECKING:
     from jinja2 import nodes

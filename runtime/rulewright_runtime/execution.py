@@ -10,8 +10,10 @@ import msgspec
 
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.matching.match import Matcher
-from rulewright_runtime.plan.guard import judgings, reading_verdicts
-from rulewright_runtime.plan.scan import NO_SCENARIO, LexiconVerifier, ScenarioRule, WholeWindow
+from rulewright_runtime.plan.guard import reading_verdicts
+from rulewright_runtime.plan.question import WholeWindow
+from rulewright_runtime.plan.scan import NO_SCENARIO
+from rulewright_runtime.plan.verifiers import LexiconVerifier, ScenarioRule
 from rulewright_runtime.transcripts.completeness import Gap, ScriptedScenario, as_records
 from rulewright_runtime.transcripts.redaction import Redaction
 from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript, from_record
@@ -110,12 +112,12 @@ def refuse_without_judge(plan: Plan) -> None:
 
 def needs_judge(plan: Plan) -> list[str]:
     """The ids of the checks that may put a question to a judge."""
-    return [check.id for check in plan.checks if any(judging.repetitions for judging in judgings(check))]
+    return [check.id for check in plan.checks if any(judging.repetitions for judging in check.verifier.judgings())]
 
 
 def prompts_of(plan: Plan) -> dict[str, str]:
     """The hash of every prompt that may be put to a judge, by its check; a further one of a check has its number."""
-    asked = [(check.id, [each for each in judgings(check) if each.repetitions]) for check in plan.checks]
+    asked = [(check.id, [each for each in check.verifier.judgings() if each.repetitions]) for check in plan.checks]
     return {
         name if number == 1 else f"{name}#{number}": judging.prompt_hash
         for name, each in asked
@@ -362,7 +364,7 @@ def _looked_for(plan: Plan) -> dict[str, dict[str, Lexicon]]:
             wanted["user"][verifier.question] = plan.lexicons[verifier.question]
             continue
         names = [verifier.lexicon] if isinstance(verifier, LexiconVerifier) else []
-        names += [judging.precheck for judging in judgings(check) if judging.precheck is not None]
+        names += [judging.precheck for judging in check.verifier.judgings() if judging.precheck is not None]
         for name in names:
             known = plan.lexicons.get(name)
             for role, found in wanted.items():

@@ -20,7 +20,9 @@ from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.live import JudgeSettings, LiveJudge
 from rulewright_runtime.models.http import HttpModel
-from rulewright_runtime.plan.scan import Check, JudgeVerifier, TextSegment
+from rulewright_runtime.plan.question import TextSegment
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.plan.verifiers import JudgeVerifier
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.transcripts.transcript_reader import Transcript

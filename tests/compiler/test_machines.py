@@ -13,7 +13,8 @@ from rulewright.check.project_check import compile_project
 from rulewright.documents.elapsed import hours_between
 from rulewright.errors import DocumentError
 from rulewright.linting.run import lint
-from rulewright_runtime.plan.scan import LongitudinalVerifier, Plan, TraceVerifier
+from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plan.verifiers import LongitudinalVerifier, TraceVerifier
 
 MACHINE = """\
 states: [calm, told, helped]

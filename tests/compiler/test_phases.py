@@ -16,7 +16,7 @@ from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import JudgeRequest
-from rulewright_runtime.plan.scan import PhasedVerifier
+from rulewright_runtime.plan.verifiers import PhasedVerifier
 from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
 

@@ -11,19 +11,15 @@ import msgspec
 
 from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.plan.file import seal
+from rulewright_runtime.plan.question import Judging, TextSegment, WholeWindow
 from rulewright_runtime.plan.scan import (
     Check,
-    JudgeVerifier,
-    Judging,
     Lexicon,
-    LexiconVerifier,
     Pattern,
     Plan,
     Scenario,
-    TextSegment,
-    Verifier,
-    WholeWindow,
 )
+from rulewright_runtime.plan.verifiers import JudgeVerifier, LexiconVerifier, Verifier
 from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.transcripts.transcript_reader import Transcript
 

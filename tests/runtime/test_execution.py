@@ -17,7 +17,9 @@ import rulewright_runtime
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.plan.scan import AnchoredWindow, Check, CueAnchor, LexiconVerifier, Scenario, ScenarioRule
+from rulewright_runtime.plan.question import AnchoredWindow
+from rulewright_runtime.plan.scan import Check, CueAnchor, Scenario
+from rulewright_runtime.plan.verifiers import LexiconVerifier, ScenarioRule
 from rulewright_runtime.verdicts import VerdictResult
 from rulewright_runtime.verify import lexicon as lexicon_verifier
 

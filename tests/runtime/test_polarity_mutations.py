@@ -36,8 +36,9 @@ from rulewright_runtime.harness.branches import choose
 from rulewright_runtime.harness.harness_plan import Branch, Turn
 from rulewright_runtime.ir import Program
 from rulewright_runtime.judging import prompts, replies
-from rulewright_runtime.plan.scan import IfSegment, TextSegment, TraceVerifier
+from rulewright_runtime.plan.question import IfSegment, TextSegment
 from rulewright_runtime.plan.state_machine import Ending, StateMachine, Transition
+from rulewright_runtime.plan.verifiers import TraceVerifier
 from rulewright_runtime.polarity import Polarity, boolean, condition
 from rulewright_runtime.verify import decisions
 from rulewright_runtime.workflow.gate import judge_evidence

@@ -12,7 +12,8 @@ from tests.runtime.plans import asked, check, lexicon, plan, reply
 from tests.runtime.programs import program
 from tests.runtime.transcripts.test_completeness import scripted
 
-from rulewright_runtime.plan.scan import LexiconVerifier, Plan, ScenarioRule
+from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plan.verifiers import LexiconVerifier, ScenarioRule
 from rulewright_runtime.report.console import scorecard
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import TOTALS, equations

@@ -21,7 +21,8 @@ from rulewright.spelling import suggest
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.file import decode
-from rulewright_runtime.plan.scan import Check, ExpressionVerifier, LeftOut, Plan
+from rulewright_runtime.plan.scan import Check, LeftOut, Plan
+from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.terminal import one_line, say
 

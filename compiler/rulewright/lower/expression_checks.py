@@ -12,7 +12,7 @@ from rulewright.expression.types import BOOL
 from rulewright.lower.environments import verdict_environment
 from rulewright.lower.expressions import build_in
 from rulewright_runtime.plan.scan import Check as CheckNode
-from rulewright_runtime.plan.scan import Each, ExpressionVerifier
+from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier
 
 if TYPE_CHECKING:
     from rulewright.documents.check import Check
@@ -35,7 +35,7 @@ def environment_of(check: Check, checks: Iterable[str] | None = None) -> Environ
 
 def circles(checks: Sequence[Check], nodes: Iterable[CheckNode]) -> Iterator[Diagnostic]:
     """A finding where checks of the plan read each other's verdicts in a circle."""
-    needs = {node.id: node.verifier.needs for node in nodes if isinstance(node.verifier, ExpressionVerifier)}
+    needs = {node.id: ids for node in nodes if (ids := node.verifier.reads())}
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as circle:

@@ -11,7 +11,8 @@ from rulewright.diagnostics import Diagnostic, error
 from rulewright.lower.lexicons import TEXT
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.plan.scan import JurisdictionRule, Lexicon, Pattern, Role, RulePart
+from rulewright_runtime.plan.scan import Lexicon, Pattern, Role
+from rulewright_runtime.plan.verifiers import JurisdictionRule, RulePart
 
 if TYPE_CHECKING:
     from rulewright.documents.check import Check

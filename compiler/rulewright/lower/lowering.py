@@ -14,7 +14,8 @@ from rulewright.lower.semantics import Policies, unit_of
 from rulewright.prompts import lower_prompt, plain_prompt
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.plan.corpus import Corpus
-from rulewright_runtime.plan.scan import Judging, Lexicon, Window
+from rulewright_runtime.plan.question import Judging, Window
+from rulewright_runtime.plan.scan import Lexicon
 from rulewright_runtime.plan.state_machine import StateMachine
 
 if TYPE_CHECKING:

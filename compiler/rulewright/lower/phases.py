@@ -11,7 +11,8 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, STRING, EnumType, RecordType, Type
 from rulewright.load import Scalar
 from rulewright.lower.expressions import build_in
-from rulewright_runtime.plan.scan import PhasedVerifier, ReplyField
+from rulewright_runtime.plan.question import ReplyField
+from rulewright_runtime.plan.verifiers import PhasedVerifier
 
 if TYPE_CHECKING:
     from rulewright.documents.check import Check

@@ -30,16 +30,16 @@ from rulewright.rules import code_of
 from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id
 from rulewright.vocabulary import DEFAULT_NAME, Vocabulary, invisiblebench
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.scan import (
-    Check,
+from rulewright_runtime.plan.question import (
     EvidencePolicy,
     Judging,
     ReplyField,
-    RubricVerifier,
     TextSegment,
     Unusable,
     WholeWindow,
 )
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.plan.verifiers import RubricVerifier
 
 if TYPE_CHECKING:
     from rulewright.documents.profile import Profile

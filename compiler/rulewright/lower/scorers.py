@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from rulewright.diagnostics import error
 from rulewright.documents.base import texts
-from rulewright_runtime.plan.scan import CueResponse, Probe, ProbeVerifier
+from rulewright_runtime.plan.scan import Probe
+from rulewright_runtime.plan.verifiers import CueResponse, ProbeVerifier
 
 if TYPE_CHECKING:
     from rulewright.documents.check import Check

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from rulewright.lower.lexicons import NONE, TEXT, Fold
-from rulewright_runtime.plan.scan import (
+from rulewright_runtime.plan.question import (
     AnchoredWindow,
     EachReplyWindow,
     EvidencePolicy,
@@ -17,11 +17,11 @@ from rulewright_runtime.plan.scan import (
     LastPairWindow,
     NearbyWindow,
     Unusable,
-    Verdict,
     Vote,
     WholeWindow,
     Window,
 )
+from rulewright_runtime.plan.scan import Verdict
 
 if TYPE_CHECKING:
     from rulewright.documents.check import Check

@@ -16,7 +16,8 @@ from rulewright.lower.scorers import lower_cue, lower_probes
 from rulewright.lower.selection import repetitions
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.plan.corpus import OUTCOMES, Outcome
-from rulewright_runtime.plan.scan import (
+from rulewright_runtime.plan.question import WholeWindow
+from rulewright_runtime.plan.verifiers import (
     CorpusVerifier,
     Edge,
     JudgeVerifier,
@@ -26,7 +27,6 @@ from rulewright_runtime.plan.scan import (
     ScenarioRule,
     TraceVerifier,
     Verifier,
-    WholeWindow,
 )
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rulewright_runtime.calls.budget import MESSAGE_TOKENS, Price, cost
 from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.execution import Engine, Execution
-from rulewright_runtime.plan.guard import judgings
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.transcripts.transcript_reader import Transcript
 
@@ -36,7 +35,7 @@ class _Most(NamedTuple):
 def bound_of(plan: Plan, transcripts: Iterable[Transcript], price: Listed | None) -> dict[str, Any]:
     """The bound of a scan, ready for JSON: `calls` that are answered, `attempts` of each, and `tokens` and `cost_usd`
     of all attempts together; the cost is null where the price is unknown."""
-    shapes = {check.id: [each for each in judgings(check) if each.repetitions] for check in plan.checks}
+    shapes = {check.id: [each for each in check.verifier.judgings() if each.repetitions] for check in plan.checks}
     most = [_most(question, shapes[place[1]]) for place, question in places(plan, transcripts).items()]
     attempts = CallLimits().attempts
     sent, received = (

@@ -10,19 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 from rulewright.applicability import overridden
 from rulewright_runtime.judging.votes import fewest
 from rulewright_runtime.matching.match import first
-from rulewright_runtime.plan.scan import (
-    NO_SCENARIO,
-    Check,
+from rulewright_runtime.plan.question import Judging, WholeWindow, Window
+from rulewright_runtime.plan.scan import NO_SCENARIO, Check, Plan
+from rulewright_runtime.plan.verifiers import (
     JudgeVerifier,
-    Judging,
     LexiconVerifier,
     LongitudinalVerifier,
     PhasedVerifier,
-    Plan,
     RubricVerifier,
     Verifier,
-    WholeWindow,
-    Window,
 )
 from rulewright_runtime.transcripts.redaction import Redaction
 from rulewright_runtime.transcripts.windows import WindowTurns, select

@@ -16,7 +16,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.input_files import MAX_EXPANDED, read_expanded
-from rulewright_runtime.plan.scan import ReplyField
+from rulewright_runtime.plan.question import ReplyField
 
 if TYPE_CHECKING:
     pass

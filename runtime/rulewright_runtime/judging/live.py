@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.execution import CheckAsking, Engine
     from rulewright_runtime.models.call import Model
     from rulewright_runtime.models.capabilities import Capabilities
-    from rulewright_runtime.plan.scan import ReplyField
+    from rulewright_runtime.plan.question import ReplyField
     from rulewright_runtime.verify.asking import Replies, Reply
 
 LEDGER: Final = os.path.join(".rulewright", "ledger.sqlite3")

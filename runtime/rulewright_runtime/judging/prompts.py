@@ -6,14 +6,14 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from rulewright_runtime.plan.scan import ForSegment, IfSegment, TextSegment
+from rulewright_runtime.plan.question import ForSegment, IfSegment, TextSegment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rulewright_runtime.interpreter import Evaluator
     from rulewright_runtime.ir import Program
-    from rulewright_runtime.plan.scan import Judging, ReplyField, Segment
+    from rulewright_runtime.plan.question import Judging, ReplyField, Segment
     from rulewright_runtime.transcripts.messages import Turn
 
 _FENCE_RULE: Final = (

@@ -18,7 +18,7 @@ from rulewright_runtime.errors import JudgeError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rulewright_runtime.plan.scan import Judging
+    from rulewright_runtime.plan.question import Judging
 
 VERDICTS: Final = frozenset(["PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"])
 _TYPES: Final[dict[str, type]] = {"string": str, "integer": int, "boolean": bool}

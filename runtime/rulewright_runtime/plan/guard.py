@@ -10,23 +10,8 @@ import msgspec
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import validate
 from rulewright_runtime.plan.part import programs_of
-from rulewright_runtime.plan.scan import (
-    AnchoredWindow,
-    Check,
-    CorpusVerifier,
-    CueResponse,
-    ExpressionVerifier,
-    JudgeVerifier,
-    Judging,
-    JurisdictionRule,
-    LeftOut,
-    LexiconVerifier,
-    LongitudinalVerifier,
-    PhasedVerifier,
-    Plan,
-    RubricVerifier,
-    ScenarioRule,
-)
+from rulewright_runtime.plan.scan import Check, LeftOut, Plan
+from rulewright_runtime.plan.verifiers import LexiconVerifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,21 +43,9 @@ def guard(plan: Plan, limits: PlanLimits) -> None:
     _check_patterns(plan, limits)
 
 
-def judgings(check: Check) -> Iterator[Judging]:
-    """Every question that a check may put to a judge."""
-    verifier = check.verifier
-    if isinstance(verifier, JudgeVerifier | LongitudinalVerifier | RubricVerifier):
-        yield verifier.judging
-    elif isinstance(verifier, PhasedVerifier):
-        yield from (verifier.confirm, verifier.sweep)
-    elif isinstance(verifier, LexiconVerifier) and verifier.edge is not None:
-        yield verifier.edge.judging
-
-
 def reading_verdicts(plan: Plan) -> tuple[int, ...]:
     """The places of the checks that read verdicts of others, each after those it reads. PlanError for a circle."""
-    read = ((place, check.verifier) for place, check in enumerate(plan.checks))
-    needs = {place: part.needs for place, part in read if isinstance(part, ExpressionVerifier) and part.needs}
+    needs = {place: ids for place, check in enumerate(plan.checks) if (ids := check.verifier.reads())}
     places = {check.id: place for place, check in enumerate(plan.checks)}
     sorter = TopologicalSorter(
         {place: [places[name] for name in ids if name in places] for place, ids in needs.items()}
@@ -88,14 +61,11 @@ def materials(check: Check, plan: Plan) -> dict[str, set[str]]:
     """The names of what the check looks things up in: the keys of the plan's `lexicons`, `machines` and `corpora`. The
     plan need not hold a lexicon verifier's own lexicon."""
     verifier = check.verifier
-    machine = getattr(verifier, "machine", None)
+    own = {verifier.lexicon} if isinstance(verifier, LexiconVerifier) else set()
     return {
-        "lexicons": {
-            *_lexicons_needed(check, plan),
-            *([verifier.lexicon] if isinstance(verifier, LexiconVerifier) else ()),
-        },
-        "machines": set() if machine is None else {machine},
-        "corpora": {verifier.corpus} if isinstance(verifier, CorpusVerifier) else set(),
+        "lexicons": {*_lexicons_needed(check, plan), *own},
+        "machines": set(verifier.machines()),
+        "corpora": set(verifier.corpora()),
     }
 
 
@@ -138,32 +108,17 @@ def _check_machine(name: str, machine: StateMachine) -> None:
 def _lexicons_needed(check: Check, plan: Plan) -> Iterator[str]:
     """Names that must be known; a lexicon verifier's own may be missing, because it answers UNCLEAR then."""
     verifier = check.verifier
-    machine = getattr(verifier, "machine", None)
-    if machine is not None:
-        if machine not in plan.machines:
-            raise PlanError(f"check `{check.id}` needs the state machine `{machine}`, which the plan does not hold")
-        yield from (part.cue for part in plan.machines[machine].transitions)
-    if isinstance(verifier, CorpusVerifier):
-        if verifier.corpus not in plan.corpora:
-            raise PlanError(f"check `{check.id}` needs the corpus `{verifier.corpus}`, which the plan does not hold")
-        yield from _lexicons_of(plan.corpora[verifier.corpus])
-    if isinstance(verifier, JurisdictionRule):
-        for part in verifier.rules.values():
-            yield from filter(None, (part.lexicon, *part.actions.values()))
-    if isinstance(verifier, PhasedVerifier):
-        yield verifier.candidates
-    if isinstance(verifier, CueResponse):
-        yield from filter(None, (verifier.cue, verifier.expected, verifier.forbidden))
-    if isinstance(verifier, ScenarioRule):
-        yield from (verifier.question, verifier.disclosure, verifier.false_claim)
-    windows = [judging.window for judging in judgings(check)]
-    windows += [verifier.window] if isinstance(verifier, LexiconVerifier) else []
-    for window in windows:
-        if isinstance(window, AnchoredWindow) and window.cue is not None:
-            yield window.cue
-    for judging in judgings(check):
-        if judging.precheck is not None:
-            yield judging.precheck
+    for name in verifier.machines():
+        if name not in plan.machines:
+            raise PlanError(f"check `{check.id}` needs the state machine `{name}`, which the plan does not hold")
+        yield from (part.cue for part in plan.machines[name].transitions)
+    for name in verifier.corpora():
+        if name not in plan.corpora:
+            raise PlanError(f"check `{check.id}` needs the corpus `{name}`, which the plan does not hold")
+        yield from _lexicons_of(plan.corpora[name])
+    yield from verifier.lexicons()
+    for judging in verifier.judgings():
+        yield from judging.lexicons()
 
 
 def _lexicons_of(corpus: Corpus) -> Iterator[str]:

@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from rulewright_runtime.plan.scan import (
+from rulewright_runtime.plan.question import (
     AnchoredWindow,
     EachReplyWindow,
     ExchangeWindow,
     LastPairWindow,
     NearbyWindow,
-    Scenario,
 )
+from rulewright_runtime.plan.scan import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from rulewright_runtime.plan.scan import CueAnchor, Window
+    from rulewright_runtime.plan.question import Window
+    from rulewright_runtime.plan.scan import CueAnchor
 
 
 class TurnLike(Protocol):

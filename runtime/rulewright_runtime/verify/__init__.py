@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from rulewright_runtime.plan.scan import (
+from rulewright_runtime.plan.verifiers import (
     CorpusVerifier,
     CueResponse,
     ExpressionVerifier,

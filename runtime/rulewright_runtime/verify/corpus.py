@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright_runtime.plan.corpus import Corpus, Fact, Outcome, Programme
-    from rulewright_runtime.plan.scan import Check, CorpusVerifier
+    from rulewright_runtime.plan.scan import Check
+    from rulewright_runtime.plan.verifiers import CorpusVerifier
     from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')\]*]*\s+|\n+")

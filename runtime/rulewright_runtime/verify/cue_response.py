@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rulewright_runtime.matching.match import MatchSpan
-    from rulewright_runtime.plan.scan import Check, CueResponse
+    from rulewright_runtime.plan.scan import Check
+    from rulewright_runtime.plan.verifiers import CueResponse
     from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 

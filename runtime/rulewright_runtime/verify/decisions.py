@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from rulewright_runtime.plan.part import programs_of
-from rulewright_runtime.plan.scan import ProbeVerifier, RubricVerifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -79,7 +78,7 @@ class Decider:
 def reads_scenario(part: Applying) -> bool:
     """Whether anything but its exemptions reads the scenario: its eligibility, a prompt, or what it verifies."""
     verifier = getattr(part, "verifier", None)
-    if isinstance(verifier, ProbeVerifier | RubricVerifier):
+    if verifier is not None and verifier.reads_scenario:
         return True
     return any(_names_scenario(program) for program in programs_of((part.eligible, verifier)))
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rulewright_runtime.matching.match import MatchSpan
-    from rulewright_runtime.plan.scan import Check, Judging
+    from rulewright_runtime.plan.question import Judging
+    from rulewright_runtime.plan.scan import Check
     from rulewright_runtime.verdicts import Finding
     from rulewright_runtime.verify.asking import Asking
     from rulewright_runtime.verify.evaluation_context import EvaluationContext

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
     from rulewright_runtime.matching.match import Matcher, MatchSpan
     from rulewright_runtime.plan.corpus import Corpus
-    from rulewright_runtime.plan.scan import Check, Lexicon, Plan, Scenario, Window
+    from rulewright_runtime.plan.question import Window
+    from rulewright_runtime.plan.scan import (
+        Check,
+        Lexicon,
+        Plan,
+        Scenario,
+    )
     from rulewright_runtime.plan.state_machine import StateMachine
     from rulewright_runtime.transcripts.messages import Turn
     from rulewright_runtime.transcripts.transcript_reader import Transcript

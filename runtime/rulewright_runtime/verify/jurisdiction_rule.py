@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible, nothing_said
 
 if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Check, JurisdictionRule, RulePart
+    from rulewright_runtime.plan.scan import Check
+    from rulewright_runtime.plan.verifiers import JurisdictionRule, RulePart
     from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from rulewright_runtime.plan.scan import LexiconVerifier, WholeWindow
+from rulewright_runtime.plan.question import WholeWindow
+from rulewright_runtime.plan.verifiers import LexiconVerifier
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, failed, nothing_said
 
 if TYPE_CHECKING:

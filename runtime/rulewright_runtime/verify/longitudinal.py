@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from rulewright_runtime.verify.judge import ask
 
 if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Check, LongitudinalVerifier
+    from rulewright_runtime.plan.scan import Check
+    from rulewright_runtime.plan.verifiers import LongitudinalVerifier
     from rulewright_runtime.verdicts import EvidenceSpan, Finding
     from rulewright_runtime.verify.asking import Asking
     from rulewright_runtime.verify.evaluation_context import EvaluationContext

@@ -12,7 +12,8 @@ from rulewright_runtime.verify.edge import place_of_hit, quote
 from rulewright_runtime.verify.judge import Asked, ask, ask_about
 
 if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Check, PhasedVerifier
+    from rulewright_runtime.plan.scan import Check
+    from rulewright_runtime.plan.verifiers import PhasedVerifier
     from rulewright_runtime.verdicts import Finding
     from rulewright_runtime.verify.asking import Asking
     from rulewright_runtime.verify.evaluation_context import EvaluationContext

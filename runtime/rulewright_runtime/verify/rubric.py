@@ -17,7 +17,8 @@ from rulewright_runtime.verify.judge import Asked, ask_about
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rulewright_runtime.plan.scan import Check, RubricVerifier
+    from rulewright_runtime.plan.scan import Check
+    from rulewright_runtime.plan.verifiers import RubricVerifier
     from rulewright_runtime.transcripts.messages import Turn
     from rulewright_runtime.verdicts import Finding
     from rulewright_runtime.verify.asking import Asking

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rulewright_runtime.plan.scan import ScenarioRule
+from rulewright_runtime.plan.verifiers import ScenarioRule
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, failed, not_eligible, nothing_said
 
 if TYPE_CHECKING:

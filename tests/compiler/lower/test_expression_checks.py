@@ -13,7 +13,7 @@ from rulewright.errors import DocumentError
 from rulewright.load import Mapping, load_text
 from rulewright.prove.documents import prove_file
 from rulewright.prove.results import Proved, Refuted
-from rulewright_runtime.plan.scan import ExpressionVerifier
+from rulewright_runtime.plan.verifiers import ExpressionVerifier
 
 BRIEF = 'id: brief\neach: reply\nfail: word_count(turn.content) > 3 or contains_any(turn.content, ["i promise"])\n'
 CHAT = '{"turn": 1, "role": "user", "content": "Hi"}\n{"turn": 1, "role": "assistant", "content": "%s"}\n'

@@ -10,22 +10,22 @@ from tests.compiler.small_project import check, write
 
 from rulewright.check.project_check import compile_project
 from rulewright.errors import DocumentError
-from rulewright_runtime.plan.guard import judgings
-from rulewright_runtime.plan.scan import (
+from rulewright_runtime.plan.question import (
     AnchoredWindow,
-    Check,
     EachReplyWindow,
     ExchangeWindow,
-    JudgeVerifier,
     Judging,
     LastPairWindow,
-    LexiconVerifier,
-    LongitudinalVerifier,
     NearbyWindow,
-    Plan,
-    ScenarioRule,
     WholeWindow,
     Window,
+)
+from rulewright_runtime.plan.scan import Check, Plan
+from rulewright_runtime.plan.verifiers import (
+    JudgeVerifier,
+    LexiconVerifier,
+    LongitudinalVerifier,
+    ScenarioRule,
 )
 
 PRECHECK = "deterministic_precheck: words\nrepetitions: 3"
@@ -43,7 +43,7 @@ def check_of(folder: Path, semantics: str = "seed", **parts: str) -> Check:
 
 
 def judging_of(folder: Path, semantics: str = "seed", **parts: str) -> Judging:
-    (judging,) = judgings(check_of(folder, semantics, **parts))
+    (judging,) = check_of(folder, semantics, **parts).verifier.judgings()
     return judging
 
 
@@ -178,7 +178,7 @@ def test_a_missing_unit_is_the_buckets(tmp_path: Path, bucket: str, route: str, 
 def test_cues_are_found_by_the_precheck_where_no_anchor_is(tmp_path: Path) -> None:
     routing = f"{PRECHECK}\nunit_of_analysis: event_window"
     plan = plan_of(tmp_path, routing=routing)
-    (judging,) = judgings(plan.checks[0])
+    (judging,) = plan.checks[0].verifier.judgings()
     assert judging.window == AnchoredWindow("all", "words", True, 8)
     assert "words" in plan.lexicons
 
@@ -228,11 +228,11 @@ def test_prompts_are_templates_and_in_the_reference_plain_text(tmp_path: Path) -
     files = {"checks/W-1.yaml": check().replace("Did it fail?", "Did {{ check.name }} fail?")}
     write(tmp_path / "a", files)
     node = compile_project(tmp_path / "a").checks[0]
-    (judging,) = judgings(node)
+    (judging,) = node.verifier.judgings()
     assert len(judging.prompt) == 3
     assert node.fields == {"name": "says_no"}
     write(tmp_path / "b", {**files, "rulewright.yaml": "project: p\nsemantics: reference\n"})
-    (plain,) = judgings(compile_project(tmp_path / "b").checks[0])
+    (plain,) = compile_project(tmp_path / "b").checks[0].verifier.judgings()
     assert len(plain.prompt) == 1
     assert plain.prompt_hash == judging.prompt_hash
 

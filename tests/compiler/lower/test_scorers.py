@@ -16,7 +16,8 @@ from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
-from rulewright_runtime.plan.scan import Check, CueResponse, Plan, Probe, ProbeVerifier, RubricVerifier
+from rulewright_runtime.plan.scan import Check, Plan, Probe
+from rulewright_runtime.plan.verifiers import CueResponse, ProbeVerifier, RubricVerifier
 from rulewright_runtime.transcripts.transcript_reader import from_record
 from rulewright_runtime.verify.decisions import Decider, facts
 

@@ -12,8 +12,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.project import Project, load_project
 from rulewright_runtime.execution import needs_judge
-from rulewright_runtime.plan.guard import judgings
-from rulewright_runtime.plan.scan import Judging
+from rulewright_runtime.plan.question import Judging
 
 ROOT = Path(__file__).parents[3]
 BENCHMARK = ROOT / "benchmark"
@@ -26,7 +25,7 @@ def project() -> Project:
 
 def asked(profile: str) -> dict[str, Judging]:
     plan = compile_project(project(), profile=profile)
-    return {check.id: judging for check in plan.checks for judging in judgings(check)}
+    return {check.id: judging for check in plan.checks for judging in check.verifier.judgings()}
 
 
 def test_smoke_asks_no_judge() -> None:

@@ -11,7 +11,7 @@ from tests.runtime.judging.test_live import judge, transcripts, verdicts
 from tests.runtime.plans import asked, plan
 
 from rulewright_runtime.judging.independence import Independence, NotIndependentError
-from rulewright_runtime.plan.scan import TextSegment
+from rulewright_runtime.plan.question import TextSegment
 from rulewright_runtime.runs.store import run
 
 PLAN = plan(asked(prompt=(TextSegment("One?"),)))

@@ -15,24 +15,20 @@ from tests.runtime.programs import name, program
 from rulewright_runtime.errors import JudgeError, PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import JudgeRequest, LimitedJudge, ReplayJudge, open_judge
-from rulewright_runtime.plan.scan import (
+from rulewright_runtime.plan.question import (
     AnchoredWindow,
-    Check,
-    CueAnchor,
     EachReplyWindow,
-    Edge,
     EvidencePolicy,
     ExchangeWindow,
     ForSegment,
     IfSegment,
-    LexiconVerifier,
-    LongitudinalVerifier,
-    Scenario,
     TextSegment,
     Unusable,
     ValueSegment,
     Vote,
 )
+from rulewright_runtime.plan.scan import Check, CueAnchor, Scenario
+from rulewright_runtime.plan.verifiers import Edge, LexiconVerifier, LongitudinalVerifier
 from rulewright_runtime.verdicts import VerdictResult
 
 TALK = talk("please stay", "I promise to stay.", "really?", "I always do.")

@@ -26,7 +26,7 @@ from rulewright_runtime.judging.exchanges import recorded, replay_of
 from rulewright_runtime.judging.live import JudgeSettings, LiveJudge
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.models.http import HttpModel
-from rulewright_runtime.plan.scan import EachReplyWindow, TextSegment
+from rulewright_runtime.plan.question import EachReplyWindow, TextSegment
 from rulewright_runtime.runs.store import run
 
 KILLS = 100 if os.environ.get("RULEWRIGHT_TORTURE") else 10

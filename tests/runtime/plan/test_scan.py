@@ -15,7 +15,9 @@ from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.plan.envelope import content_hash, encode
 from rulewright_runtime.plan.file import check_hash, decode, seal
 from rulewright_runtime.plan.guard import PlanLimits
-from rulewright_runtime.plan.scan import AnchoredWindow, LexiconVerifier, Plan, Scenario, ScenarioRule
+from rulewright_runtime.plan.question import AnchoredWindow
+from rulewright_runtime.plan.scan import Plan, Scenario
+from rulewright_runtime.plan.verifiers import LexiconVerifier, ScenarioRule
 
 CANARY = plan(check(), asked(name="X2"))
 

@@ -10,11 +10,18 @@ from tests.runtime.plans import Scripted, asked, check, judging, lexicon, plan, 
 
 from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.plan.corpus import Corpus, Programme
+from rulewright_runtime.plan.question import AnchoredWindow
 from rulewright_runtime.plan.scan import (
-    AnchoredWindow,
     Check,
-    CorpusVerifier,
     CueAnchor,
+    Probe,
+    Scenario,
+    ScriptedTurn,
+    Session,
+)
+from rulewright_runtime.plan.state_machine import Ending, Forbidden, StateMachine, Transition
+from rulewright_runtime.plan.verifiers import (
+    CorpusVerifier,
     CueResponse,
     Edge,
     JudgeVerifier,
@@ -22,18 +29,13 @@ from rulewright_runtime.plan.scan import (
     LexiconVerifier,
     LongitudinalVerifier,
     PhasedVerifier,
-    Probe,
     ProbeVerifier,
     RubricVerifier,
     RulePart,
-    Scenario,
     ScenarioRule,
-    ScriptedTurn,
-    Session,
     TraceVerifier,
     Verifier,
 )
-from rulewright_runtime.plan.state_machine import Ending, Forbidden, StateMachine, Transition
 from rulewright_runtime.transcripts.completeness import ScriptedScenario, message_digest, says_something
 from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.transcripts.transcript_reader import Transcript

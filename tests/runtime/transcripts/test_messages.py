@@ -8,13 +8,9 @@ from tests.runtime.plans import check, judging, plan, talk
 from tests.runtime.programs import call, name, program
 
 from rulewright_runtime.execution import execute
-from rulewright_runtime.plan.scan import (
-    Check,
-    JudgeVerifier,
-    ProbeVerifier,
-    TextSegment,
-    ValueSegment,
-)
+from rulewright_runtime.plan.question import TextSegment, ValueSegment
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.plan.verifiers import JudgeVerifier, ProbeVerifier
 from rulewright_runtime.transcripts.completeness import ScriptedScenario
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall, messages_of, turns_of
 from rulewright_runtime.transcripts.transcript_reader import Transcript

@@ -13,18 +13,16 @@ from hypothesis import strategies as st
 from tests.runtime.plans import talk
 from tests.shared_data import folder
 
-from rulewright_runtime.plan.scan import (
+from rulewright_runtime.plan.question import (
     AnchoredWindow,
-    CueAnchor,
     EachReplyWindow,
     ExchangeWindow,
     LastPairWindow,
     NearbyWindow,
-    Scenario,
-    Session,
     WholeWindow,
     Window,
 )
+from rulewright_runtime.plan.scan import CueAnchor, Scenario, Session
 from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
 from rulewright_runtime.transcripts.windows import select

@@ -9,7 +9,7 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
-from rulewright_runtime.plan.scan import CueResponse
+from rulewright_runtime.plan.verifiers import CueResponse
 from rulewright_runtime.verdicts import VerdictResult
 
 LEXICONS = {

@@ -8,17 +8,15 @@ import pytest
 from tests.runtime.plans import Scripted, check, judging, lexicon, plan, reply, talk
 
 from rulewright_runtime.execution import execute
-from rulewright_runtime.plan.scan import (
+from rulewright_runtime.plan.question import (
     AnchoredWindow,
-    CueAnchor,
     EachReplyWindow,
-    Edge,
     ExchangeWindow,
-    LexiconVerifier,
-    Scenario,
     WholeWindow,
     Window,
 )
+from rulewright_runtime.plan.scan import CueAnchor, Scenario
+from rulewright_runtime.plan.verifiers import Edge, LexiconVerifier
 from rulewright_runtime.verdicts import VerdictResult
 
 PASS = reply("PASS", code="quoted_only")

@@ -11,7 +11,8 @@ from tests.runtime.programs import name, program
 
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import BudgetExhaustedError, JudgeRequest
-from rulewright_runtime.plan.scan import PhasedVerifier, ReplyField, Unusable
+from rulewright_runtime.plan.question import ReplyField, Unusable
+from rulewright_runtime.plan.verifiers import PhasedVerifier
 from rulewright_runtime.verdicts import VerdictResult
 
 FIELDS = (ReplyField("violation", "boolean"), ReplyField("kind", "words", ("none", "secrecy")))

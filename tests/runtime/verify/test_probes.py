@@ -10,7 +10,8 @@ from tests.runtime.plans import check, plan, talk
 from rulewright_runtime.execution import execute
 from rulewright_runtime.matching.pronouns import Wanted, parse, uses
 from rulewright_runtime.matching.similarity import find, likeness
-from rulewright_runtime.plan.scan import Probe, ProbeVerifier, Scenario, Session
+from rulewright_runtime.plan.scan import Probe, Scenario, Session
+from rulewright_runtime.plan.verifiers import ProbeVerifier
 from rulewright_runtime.verdicts import VerdictResult
 
 

@@ -11,7 +11,8 @@ from tests.runtime.plans import Scripted, check, judging, plan, talk
 from tests.runtime.programs import call, name, program
 
 from rulewright_runtime.execution import execute
-from rulewright_runtime.plan.scan import ReplyField, RubricVerifier
+from rulewright_runtime.plan.question import ReplyField
+from rulewright_runtime.plan.verifiers import RubricVerifier
 from rulewright_runtime.verdicts import VerdictResult
 
 LEVELS = ("0", "1", "2", "3")

@@ -1,0 +1,178 @@
+"""What a plan puts to a judge: the prompt, the window of turns that it shows, and how the replies count."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from rulewright_runtime.ir import Program
+from rulewright_runtime.plan.part import PlanPart
+
+Count = Annotated[int, Meta(ge=0, le=1001)]
+ExchangeTurns = Annotated[int, Meta(ge=4, le=1000)]  # two pairs at least, so that windows can overlap by one
+
+
+class WholeWindow(PlanPart, frozen=True, tag_field="kind", tag="whole"):
+    """The whole transcript (`scenario_level`, `session_state`, `extracted_claim`)."""
+
+
+class AnchoredWindow(PlanPart, frozen=True, tag_field="kind", tag="anchored"):
+    """The turns around a cue (`event_window`).
+
+    The scenario's anchors come first (`anchors`: the first that selects a turn, or all of them together); then, with
+    `cue`, the turns of that lexicon's role that hold a hit, each with the next assistant turn; then the whole
+    transcript, which is recorded as `extra.window: unbounded` where `record` is set. With `turns` the turns around cues
+    are cut where a session starts and into windows of at most that many, as in an `ExchangeWindow`.
+    """
+
+    anchors: Literal["first", "all"] = "first"
+    cue: str | None = None
+    record: bool = False
+    turns: ExchangeTurns | None = None
+
+
+class LastPairWindow(PlanPart, frozen=True, tag_field="kind", tag="last_pair"):
+    """The last user turn and the first assistant turn whose number is not smaller."""
+
+
+class NearbyWindow(PlanPart, frozen=True, tag_field="kind", tag="nearby"):
+    """Every turn whose number is within `radius` of the last assistant turn's."""
+
+    radius: Count = 2
+
+
+class EachReplyWindow(PlanPart, frozen=True, tag_field="kind", tag="each_reply"):
+    """Every assistant turn alone, a window each; any FAIL is FAIL, else any UNCLEAR is UNCLEAR (`turn_level`)."""
+
+
+class ExchangeWindow(PlanPart, frozen=True, tag_field="kind", tag="exchange"):
+    """Contiguous exchanges: runs of turns without a gap in their numbers, inside one session (`local_exchange`).
+
+    A run of more than `turns` turns is judged in windows of at most that many, each of which begins with the question
+    and answer that the one before it ends with; any FAIL is FAIL, else any UNCLEAR is UNCLEAR.
+    """
+
+    turns: ExchangeTurns = 8
+
+
+Window = WholeWindow | AnchoredWindow | LastPairWindow | NearbyWindow | EachReplyWindow | ExchangeWindow
+
+
+def lexicons_of(window: Window) -> Iterator[str]:
+    """The lexicon of the cue that a window is drawn around."""
+    if isinstance(window, AnchoredWindow) and window.cue is not None:
+        yield window.cue
+
+
+class TextSegment(PlanPart, frozen=True, tag_field="part", tag="text"):
+    """Literal text of a prompt."""
+
+    text: str
+
+
+class ValueSegment(PlanPart, frozen=True, tag_field="part", tag="value"):
+    """A value of the context (`scenario`, `check`, loop variables), then filters from left to right."""
+
+    value: Program
+    filters: tuple[Literal["upper", "lower", "trim", "length", "join", "tojson"], ...] = ()
+
+
+class IfSegment(PlanPart, frozen=True, tag_field="part", tag="if"):
+    """One of two parts of a prompt; an undecidable condition is not met."""
+
+    condition: Program
+    then: tuple["Segment", ...] = ()
+    otherwise: tuple["Segment", ...] = ()
+
+
+class ForSegment(PlanPart, frozen=True, tag_field="part", tag="for"):
+    """A part repeated for every item of a list, which it sees under `name`."""
+
+    name: str
+    items: Program
+    body: tuple["Segment", ...] = ()
+
+
+Segment = TextSegment | ValueSegment | IfSegment | ForSegment
+
+
+class Vote(PlanPart, frozen=True):
+    """How repetitions become one verdict: a strict majority of the `planned` or only of the `usable` ones.
+
+    `rationale` takes the code of the first repetition that voted for the verdict (`winning`) or simply the first code
+    there is (`first`). `record` adds `votes_for, votes_cast, planned` to `extra`. With `stop` `decided` no repetition
+    is asked that can no longer change the verdict.
+    """
+
+    denominator: Literal["planned", "usable"] = "planned"
+    rationale: Literal["winning", "first"] = "winning"
+    record: bool = True
+    stop: Literal["decided", "never"] = "decided"
+
+
+class Unusable(PlanPart, frozen=True):
+    """What it means that no reply of a judge was usable. It always requires adjudication."""
+
+    verdict: Literal["FAIL", "UNCLEAR"] = "UNCLEAR"
+    code: str = "verifier_infrastructure_failure"
+    record: bool = True  # `extra.fail_closed` where the verdict is FAIL, and the votes; else `extra` stays empty
+
+
+class EvidencePolicy(PlanPart, frozen=True):
+    """What a judge's quotes are worth.
+
+    With `verify` a quote must occur in the turn and role it names and inside the judged window (`evidence.occurs`), and
+    what does not is moved to `extra.unverified_evidence`; a FAIL left without evidence, where `required`, stays and
+    requires adjudication (`keep`) or becomes UNCLEAR.
+    `malformed` items end the verifier (`exception`) or count as unverified (`unverified`).
+    """
+
+    verify: bool = True
+    required: bool = True
+    unverified_fail: Literal["keep", "unclear"] = "unclear"
+    malformed: Literal["exception", "unverified"] = "unverified"
+
+
+class ReplyField(PlanPart, frozen=True):
+    """A field that a judge's reply must have to be usable: its type, or the words it may be."""
+
+    name: str
+    type: Literal["string", "integer", "boolean", "words"]
+    words: tuple[str, ...] = ()
+
+
+class Judging(PlanPart, frozen=True):
+    """One question put to a judge: the prompt, the window, K repetitions and how the replies count.
+
+    `repetitions` 0 means that the profile switched the check off. `budgets` are the token budgets of one repetition's
+    attempts. An adaptive stop ends the repetitions after a usable first PASS or NOT_APPLICABLE. `precheck` names the
+    lexicon whose hits in the window are recorded and given to the judge as candidates. A `strict` reading takes a
+    reply that is one JSON object, a `lenient` one the first object of a reply that holds a verdict. With `fields` a
+    reply must hold them, and its verdict must be FAIL exactly where `violates`, a condition over `reply` (undecidable:
+    it holds), is met by them; any other reply is not usable.
+    """
+
+    prompt: tuple[Segment, ...]
+    prompt_hash: str
+    window: Window
+    repetitions: Count
+    adaptive_stop: bool = False
+    budgets: Annotated[tuple[Annotated[int, Meta(ge=1, le=1_000_000)], ...], Meta(min_length=1, max_length=10)] = (
+        4000,
+        8000,
+        16000,
+    )
+    vote: Vote = Vote()
+    unusable: Unusable = Unusable()
+    evidence: EvidencePolicy = EvidencePolicy()
+    reading: Literal["strict", "lenient"] = "strict"
+    precheck: str | None = None
+    tags: tuple[str, ...] = ()  # the check's eligibility tags, told to the judge
+    fields: tuple[ReplyField, ...] = ()
+    violates: Program | None = None
+
+    def lexicons(self) -> Iterator[str]:
+        """The lexicons of which it can't do without."""
+        yield from lexicons_of(self.window)
+        if self.precheck is not None:
+            yield self.precheck
