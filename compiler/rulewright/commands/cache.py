@@ -2,7 +2,9 @@
 
 The ledger is the file `.rulewright/ledger.sqlite3` of the project: every question that was put to a model, and its
 answer, paid for once. `stats` says what it holds, `export` writes a line of JSON for each call, and `prune` removes the
-calls of a transcript, or those older than some days; no byte of them stays in the file.
+calls older than some days, or whatever was said about one transcript: in the ledger, and in all runs, harness runs,
+recorded replies, reports, exports and batches under the project's folder, under the given folders, and where the ledger
+knows a run. No byte of it stays in these files. The chats that were read are left alone, and named.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from rulewright.commands.live_options import LEDGER, at_least
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.project import load_project
+from rulewright.reporting.forget import forget, told
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import say
@@ -46,21 +49,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             what = command.add_mutually_exclusive_group(required=True)
             what.add_argument("--transcript", metavar="ID", help="whatever was said in a transcript, in every run")
             what.add_argument("--older-than", type=at_least(0), metavar="DAYS", help="calls that nobody made since")
+            command.add_argument(
+                "folders", nargs="*", type=Path, metavar="FOLDER", help="further folders to look through"
+            )
 
 
 def run(args: argparse.Namespace) -> int:
     """Do what is asked with the ledger."""
-    path = Path(args.ledger) if args.ledger else _project_ledger()
+    path = Path(args.ledger) if args.ledger else _root() / LEDGER
+    if args.action == "prune" and args.transcript is not None:
+        return _forget(path, args)
     if not path.is_file():
         raise UsageError(f"there is no ledger `{path}`; a scan with a model as judge begins one")
     with closing(Ledger(path)) as ledger:
-        {"stats": _stats, "export": _export, "prune": _prune}[args.action](ledger, args)
+        {"stats": _stats, "export": _export, "prune": _prune_older}[args.action](ledger, args)
     return 0
 
 
-def _project_ledger() -> Path:
+def _root(ledger: str | None = None) -> Path:
+    """The folder of the project that a ledger belongs to, else of the project at hand, else the working folder."""
+    if ledger is not None and Path(ledger).resolve().parent.name == Path(LEDGER).parent.name:
+        return Path(ledger).resolve().parent.parent
     found = nearest_project()
-    return (load_project(found).root if found is not None else Path()) / LEDGER
+    return load_project(found).root if found is not None else Path()
 
 
 def _stats(ledger: Ledger, args: argparse.Namespace) -> None:
@@ -130,12 +141,22 @@ def _lines(ledger: Ledger) -> Iterator[str]:
         yield json.dumps(row, ensure_ascii=False) + "\n"
 
 
-def _prune(ledger: Ledger, args: argparse.Namespace) -> None:
-    if args.transcript is None:
-        say(f"removed {ledger.prune_older(time.time() - args.older_than * DAY)} calls")
-        return
-    removed, runs = ledger.prune(args.transcript)
-    if not runs:
-        raise UsageError(f"the ledger holds nothing of the transcript `{args.transcript}`")
-    say(f"removed {removed} calls of `{args.transcript}`")
-    say(*(f"note: the run `{each}` holds its verdicts and replies; remove the folder" for each in runs if each))
+def _prune_older(ledger: Ledger, args: argparse.Namespace) -> None:
+    say(f"removed {ledger.prune_older(time.time() - args.older_than * DAY)} calls")
+
+
+def _forget(path: Path, args: argparse.Namespace) -> int:
+    """Remove a transcript everywhere."""
+    removed, runs = 0, []
+    if path.is_file():
+        with closing(Ledger(path)) as ledger:
+            runs = [Path(each) for each in ledger.runs_of(args.transcript)]
+    done = forget(args.transcript, [_root(args.ledger), *args.folders, *(each for each in runs if each.is_dir())])
+    if path.is_file():  # last: it knows where the runs are
+        with closing(Ledger(path)) as ledger:
+            removed = ledger.prune(args.transcript)
+    if removed or runs:
+        done.changed.insert(0, path)
+        say(f"removed {removed} calls of `{args.transcript}`")
+    say(*told(done, args.transcript))
+    return 0

@@ -214,18 +214,23 @@ class Ledger:
             return "another model, endpoint or client" if before else "never answered before"
         return "other parameters" if any(call.messages == ask.call.messages for call in calls) else "another prompt"
 
-    def prune(self, transcript_id: str) -> tuple[int, list[str]]:
-        """Remove whatever was said in a transcript: how many calls were removed, and the runs that used them.
+    def runs_of(self, transcript_id: str) -> list[str]:
+        """The folders of the runs that asked about a transcript."""
+        return [
+            run for (run,) in self.rows("select distinct run from uses where transcript_id = ?", transcript_id) if run
+        ]
+
+    def prune(self, transcript_id: str) -> int:
+        """Remove whatever was said in a transcript: how many calls were removed.
 
         A call that another transcript asks as well, word for word, stays for that one.
         """
         with self._transaction():
-            runs = self.rows("select distinct run from uses where transcript_id = ? order by run", transcript_id)
             keys = self.rows("select distinct key from uses where transcript_id = ?", transcript_id)
             self._db.execute("delete from uses where transcript_id = ?", (transcript_id,))
             removed = self._remove([key for (key,) in keys if not self.rows("select 1 from uses where key = ?", key)])
         self._forget()
-        return removed, [run for (run,) in runs]
+        return removed
 
     def prune_older(self, moment: float) -> int:
         """Remove calls whose last attempt began before `moment` (seconds since 1970); how many there were."""

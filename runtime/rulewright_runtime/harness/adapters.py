@@ -6,6 +6,7 @@ is experimental.
 
 from __future__ import annotations
 
+import re
 import zlib
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -61,6 +62,11 @@ class Reply(msgspec.Struct, frozen=True):
     finish: str | None = None
     served_model: str | None = None
     parameters: dict[str, Any] = {}
+
+
+def transcript_id_of(model: str, scenario_id: str) -> str:
+    """The id of the transcript in which a model plays a scenario."""
+    return f"{re.sub(r'[^A-Za-z0-9.]+', '-', model).strip('-') or 'model'}__{scenario_id}"
 
 
 class Adapter(Protocol):

@@ -21,6 +21,7 @@ import msgspec
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.files import make_room, open_part, sync, sync_folder, write_whole
+from rulewright_runtime.harness.adapters import transcript_id_of
 from rulewright_runtime.harness.play import Line, play
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.envelope import encode
@@ -117,18 +118,14 @@ def _played(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    summary = {
+    about = {
         "plan": plan.hash,
         "model": adapter.model,
         "harness": adapter.harness,
         "experimental": getattr(adapter, "experimental", False),
-        "scenarios": len(rows),
-        "turns": sum(row["turns"] for row in rows),
-        "errors": sum(row["error"] is not None for row in rows),
-        "by_scenario": {script.id: row for script, row in zip(plan.scripts, rows, strict=True)},
     }
-    write_whole(folder.at(SUMMARY), msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
-    return summary
+    by_scenario = {script.id: row for script, row in zip(plan.scripts, rows, strict=True)}
+    return _write_summary(folder.at(SUMMARY), about, by_scenario)
 
 
 class _Folder:
@@ -136,7 +133,7 @@ class _Folder:
 
     def __init__(self, path: str, header: _Header, resume: bool) -> None:
         self._path = path
-        self._model = re.sub(r"[^A-Za-z0-9.]+", "-", header.model).strip("-") or "model"
+        self._model = header.model
         os.makedirs(os.path.join(path, FOLDER), exist_ok=True)
         before = self.at(HEADER)
         if resume and os.path.exists(before):
@@ -153,7 +150,39 @@ class _Folder:
 
     def transcript(self, scenario_id: str) -> str:
         """The path of a scenario's transcript."""
-        return os.path.join(self._path, FOLDER, f"{self._model}__{scenario_id}.jsonl")
+        return os.path.join(self._path, FOLDER, f"{transcript_id_of(self._model, scenario_id)}.jsonl")
+
+
+def forget_conversation(out: str | os.PathLike[str], transcript_id: str) -> list[str]:
+    """Remove a transcript from the run in `out`; the paths that were removed or changed. Raises PlanError where the
+    run's summary is damaged."""
+    place, summary = os.path.join(out, FOLDER, f"{transcript_id}.jsonl"), os.path.join(out, SUMMARY)
+    gone = [path for path in (place, f"{place}.part") if _FILE_NAME.fullmatch(transcript_id) and os.path.exists(path)]
+    for path in gone:
+        os.remove(path)
+    if not gone or not os.path.exists(summary):
+        return gone
+    with open(summary, "rb") as stream:
+        try:
+            known = strict_json.decode(stream.read(), type=dict[str, Any])
+            model, rows = known["model"], dict(known["by_scenario"])
+        except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
+            raise _damaged(summary, str(error)) from None
+    kept = {name: row for name, row in rows.items() if transcript_id_of(model, name) != transcript_id}
+    _write_summary(summary, known, kept)
+    return [*gone, summary]
+
+
+def _write_summary(path: str, about: dict[str, Any], rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    summary = {
+        **about,
+        "scenarios": len(rows),
+        "turns": sum(row["turns"] for row in rows.values()),
+        "errors": sum(row["error"] is not None for row in rows.values()),
+        "by_scenario": rows,
+    }
+    write_whole(path, msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    return summary
 
 
 def _conversation(

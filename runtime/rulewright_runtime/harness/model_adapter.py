@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rulewright_runtime.calls.ask import Ask
-from rulewright_runtime.harness.adapters import RAW, Reply, Request
+from rulewright_runtime.harness.adapters import RAW, Reply, Request, transcript_id_of
 from rulewright_runtime.models.call import ChatMessage, ModelCall
 from rulewright_runtime.models.redacted import RedactedModel
 from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
@@ -73,7 +73,9 @@ class ModelAdapter:
             ChatMessage("assistant" if each.role == "assistant" else "user", each.content) for each in request.messages
         )
         call = ModelCall((*told, *said), self._max_tokens, self._temperature)
-        answer = self._portal.ask(Ask(call, request.conversation, "", "turn", request.turn, self._sample))
+        answer = self._portal.ask(
+            Ask(call, transcript_id_of(self.model, request.conversation), "", "turn", request.turn, self._sample)
+        )
         finish = None if answer.finish == "stop" else answer.finish
         usage = answer.usage
         return Reply(

@@ -1,0 +1,248 @@
+"""Forgetting: everything that was written about one transcript leaves the files under some folders.
+
+Files are known by what they hold, not by their names: runs, harness runs, recorded replies, exported calls, questions
+and their batches, decisions. A run without the transcript is a run as if it had never been read. Every step can be
+repeated after a kill.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from zlib import crc32
+
+import msgspec
+
+from rulewright.errors import UsageError
+from rulewright.reporting.run_reader import plan_of
+from rulewright.reporting.stored_run import StoredVerdict
+from rulewright_runtime import strict_json
+from rulewright_runtime.errors import InputError, PlanError
+from rulewright_runtime.files import write_whole
+from rulewright_runtime.harness.harness_run import forget_conversation
+from rulewright_runtime.harness.harness_run import holds_run as holds_harness_run
+from rulewright_runtime.locks import held_folder
+from rulewright_runtime.report.markdown import markdown
+from rulewright_runtime.runs.folder import LOG, MADE_FROM_THEM, REPLIES, ROWS, SUMMARY, RunFolder
+from rulewright_runtime.runs.log import Header, LogStep, checked_lines, line_of
+from rulewright_runtime.runs.rows import summary_of
+
+SKIPPED: Final = frozenset({".git", ".hg", ".rulewright", ".venv", "node_modules", "__pycache__"})
+LARGEST: Final = 2**30  # bytes of a file that is looked at
+GZIP: Final = b"\x1f\x8b"
+_CURE: Final = "remove the folder"
+
+
+@dataclass(slots=True)
+class Forgotten:
+    """What was done: the files that were changed or removed, and those that still name the transcript."""
+
+    changed: list[Path] = field(default_factory=list)
+    naming: list[Path] = field(default_factory=list)
+
+
+def forget(transcript_id: str, folders: Iterable[Path]) -> Forgotten:
+    """Remove a transcript from all files under the folders. Raises BusyError where a run is under way, PlanError where
+    one is damaged, OSError where a file can't be written."""
+    done = Forgotten()
+    names = (transcript_id.encode(), json.dumps(transcript_id)[1:-1].encode())
+    suspects = [path for path in _files(folders) if _names(path, names)]
+    for run in sorted({path.parent for path in suspects if RunFolder(path.parent).log is not None}):
+        done.changed += _from_run(run, transcript_id)
+    for run in sorted({path.parent.parent for path in suspects if holds_harness_run(path.parent.parent)}):
+        with held_folder(run):
+            done.changed += map(Path, forget_conversation(run, transcript_id))
+    custom_ids = {name for path in suspects if path.is_file() for name in _custom_ids(path, transcript_id)}
+    for path in _files(folders) if custom_ids else suspects:
+        if path.is_file() and _from_file(path, transcript_id, custom_ids):
+            done.changed.append(path)
+    done.naming = [path for path in suspects if path.is_file() and _names(path, names)]
+    return done
+
+
+def _names(path: Path, names: Iterable[bytes]) -> bool:
+    """Whether the file's name or content holds one of the names."""
+    return any(name in _content(path) or name in os.fsencode(path.name) for name in names)
+
+
+def _files(folders: Iterable[Path]) -> list[Path]:
+    found: dict[str, Path] = {}
+    for top in folders:
+        for place, inside, names in os.walk(top):
+            inside[:] = sorted(set(inside) - SKIPPED)
+            for path in (Path(place, name) for name in sorted(names)):
+                if path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST:
+                    found.setdefault(os.path.realpath(path), path)
+    return list(found.values())
+
+
+def _content(path: Path) -> bytes:
+    data = path.read_bytes()
+    if data[:2] != GZIP:
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error):
+        return data
+
+
+def _from_run(place: Path, transcript_id: str) -> list[Path]:
+    """Rewrite a run, finished or killed, without the transcript; the files that were changed."""
+    folder = RunFolder(place)
+    with folder.locked():
+        folder.recover()
+        finished = folder.is_finished
+        at = {name: Path(folder.at(name) if finished else folder.part(name)) for name in (LOG, *ROWS, REPLIES)}
+        if not at[LOG].is_file():
+            return []
+        header, *lines = checked_lines(str(at[LOG]), _CURE)
+        steps = [msgspec.json.decode(line, type=LogStep) for line in lines]
+        kept = [step for step in steps if step.input != transcript_id]
+        rows = {name: _by_transcript(path) for name, path in at.items() if name != LOG and path.is_file()}
+        if len(kept) == len(steps) and all(transcript_id not in found for found in rows.values()):
+            return []
+        order = [step.input for step in kept if step.refused is None]
+        written = {name: b"".join(rows[name].get(one, b"") for one in order) for name in rows}
+        if not any(
+            step.replies for step in steps
+        ):  # answers were written down before they counted, also of what is open
+            written[REPLIES] = b"".join(data for one, data in rows.get(REPLIES, {}).items() if one != transcript_id)
+            written = {name: data for name, data in written.items() if name in rows}
+        log = line_of(msgspec.json.decode(header, type=Header)) + b"".join(map(line_of, _renumbered(kept, rows)))
+        for name, data in {**written, LOG: log}.items():
+            write_whole(at[name], data)
+        changed = [at[name] for name in (*written, LOG)]
+        if finished:
+            changed += _summarised(place, kept, rows, sum(step.calls for step in steps))
+        for name in MADE_FROM_THEM:
+            if (place / name).is_file():
+                (place / name).unlink()
+                changed.append(place / name)
+    return changed
+
+
+def _by_transcript(path: Path) -> dict[str, bytes]:
+    """The lines of a file by the transcript that each is about; one that was cut off is about nobody."""
+    found: dict[str, list[bytes]] = {}
+    for line in path.read_bytes().split(b"\n")[:-1]:
+        try:
+            name = msgspec.json.decode(line, type=_Whose).transcript_id
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise PlanError(f"`{path}` is damaged; {_CURE}") from None
+        found.setdefault(name, []).append(line + b"\n")
+    return {name: b"".join(lines) for name, lines in found.items()}
+
+
+class _Whose(msgspec.Struct):
+    transcript_id: str
+
+
+def _renumbered(kept: Iterable[LogStep], rows: dict[str, dict[str, bytes]]) -> Iterator[LogStep]:
+    """The steps with the sizes and checksums of the rows that are left."""
+    sizes, checksum = dict.fromkeys((*ROWS, REPLIES), 0), 0
+    for step in kept:
+        own = {name: b"" if step.refused else rows.get(name, {}).get(step.input, b"") for name in sizes}
+        sizes = {name: size + len(own[name]) for name, size in sizes.items()}
+        for name in ROWS:
+            checksum = crc32(own[name], checksum)
+        replies = sizes[REPLIES] if step.replies else 0
+        yield msgspec.structs.replace(
+            step, verdicts=sizes[ROWS[0]], scores=sizes[ROWS[1]], rows=checksum, replies=replies
+        )
+
+
+def _summarised(place: Path, kept: list[LogStep], rows: dict[str, dict[str, bytes]], calls: int) -> list[Path]:
+    """Write the summary of the steps that are left."""
+    before = strict_json.decode((place / SUMMARY).read_bytes(), type=dict[str, Any])
+    summary = summary_of(plan_of(place))
+    for step in kept:
+        if step.refused is not None:
+            path, reason, line = step.refused
+            summary.refuse(InputError(reason, path, line))
+            continue
+        verdicts = [msgspec.json.decode(line, type=StoredVerdict) for line in rows[ROWS[0]][step.input].splitlines()]
+        summary.add(msgspec.json.decode(rows[ROWS[1]][step.input]), verdicts, step.harness)
+    gathered = summary.result()
+    about = {key: value for key, value in before.items() if key not in gathered}
+    if "judge_calls" in about:
+        about["judge_calls"] += sum(step.calls for step in kept) - calls
+    summary.about = about
+    result = summary.result()
+    write_whole(place / "summary.md", markdown(result).encode())
+    write_whole(place / SUMMARY, msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
+    return [place / "summary.md", place / SUMMARY]
+
+
+def _from_file(path: Path, transcript_id: str, custom_ids: set[str]) -> bool:
+    """Take the transcript out of a file of replies or of lines; whether there was something to take out."""
+    is_zipped = path.read_bytes()[:2] == GZIP
+    data = _content(path)
+    left = _lines_left(data, transcript_id, custom_ids) if _is_lines(path) else _replies_left(data, transcript_id)
+    if left is None or left == data:
+        return False
+    write_whole(path, gzip.compress(left, mtime=0) if is_zipped else left)
+    return True
+
+
+def _is_lines(path: Path) -> bool:
+    return ".jsonl" in path.suffixes
+
+
+def _replies_left(data: bytes, transcript_id: str) -> bytes | None:
+    """Recorded replies without those about the transcript; None for what are no recorded replies."""
+    try:
+        replies = strict_json.decode(data, type=dict[str, dict[str, list[list[Any]]]])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    replies.pop(transcript_id, None)
+    return msgspec.json.format(msgspec.json.encode(replies), indent=1) + b"\n"
+
+
+def _lines_left(data: bytes, transcript_id: str, custom_ids: set[str]) -> bytes:
+    return b"".join(
+        line for line in data.splitlines(keepends=True) if not _is_about(_object(line), transcript_id, custom_ids)
+    )
+
+
+def _is_about(line: dict[str, Any], transcript_id: str, custom_ids: set[str]) -> bool:
+    """Whether a line of ours is about the transcript: a question, a decision, a batch's request or answer, a call."""
+    if line.get("custom_id") in custom_ids:
+        return True
+    if {"key", "call", "uses"} <= line.keys():
+        users = {use.get("transcript_id") for use in line["uses"] if isinstance(use, dict)}
+        return users == {transcript_id}
+    return line.get("transcript_id") == transcript_id and "check_id" in line
+
+
+def _custom_ids(path: Path, transcript_id: str) -> Iterator[str]:
+    """The names of the transcript's questions in a batch."""
+    for line in _content(path).splitlines() if _is_lines(path) else ():
+        found = _object(line)
+        if found.get("transcript_id") == transcript_id and isinstance(found.get("custom_id"), str):
+            yield found["custom_id"]
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def told(done: Forgotten, transcript_id: str) -> Iterator[str]:
+    """What was done, in lines. Raises UsageError where nothing was known of the transcript."""
+    if done.changed:
+        yield f"removed `{transcript_id}` from {len(done.changed)} files:"
+        yield from (f"  {path}" for path in done.changed)
+    if done.naming:
+        yield "warning: these files still name it, among them the chat itself; they are yours to change:"
+        yield from (f"  {path}" for path in done.naming)
+    if not done.changed and not done.naming:
+        raise UsageError(f"nothing is known of the transcript `{transcript_id}`")
