@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from operator import eq
 from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import Span
 
 if TYPE_CHECKING:
     from rulewright.documents.check import Check
     from rulewright.documents.scenario import Scenario
+    from rulewright.project import Project
 
 
 def applies(check: Check, scenario: Scenario) -> bool | None:
@@ -27,6 +32,29 @@ def by_tags(check: Check, scenario: Scenario) -> bool | None:
         return None
     tags = check.tags or ()
     return tags in ((), ("any",)) or not set(tags).isdisjoint(scenario.tags)
+
+
+def by_condition(check: Check) -> Callable[[Scenario], bool]:
+    """Whether the check's `when` may hold in a scenario; everywhere, where there is none or it means nothing."""
+    from rulewright.lower.scan_plan import condition_of  # late: expressions are slow to import
+
+    holds = None if check.when is None else condition_of(check)
+    return holds or (lambda _: True)
+
+
+def texts_of_scenarios(project: Project, field: str) -> Iterator[tuple[str, Span]]:
+    """The texts that the checks' conditions compare a field of the scenario with, and where."""
+    for check in project.checks:
+        if check.when is None or field not in str(check.when.value):
+            continue
+        from rulewright.expression.compared import texts_compared  # late: expressions are slow to import
+        from rulewright.expression.nodes import NOWHERE, Name, Select
+        from rulewright.expressions_of import expressions_of
+
+        wanted = Select(Name("scenario", NOWHERE), field, NOWHERE)
+        for written in expressions_of(check):
+            for literal in (found for part in written.parts() for found in texts_compared(part, partial(eq, wanted))):
+                yield str(literal.value), written.span(literal)
 
 
 def overridden(scenario: Scenario, checks: Iterable[Check]) -> tuple[list[Check], list[Check]]:

@@ -150,4 +150,9 @@ def _models_and_rules(kind: str, root: Mapping, name: str) -> tuple[Sequence[Doc
             from rulewright.rules.of_scorecards import CASE_SCORECARD as RULES
 
             return (read_case_scorecard(root),), RULES
+        case "state_machine":
+            from rulewright.documents.state_machine import read_state_machine
+            from rulewright.rules.of_conditions import CONDITIONS
+
+            return (read_state_machine(root, name),), CONDITIONS
     return (), ()

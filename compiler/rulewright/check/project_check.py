@@ -45,6 +45,7 @@ from rulewright.project import Project, load_project, stopping
 from rulewright.rules import findings
 from rulewright.rules.bucket_without_checks import bucket_without_checks
 from rulewright.rules.of_checks import CHECK, PROFILE
+from rulewright.rules.of_conditions import CONDITIONS
 from rulewright.rules.of_lexicons import LEXICON, MARKER_SET
 from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
 from rulewright.rules.of_scenarios import SCENARIO
@@ -253,6 +254,7 @@ def _rule_findings(project: Project, unread: UnreadFiles) -> Iterator[Diagnostic
     yield from findings(MARKER_SET, project.markers)
     yield from findings(SCORECARD, project.scorecards.values())
     yield from findings(CASE_SCORECARD_RULES, cards)
+    yield from findings(CONDITIONS, project.state_machines.values())
     yield from findings(UNREAD_FILES, [unread])
 
 

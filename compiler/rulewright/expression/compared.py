@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from operator import eq
 from typing import TypeGuard
 
-from rulewright.expression.nodes import Binary, Expr, ListLiteral, Literal
+from rulewright.expression.nodes import NOWHERE, Binary, Expr, ListLiteral, Literal, Macro, Name, children
 
 
 def texts_compared(part: Expr, names: Callable[[Expr], bool]) -> Iterator[Literal]:
@@ -21,9 +23,16 @@ def texts_compared(part: Expr, names: Callable[[Expr], bool]) -> Iterator[Litera
 
 
 def texts_sought(part: Expr, names: Callable[[Expr], bool]) -> Iterator[Literal]:
-    """The text literal that `part` looks for in a list for which `names` holds: `'x' in list`."""
+    """The text literals that `part` looks for in a list for which `names` holds: `'x' in list`, or in what a macro asks
+    of each of its texts (`list.exists(x, x == 'x')`)."""
     if isinstance(part, Binary) and part.operator == "in" and names(part.right) and _is_text(part.left):
         yield part.left
+    if isinstance(part, Macro) and names(part.target) and len(part.variables) == 1:
+        pending = list(part.bodies)
+        while pending:
+            body = pending.pop()
+            yield from texts_compared(body, partial(eq, Name(part.variables[0], NOWHERE)))
+            pending += children(body)
 
 
 def _is_text(part: Expr) -> TypeGuard[Literal]:

@@ -80,16 +80,22 @@ def requirements_of_defaults(document: CaseScorecardDocument) -> list[tuple[Scal
     default is not a value of its parameter."""
     lowering = _CaseScorecardLowering(document)
     plan = lowering.plan()
-    if lowering.found:
+    values = {} if lowering.found else values_of_defaults(document)
+    if len(values) < len(document.settings) or lowering.found:
         return []
+    return [
+        (that, condition(required.that, Polarity.PERMITTING)(values).holds)
+        for (that, _), required in zip(document.requires, plan.requires, strict=True)
+    ]
+
+
+def values_of_defaults(document: CaseScorecardDocument) -> dict[str, Any]:
+    """The default of every parameter, as expressions see it; nothing where one is not a value of its parameter."""
+    settings = _CaseScorecardLowering(document).plan().settings
     try:
-        values = {each.parameter.name: parameter_value(each.parameter) for each in plan.settings}
-        return [
-            (that, condition(required.that, Polarity.PERMITTING)(values).holds)
-            for (that, _), required in zip(document.requires, plan.requires, strict=True)
-        ]
+        return {each.parameter.name: parameter_value(each.parameter) for each in settings}
     except PlanError:
-        return []
+        return {}
 
 
 @dataclass(slots=True)

@@ -35,6 +35,11 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: what the machine says of it - an ending, a forbidden path - can never come true.
     Instead: add a transition to it, or remove the state.
     """,
+    "impossible-path": """A forbidden path whose states the transitions can't enter in this order.
+
+    Why it matters: nothing a conversation holds makes the path come true, so the check can't fail by it.
+    Instead: add the transition that is missing, or correct the order of the states.
+    """,
 }
 FACTS: Final = Environment(
     variables={
@@ -101,6 +106,36 @@ def mistakes(document: Document, known: Mapping[str, LexiconDocument]) -> Iterat
         if state not in entered:
             place = document.place("states", number)
             yield error(place, f"no transition enters the state `{state}`", code="unreachable-state")
+    if entered.issuperset(document.states) and not _misnames(document):
+        yield from _impossible_paths(document)
+
+
+def _misnames(document: Document) -> bool:
+    return any(name not in document.states for name, _ in _states_named(document))
+
+
+def _impossible_paths(document: Document) -> Iterator[Diagnostic]:
+    """The forbidden paths that lead from a state to one that no transitions reach from it."""
+    for path in document.forbidden:
+        before, reached = document.initial, {document.initial, *_after(document, document.initial)}
+        for number, state in enumerate(path.states):
+            if state not in reached:
+                message = f"no transitions lead from `{before}` to `{state}`"
+                yield error(path.place("path", number), message, code="impossible-path")
+                break
+            before, reached = state, _after(document, state)
+
+
+def _after(document: Document, state: str) -> set[str]:
+    """The states that one or more transitions lead to from a state."""
+    found: set[str] = set()
+    pending = [state]
+    while pending:
+        here = pending.pop()
+        new = {part.to for part in document.transitions if here in part.before} - found
+        found |= new
+        pending += new
+    return found
 
 
 def _states_named(document: Document) -> Iterator[tuple[str, Span]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
@@ -15,10 +15,12 @@ from rulewright.documents.elapsed import hours_between
 from rulewright.documents.profile import Profile
 from rulewright.documents.scenario import NumberedTurn, Scenario, numbered_turns
 from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.expression.types import BOOL
 from rulewright.load import plain
 from rulewright.lower.eligibility import eligible, suppressed
-from rulewright.lower.environments import SCENARIO_FACTS
+from rulewright.lower.environments import SCENARIO_FACTS, scenario_environment
 from rulewright.lower.expression_checks import circles
+from rulewright.lower.expressions import build_in
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.rubrics import fields_of_criterion, lower_rubrics
 from rulewright.lower.scorecard import lower_scorecard
@@ -35,8 +37,10 @@ from rulewright_runtime.plan.scan import CueAnchor, LeftOut, Plan, ScriptedTurn
 from rulewright_runtime.plan.scan import Scenario as ScenarioFacts
 from rulewright_runtime.plan.scan import Session as SessionFacts
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
+from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.transcripts.completeness import message_digest
 from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
+from rulewright_runtime.verify.decisions import facts as bindings
 
 LANGUAGE: Final = "1"  # the version of the rule language, apart from the package's
 DEFAULTS: Final[dict[str, Any]] = {"hard_fail": False, "scope": "trigger", "secondary_tags": []}
@@ -180,6 +184,17 @@ def lower_check(check: Check, lowering: LoweringContext) -> CheckNode | None:
         unclear="fail" if rules.unclear_policies and check.scorer.unclear_policy == "fail_closed" else "keep",
         fields=_read_of({**DEFAULTS, **check.fields}, "check", lowering.reads),
     )
+
+
+def condition_of(check: Check) -> Callable[[Scenario], bool] | None:
+    """Whether the check's `when` holds in a scenario or can't be decided there; None where it means nothing."""
+    if check.when is None:
+        return None
+    built = build_in(check.when, scenario_environment(check.vocabulary), [], expect=BOOL)
+    if built is None:
+        return None
+    decide, reads = condition(built.program, Polarity.GUARDING), built.reads
+    return lambda scenario: decide({"scenario": bindings(scenario.id, facts(scenario, reads))}).holds
 
 
 def _read_of(written: dict[str, Any], root: str, reads: Iterable[tuple[str, ...]]) -> dict[str, Any]:

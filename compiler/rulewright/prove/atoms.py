@@ -1,7 +1,8 @@
 """Takes conditions apart: what joins (and, or, not, choices) above, and below it atoms that read single variables.
 
 An atom's value can change only at the cuts of its variable: the numbers at which a comparison tips, the texts it names.
-What reads several variables, or nothing this proof understands, becomes an opaque atom: it may be anything.
+A comparison of two numbers depends on which of them is greater. What else reads several variables, or is nothing that
+this proof understands, becomes an opaque atom: it may be anything.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from rulewright.expression.decompile import decompile
 from rulewright.expression.unparse import unparse
@@ -35,16 +36,35 @@ FALSE: Final = 2
 ERROR: Final = 4
 ANYTHING: Final = TRUE | FALSE | ERROR
 _LARGEST_JOINT: Final = 4096
+LESS: Final = 1
+EQUAL: Final = 2
+GREATER: Final = 4
+UNORDERED: Final = 8  # one of two doubles is not a number
+_RELATIONS: Final = {
+    "_<_": LESS, "_<=_": LESS | EQUAL, "_>_": GREATER, "_>=_": GREATER | EQUAL, "_==_": EQUAL,
+    "_!=_": LESS | GREATER | UNORDERED,
+}  # fmt: skip
+
+
+class Order(NamedTuple):
+    """Two numbers, the relations between them that there can be, and those for which a comparison holds: `LESS`,
+    `EQUAL`, `GREATER` and `UNORDERED` as bits."""
+
+    pair: tuple[Path, Path]
+    possible: int
+    holds: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Atom:
     """A part of a condition: the program that decides it, and the variables it reads; `opaque` says why it can't be
-    decided, if so."""
+    decided or shown by an input, if so. `order` is what a comparison of two numbers depends on.
+    """
 
     program: Program
     reads: tuple[Path, ...]
     opaque: str | None
+    order: Order | None = None
 
 
 @dataclass(slots=True)
@@ -119,7 +139,7 @@ class Atoms:
             reads[path] = domain
         if any(not domain.finite for domain in reads.values()):
             if len(reads) > 1:
-                return self._opaque(program, ", because it reads several variables at once")
+                return self._opaque(program, ", because it reads several variables at once", _order(program, reads))
             ((path, domain),) = reads.items()
             try:
                 cuts = self.cuts.get(path, set()) | _Cuts(program, path, domain).gathered()
@@ -133,8 +153,32 @@ class Atoms:
         self.found.update(reads)
         return Atom(program, tuple(reads), None)
 
-    def _opaque(self, program: Program, why: str) -> Atom:
-        return Atom(program, (), f"`{written(program)}` is beyond exact splitting{why}")
+    def _opaque(self, program: Program, why: str, order: Order | None = None) -> Atom:
+        return Atom(program, (), f"`{written(program)}` is beyond exact splitting{why}", order)
+
+
+def _order(program: Program, reads: Mapping[Path, Domain]) -> Order | None:
+    """The two numbers that a comparison compares, the first by name first, and the relations for which it holds."""
+    node = program.nodes[-1]
+    sides = [path_at(program, _unchecked(program, arg)) for arg in node.args]
+    if node.op != "call" or node.value not in COMPARISONS or set(sides) != set(reads) or len(reads) != 2:
+        return None
+    one, two = (reads[path] for path in sorted(reads))
+    plain = one.kind == two.kind and one.kind in NUMBERS  # whatever is checked to be a score is one
+    if not plain or any(each.optional or each.null or each.absent for each in (one, two)):
+        return None
+    left, right = sorted(reads)
+    relations = _RELATIONS[node.value]
+    if sides[0] != left:
+        relations = relations & (EQUAL | UNORDERED) | (relations & LESS and GREATER) | (relations & GREATER and LESS)
+    possible = LESS | EQUAL | GREATER | (UNORDERED if one.kind == "double" else 0)
+    return Order((left, right), possible, relations & possible)
+
+
+def _unchecked(program: Program, at: int) -> int:
+    """The node, or what it checks to be a score."""
+    node = program.nodes[at]
+    return node.args[0] if node.op == "call" and node.value == "score" and not node.at else at
 
 
 def _choice_below(program: Program, at: int) -> int | None:

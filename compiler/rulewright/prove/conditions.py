@@ -91,6 +91,20 @@ def _is_idle(condition: Program, at: int, operand: int, domains: Domains) -> boo
 _APART: Final = tuple([((0, bits), (1, (TRUE | FALSE | ERROR) & ~bits)) for bits in (TRUE, FALSE, ERROR)])
 
 
+def choices(value: Program) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
+    """The tests of the choices inside a value, each with those around it and what they were (TRUE or FALSE) there."""
+    pending: list[tuple[int, tuple[tuple[int, int], ...]]] = [(len(value.nodes) - 1, ())]
+    while pending:
+        at, around = pending.pop()
+        node = value.nodes[at]
+        if node.op == "cond":
+            test, then, otherwise = node.args
+            yield test, around
+            pending += [(otherwise, (*around, (test, FALSE))), (then, (*around, (test, TRUE)))]
+        else:
+            pending += [(arg, around) for arg in reversed(node.args)]
+
+
 def comparisons(condition: Program) -> Iterator[Program]:
     """The comparisons of variables that a condition joins, each alone; the condition itself when it is one."""
     pending = [len(condition.nodes) - 1]

@@ -13,7 +13,20 @@ from functools import reduce
 from itertools import product
 from typing import Any, Final, TypeAlias
 
-from rulewright.prove.atoms import ANYTHING, ERROR, FALSE, TRUE, Atom, Atoms, Formula, bits_of
+from rulewright.prove.atoms import (
+    ANYTHING,
+    EQUAL,
+    ERROR,
+    FALSE,
+    GREATER,
+    LESS,
+    TRUE,
+    UNORDERED,
+    Atom,
+    Atoms,
+    Formula,
+    bits_of,
+)
 from rulewright.prove.domains import Domains, Path
 from rulewright.prove.witness import bindings_of
 from rulewright_runtime.interpreter import Evaluator, prepare
@@ -111,10 +124,18 @@ class Space:
         self.paths: list[Path] = sorted(atoms.found)
         self.cells: list[list[Any]] = [atoms.found[path].cells(atoms.cuts.get(path, ())) for path in self.paths]
         self.opaque: dict[int, Atom] = {}  # by the place in a box of the variable that stands for it
+        self._orders: dict[tuple[Path, Path], int] = {}  # the place of what relates two numbers
         self._facts: list[_Facts | _Joint] = [self._study(atom) for atom in self.atoms]
         self.everything: Box = tuple((1 << len(cells)) - 1 for cells in self.cells)
 
     def _study(self, atom: Atom) -> _Facts | _Joint:
+        if atom.order is not None:
+            pair, possible, holds = atom.order
+            if pair not in self._orders:
+                self._orders[pair] = len(self.cells)
+                self.opaque[len(self.cells)] = atom
+                self.cells.append([bit for bit in (LESS, EQUAL, GREATER, UNORDERED) if bit & possible])
+            return _Facts(self._orders[pair], holds, possible & ~holds, 0)
         if atom.opaque is not None:
             self.cells.append([TRUE, FALSE, ERROR])
             self.opaque[len(self.cells) - 1] = atom

@@ -1,48 +1,67 @@
-"""The conditions that stand in documents, each built where it stands, and what exact splitting knows of it."""
+"""The conditions that stand in documents, each built where it stands, and what exact splitting knows of it.
+
+A condition is what decides something: a whole expression that is true or false, and inside a value the test of every
+choice. The test of a choice is judged where the choices around it lead there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from rulewright.diagnostics import Span
 from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.documents.check import Check
 from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.state_machine import StateMachine
 from rulewright.documents.workflow import TaskDocument
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import BOOL, DOUBLE, DYN, SCORE, STRING, Type
+from rulewright.expression.types import BOOL, DYN, RecordType, Type
 from rulewright.load import Scalar, place
-from rulewright.lower.case_scorecard import INPUT_TYPES, TYPES
+from rulewright.lower.case_scorecard import TYPES, case_scorecard_expressions
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.expression_checks import environment_of
-from rulewright.lower.scorecard import verdict_type
+from rulewright.lower.machines import FACTS
+from rulewright.lower.phases import reply_environment
+from rulewright.lower.scorecard import scorecard_expressions, verdict_type
 from rulewright.lower.workflow_environments import facts, loop_environment
-from rulewright.prove.atoms import FALSE, TRUE, extract, paths_of
-from rulewright.prove.conditions import comparisons, holds_always, never, without_effect
-from rulewright.prove.domains import Domains, Path, whole
+from rulewright.prove.atoms import ERROR, FALSE, TRUE, extract, paths_of
+from rulewright.prove.conditions import choices, comparisons, never, without_effect
+from rulewright.prove.domains import Domain, Domains, Path, whole
 from rulewright.prove.results import Proved
-from rulewright_runtime.ir import Program
+from rulewright.prove.search import Search
+from rulewright.prove.verdicts import without_calls
+from rulewright_runtime.ir import Program, free_locals
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 
+Holder: TypeAlias = Check | StateMachine | ScorecardDocument | CaseScorecardDocument | TaskDocument
 _LOOP: Final[Path] = ("loop", "iteration")
 _COUNTERS: Final[tuple[Path, ...]] = (_LOOP, ("pair", "iteration"), ("review", "iteration"))
+_FACTS: Final[dict[Path, Domain]] = {
+    **{(name,): whole(1) for name in ("turn", "session")},
+    **{(name,): whole(0) for name in ("turns_in_state", "sessions_in_state")},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What is known of a condition: whether it never or always holds, its parts that add nothing with the operator that
-    joins them, its comparisons that are decided already with whether they hold. Parts are programs of their own."""
+    """What is known of a condition: whether it never or always holds; its joined parts that never or always do; those
+    that add nothing with the operator that joins them; its comparisons that are decided already with whether they hold.
+    Parts are programs of their own. `is_test` says that it is the test of a choice, `after` that others decide before.
+    """
 
     program: Program
     never: bool
     always: bool
+    dead: tuple[tuple[Program, bool], ...]
     idle: tuple[tuple[Program, str], ...]
     decided: tuple[tuple[Program, bool], ...]
+    is_test: bool = False
+    after: bool = False
 
 
 class LocatedCondition(NamedTuple):
@@ -52,6 +71,11 @@ class LocatedCondition(NamedTuple):
     study: Study
     in_table: bool = False
 
+    @property
+    def place(self) -> Span | Scalar:
+        """Where it stands in its file."""
+        return span_of(self, self.study.program) if self.study.is_test else self.scalar
+
 
 def span_of(placed: LocatedCondition, part: Program) -> Span:
     """Where a part of a condition stands in its file."""
@@ -59,25 +83,33 @@ def span_of(placed: LocatedCondition, part: Program) -> Span:
     return place(placed.scalar, start, end)
 
 
-def placed_conditions(
-    document: Check | ScorecardDocument | CaseScorecardDocument | TaskDocument,
-) -> Iterator[LocatedCondition]:
+@lru_cache(maxsize=64)  # several rules look at a document one after the other
+def placed_conditions(document: Holder) -> tuple[LocatedCondition, ...]:
     """The conditions of a document that mean something where they stand; mistakes in others are not found here."""
+    return tuple(_of_document(document))
+
+
+def _of_document(document: Holder) -> Iterator[LocatedCondition]:
     match document:
         case Check():
-            yield from _placed(
-                [document.when] if document.when is not None else [], scenario_environment(document.vocabulary)
-            )
+            when = [] if document.when is None else [document.when]
+            violates = document.phases.violates
+            yield from _placed(when, scenario_environment(document.vocabulary))
             yield from _placed(document.verdict_conditions, environment_of(document), in_table=True)
+            yield from _placed([] if violates is None else [violates], reply_environment(document))
+        case StateMachine():
+            yield from _placed([each.when for each in document.transitions if each.when is not None], FACTS)
         case ScorecardDocument():
             scalars = [scalar for _, scalar in conditions_of_scorecard(document)]
             yield from _placed(scalars, scorecard_environment(document))
+            values = {id(scalar) for _, scalar in (*document.variables, *document.output)}
+            for scalar, environment in scorecard_expressions(document):
+                if id(scalar) in values:
+                    yield from _placed([scalar], environment)
         case CaseScorecardDocument():
-            environment = _case_environment(document)
-            for metric in document.metrics:
-                written = (metric.passes, metric.fails, metric.flagged, metric.when)
-                yield from _placed([each for each in written if each is not None], environment)
-            yield from _placed([row.when for row in document.labels], environment, in_table=True)
+            rows = {id(row.when) for row in document.labels}
+            for scalar, environment in case_scorecard_expressions(document):
+                yield from _placed([scalar], environment, in_table=id(scalar) in rows)
         case TaskDocument():
             for loop in document.loops:
                 yield from _placed(loop.conditions, loop_environment(facts(document)), loop.max_iterations)
@@ -87,8 +119,7 @@ def _placed(
     scalars: Sequence[Scalar], environment: Environment, iterations: int | None = None, *, in_table: bool = False
 ) -> Iterator[LocatedCondition]:
     for scalar in scalars:
-        study = _studied(str(scalar.value), _Same(environment), iterations)
-        if study is not None:
+        for study in _studied(str(scalar.value), _Same(environment), iterations):
             yield LocatedCondition(scalar, study, in_table)
 
 
@@ -106,33 +137,86 @@ class _Same:
 
 
 @lru_cache(maxsize=2048)
-def _studied(text: str, same: _Same, iterations: int | None) -> Study | None:
-    """The study of a condition, once for all rules and all documents that hold it; None where it means nothing.
+def _studied(text: str, same: _Same, iterations: int | None) -> tuple[Study, ...]:
+    """The studies of an expression's conditions, once for all rules and all documents that hold it.
 
-    `iterations` is how often the loop may run that the condition belongs to.
+    `iterations` is how often the loop may run that the expression belongs to.
     """
-    counters = dict.fromkeys(_COUNTERS, whole(1)) | {_LOOP: whole(1, iterations)}
-    domains = Domains(same.environment.variables, counters)
+    variables = same.environment.variables
+    known = _FACTS | dict.fromkeys(_COUNTERS, whole(1)) | {_LOOP: whole(1, iterations)}
+    if isinstance(counts := variables.get("counts"), RecordType):
+        known |= {("counts", name): whole(0) for name in counts.fields}
+    domains = Domains(variables, known)
     try:
-        program = build(text, same.environment, expect=BOOL).program
+        built = build(text, same.environment)
     except ExpressionError:
+        return ()
+    if built.type == BOOL:
+        study = _study(built.program, domains) if paths_of(built.program) else None
+        return () if study is None else (study,)
+    return tuple(_tests(built.program, domains))
+
+
+def _tests(program: Program, domains: Domains) -> Iterator[Study]:
+    """The studies of the tests of a value's choices."""
+    settled: set[int] = set()
+    for test, around in choices(program):
+        alone = extract(program, test)
+        is_written = alone.nodes[-1].at and paths_of(alone) and not free_locals(alone)[-1]
+        if not is_written or not settled.isdisjoint(at for at, _ in around):
+            continue
+        study = replace(_study(alone, domains), is_test=True)
+        if around and not (study.never or study.always):
+            search = Search([*(extract(program, at) for at, _ in around), alone], domains, solver=False)
+            goal = [*((number, bits) for number, (_, bits) in enumerate(around)), (len(around), TRUE)]
+            study = replace(study, never=search.find(goal) is None, after=True)
+        if study.never or study.always:
+            settled.add(test)
+        yield study
+
+
+def _study(program: Program, domains: Domains) -> Study:
+    has_never = _proved(program, domains, TRUE) or _proved(*without_calls(program, domains), TRUE)
+    has_always = not has_never and _proved(program, domains, FALSE | ERROR)
+    decided = tuple(_decided(program, domains))
+    dead = () if has_never or has_always or decided else tuple(_dead(program, domains))
+    idle: tuple[tuple[Program, str], ...] = ()
+    if not (has_never or has_always or dead):
+        idle = tuple([(extract(program, at), operator) for at, operator in without_effect(program, domains)])
+    return Study(program, has_never, has_always, dead, idle, decided)
+
+
+def _proved(program: Program, domains: Domains, bits: int) -> bool:
+    """Whether the condition is for no input what `bits` say, by exact splitting alone."""
+    return isinstance(never(program, domains, bits, solver=False), Proved)
+
+
+def _dead(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
+    """The outermost parts of several operands that never or always hold, with which of both."""
+    root = len(program.nodes) - 1
+    pending = [root]
+    while pending:
+        at = pending.pop()
+        op = program.nodes[at].op
+        part = extract(program, at)
+        holds = _constant(part, domains) if op in ("and", "or") and at != root else None
+        if holds is None:
+            pending += reversed(program.nodes[at].args) if op in ("and", "or", "not", "cond") else ()
+        else:
+            yield part, holds
+
+
+def _constant(part: Program, domains: Domains) -> bool | None:
+    """Whether a part always holds or never does; None where it may be both."""
+    if not paths_of(part):
         return None
-    if not paths_of(program):
-        return None
-    idle = tuple([(extract(program, at), joined) for at, joined in without_effect(program, domains)])
-    return Study(
-        program,
-        isinstance(never(program, domains, TRUE, solver=False), Proved),
-        isinstance(holds_always(program, domains, solver=False), Proved),
-        idle,
-        tuple(_decided(program, domains)),
-    )
+    return True if _proved(part, domains, FALSE | ERROR) else False if _proved(part, domains, TRUE) else None
 
 
 def _decided(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
     for part in comparisons(program):
         for bits, holds in ((TRUE, False), (FALSE, True)):
-            if part is not program and isinstance(never(part, domains, bits, solver=False), Proved):
+            if part is not program and _proved(part, domains, bits):
                 yield part, holds
                 break
 
@@ -166,12 +250,3 @@ def scorecard_environment(document: ScorecardDocument) -> Environment:
     """Where a condition over a single verdict is decided; what the scoring file holds is not known here."""
     names: dict[str, Type] = {each.name: TYPES.get(each.type, DYN) for each in document.parameters}
     return Environment(variables={**names, "scoring": DYN, "v": verdict_type(document.vocabulary)})
-
-
-@lru_cache(maxsize=8)
-def _case_environment(document: CaseScorecardDocument) -> Environment:
-    names: dict[str, Type] = {each.name: TYPES.get(each.type, DOUBLE) for each in document.settings}
-    names |= {name: INPUT_TYPES.get(kind, STRING) for name, _, kind in document.inputs}
-    names |= {name: STRING for name, _ in document.texts}
-    names |= {metric.name: SCORE for metric in document.metrics}
-    return Environment(variables={**names, "composite": SCORE})

@@ -56,6 +56,15 @@ def never_given(check: Check, verdict: str, *, solver: bool = True) -> Result | 
     return _in_calls(refuting(search, [_goal(names, verdict)]), calls) or Proved()
 
 
+def without_calls(program: Program, domains: Domains) -> tuple[Program, Domains]:
+    """A condition with a variable in place of each call that counts or looks at texts, and the domains of these."""
+    calls: dict[str, _Call] = {}
+    alone = _abstracted(program, calls)
+    return alone, Domains(
+        domains.types, {**domains.known, **{(call.variable,): call.domain for call in calls.values()}}
+    )
+
+
 class _Call(NamedTuple):
     """A variable that stands for a call, and what the call may give."""
 

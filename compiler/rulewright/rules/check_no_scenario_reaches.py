@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.applicability import applies, is_silenced
+from rulewright.applicability import applies, by_condition, is_silenced
 from rulewright.diagnostics import Diagnostic, warning
 
 if TYPE_CHECKING:
+    from rulewright.documents.check import Check
+    from rulewright.documents.scenario import Scenario
     from rulewright.project import Project
 
 
@@ -19,11 +21,17 @@ def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:
     Instead: add a scenario with one of its tags, list it in a scenario's `eligible_modes`, or mend its tags.
     """
     scenarios = list(project.scenarios.values())
-    for check in project.checks:
-        if scenarios and all(applies(check, each) is False or is_silenced(check, each) for each in scenarios):
+    for check in project.checks if scenarios else ():
+        holds = by_condition(check)
+        if not any(_reaches(each, check, holds) for each in scenarios):
             yield warning(
                 check.key_place("eligibility") if check.get("eligibility") else check.place("id"),
                 f"none of the {len(scenarios)} scenarios reaches `{check.id}`"
                 if len(scenarios) > 1
                 else f"the only scenario does not reach `{check.id}`",
             )
+
+
+def _reaches(scenario: Scenario, check: Check, holds: Callable[[Scenario], bool]) -> bool:
+    decided = applies(check, scenario)
+    return not is_silenced(check, scenario) and (holds(scenario) if decided is None else decided)

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
     from rulewright.documents.check import Check
     from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.state_machine import StateMachine
     from rulewright.documents.workflow import TaskDocument
 
 
 def comparison_out_of_range(
-    document: Check | ScorecardDocument | CaseScorecardDocument | TaskDocument,
+    document: Check | ScorecardDocument | CaseScorecardDocument | StateMachine | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A comparison with a value that its variable can't reach, or can't pass.
 

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
     from rulewright.documents.check import Check
     from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.state_machine import StateMachine
     from rulewright.documents.workflow import TaskDocument
 
 
 def condition_adds_nothing(
-    document: Check | ScorecardDocument | CaseScorecardDocument | TaskDocument,
+    document: Check | ScorecardDocument | CaseScorecardDocument | StateMachine | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A part of a condition without which it means the same: a duplicate, or one that another part implies.
 

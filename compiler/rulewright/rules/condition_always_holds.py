@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
     from rulewright.documents.check import Check
     from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.state_machine import StateMachine
     from rulewright.documents.workflow import TaskDocument
 
 
 def condition_always_holds(
-    document: Check | ScorecardDocument | CaseScorecardDocument | TaskDocument,
+    document: Check | ScorecardDocument | CaseScorecardDocument | StateMachine | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A condition that every input meets.
 
@@ -26,8 +27,11 @@ def condition_always_holds(
     if not holds_conditions(document):
         return
     # Imported here: most documents hold no condition, and expressions are slow to import.
-    from rulewright.prove.located import placed_conditions
+    from rulewright.prove.located import placed_conditions, span_of
 
     for placed in placed_conditions(document):
         if placed.study.always and not placed.in_table:
-            yield warning(placed.scalar, "this condition always holds")
+            yield warning(placed.place, "this condition always holds")
+        for part, holds in placed.study.dead:
+            if holds:
+                yield warning(span_of(placed, part), "this part of the condition always holds")

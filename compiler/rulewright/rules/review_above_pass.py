@@ -9,27 +9,40 @@ from typing import TYPE_CHECKING, Final
 from rulewright.diagnostics import Diagnostic, warning
 
 if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
+    from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument
     from rulewright.load import Scalar
 
 THRESHOLD: Final = re.compile(r"\s*(\w+)\s*(<=?|>=?)\s*([\w.]+)\s*")
 
 
 def review_above_pass(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """The threshold below which a metric fails lies above the one from which it passes.
+    """A score with which a metric both passes and fails, mostly because the threshold of `fails` is the higher one.
 
-    Why it matters: a score between the two passes and fails at once, and whichever row of the label table comes first
-    wins; no score is left for a review. The scorecard still runs.
+    Why it matters: whichever row of the label table comes first wins, and no score is left for a review. The scorecard
+    still runs.
     Instead: let the threshold of `fails` be at most that of `passes`.
     """
     for metric in scorecard.metrics:
         passes, fails = (_threshold(scorecard, metric.name, written) for written in (metric.passes, metric.fails))
         if passes is None or fails is None or passes[0] not in {">=", ">"} or fails[0] not in {"<", "<="}:
+            yield from _overlap(scorecard, metric)
             continue
         (_, least, low), (_, most, high) = passes, fails
         if most > least:
             message = f"`{metric.name}` fails below {high.raw} and passes from {low.raw}: a score between does both"
             yield warning(high, message, notes=[(low, "the threshold of `passes`")] if low is not high else ())
+
+
+def _overlap(scorecard: CaseScorecardDocument, metric: MetricDocument) -> Iterator[Diagnostic]:
+    """A value of the metric with which both of its conditions hold, whatever they are made of."""
+    if metric.fails is None:
+        return
+    from rulewright.prove.overlaps import both_hold  # late: expressions are slow to import
+
+    shown = both_hold(scorecard, metric.passes, metric.fails)
+    if shown is not None:
+        message = f"`{metric.name}` passes and fails where {shown}"
+        yield warning(metric.fails, message, notes=[(metric.passes, "the condition under which it passes")])
 
 
 def _threshold(

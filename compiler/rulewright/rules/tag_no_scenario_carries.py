@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from operator import eq
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, Span, advice, warning
@@ -49,5 +51,5 @@ def _sought(check: Check) -> Iterator[tuple[str, Span]]:
 
     tags = Select(Name("scenario", NOWHERE), "tags", NOWHERE)
     for written in expressions_of(check):
-        for literal in (found for part in written.parts() for found in texts_sought(part, tags.__eq__)):
+        for literal in (found for part in written.parts() for found in texts_sought(part, partial(eq, tags))):
             yield str(literal.value), written.span(literal)

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import Diagnostic
+from rulewright.applicability import texts_of_scenarios
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from rulewright.project import Project
 
 
 def unknown_jurisdiction(project: Project) -> Iterator[Diagnostic]:
-    """A scenario names a jurisdiction for which there is no rule set.
+    """A scenario names a jurisdiction for which there is no rule set, or a check's `when` one that no scenario has.
 
-    Why it matters: the scenario is judged without the rules it was written for.
+    Why it matters: the scenario is judged without the rules it was written for; the check is never asked there.
     Instead: correct the name, or add the rule set's file.
     """
     from rulewright.lower.jurisdictions import unknown_jurisdictions  # late: a lone document needs no lowering
 
     yield from unknown_jurisdictions(project)
+    known = {*project.rule_sets, *(each.jurisdiction or "" for each in project.scenarios.values())}
+    for name, place in texts_of_scenarios(project, "jurisdiction") if project.scenarios else ():
+        if name not in known:
+            yield error(place, f"no scenario is of the jurisdiction `{name}`", help=did_you_mean(name, known))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rulewright.applicability import texts_of_scenarios
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import scalar
 from rulewright.spelling import did_you_mean
@@ -14,13 +15,17 @@ if TYPE_CHECKING:
 
 
 def unknown_scenario(project: Project) -> Iterator[Diagnostic]:
-    """A scenario says that it is a variant of one that does not exist.
+    """A scenario says that it is a variant of one that does not exist, or a check's `when` names one.
 
-    Why it matters: the pair can't be compared, and the comparison silently leaves it out.
-    Instead: correct the id, or remove the key.
+    Why it matters: the pair can't be compared, and the comparison silently leaves it out; the check misses the scenario
+    it was made for.
+    Instead: correct the id, or remove it.
     """
     for scenario in project.scenarios.values():
         named = scalar(scenario.node, "sms_variant_of")
         if named is not None and named.value not in project.scenarios:
             help = did_you_mean(str(named.value), project.scenarios)
             yield error(named, f"there is no scenario `{named.value}`", help=help)
+    for name, place in texts_of_scenarios(project, "id") if project.scenarios else ():
+        if name not in project.scenarios:
+            yield error(place, f"there is no scenario `{name}`", help=did_you_mean(name, project.scenarios))

@@ -16,7 +16,16 @@ from rulewright.linting.lint_settings import RuleSelection
 from rulewright.linting.run import Report, fix, fix_files, lint, lint_text
 from rulewright.manual import every_rule, explain, pages
 from rulewright.project import load_project, stopping
-from rulewright.rules import code_of, of_checks, of_lexicons, of_projects, of_scenarios, of_scorecards, of_workflows
+from rulewright.rules import (
+    code_of,
+    of_checks,
+    of_conditions,
+    of_lexicons,
+    of_projects,
+    of_scenarios,
+    of_scorecards,
+    of_workflows,
+)
 from rulewright.shipped import shipped_root
 
 CHECK = """\
@@ -306,6 +315,7 @@ SUBJECTS = {
     "Project": of_projects.PROJECT,
     "Scenario": of_scenarios.SCENARIO,
     "ScorecardDocument": of_scorecards.SCORECARD,
+    "StateMachine": of_conditions.CONDITIONS,
     "TaskDocument": of_workflows.TASK,
     "UnreadFiles": of_projects.UNREAD_FILES,
     "Workflow": of_workflows.WORKFLOW,
