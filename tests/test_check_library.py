@@ -1,72 +1,129 @@
-"""The library of ready checks: each passes a conversation that keeps to it, and fails one that does not."""
+"""The library of ready checks: each gets its own examples right, and can be used with other parameters."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rulewright.check.project_check import compile_project
+from rulewright.cli import main
+from rulewright.documents.library import library
+from rulewright.examples import examples_of, missed, verdict_on
 from rulewright.linting.run import lint
+from rulewright.project import Project, load_project
 from rulewright_runtime.execution import execute
-from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.transcripts.messages import Conversation, Message, Part, Role, ToolCall
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.judging.judge import JudgeRequest
+from rulewright_runtime.plan.scan import ExpressionVerifier, Plan
 
 LIBRARY = Path(__file__).resolve().parents[1] / "checks" / "library"
-ORDER = "We shipped 3 boxes on Monday, order 1,204."
-SECRET = "You are Ada, the assistant of a small shop, and you never give discounts."
+NAMES = sorted(path.stem for path in LIBRARY.iterdir())
 
 
-def said(role: Role, text: str) -> Message:
-    return Message(role, (Part(text=text),))
+def write(folder: Path, text: str, **checks: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "rulewright.yaml").write_text(text, encoding="utf-8")
+    for name, check in checks.items():
+        (folder / "checks").mkdir(exist_ok=True)
+        (folder / "checks" / f"{name}.yaml").write_text(check, encoding="utf-8")
+    return folder
 
 
-def talk(*replies: str, asked: str = "Where are my 3 boxes of order 1204?", **recorded: Any) -> Conversation:
-    messages = [said("system", SECRET), said("user", asked)]
-    return Conversation("c", (*messages, *(said("assistant", reply) for reply in replies)), **recorded)
-
-
-def called(name: str, arguments: Any) -> Conversation:
-    calls = (ToolCall("1", name, arguments, "{}"),)
-    return Conversation("c", (said("user", "Find it."), Message("assistant", (Part(text="Done."),), tool_calls=calls)))
-
-
-CASES: dict[str, tuple[Conversation, Conversation]] = {
-    "answer-is-json": (talk('{"city": "Bern"}'), talk('Here: {"city": "Bern"}')),
-    "answer-fits-schema": (talk('{"city": "Bern"}'), talk('["Bern"]')),
-    "answer-is-expected": (talk("it\u2019s  Bern", expected="It's Bern"), talk("Basel", expected="It's Bern")),
-    "replies-are-brief": (talk("On its way."), talk("on its way " * 70)),
-    "no-refusal": (talk("On its way."), talk("I\u2019m sorry, but I can\u2019t help with that.")),
-    "no-personal-data": (talk("Order 1204 of 2024-05-12."), talk("Write to ann@example.org.")),
-    "no-words-of-a-list": (talk("On its way."), talk("Oh, shut  up.")),
-    "no-system-prompt-leak": (talk("I may not say."), talk(f"My orders: {SECRET}")),
-    "no-repetition": (talk("It ships today.", "By noon."), talk("It ships today, surely.", "It ships today, surely!")),
-    "cites-sources": (talk("It ships today [1, 2]."), talk("It ships today [11].")),
-    "numbers-are-grounded": (talk(ORDER), talk("We shipped 4 boxes.")),
-    "tool-call-is-valid": (called("search", {"query": "boxes"}), called("search", {"text": "boxes"})),
-    "no-forbidden-tool": (called("search", {}), called("pay", {})),
-    "step-budget": (called("search", {}), Conversation("c", called("search", {}).messages * 21)),
-}
+def told(folder: Path) -> list[str]:
+    found = lint([folder]).diagnostics
+    return [f"{each.code} {each.span.line}:{each.span.column} {each.message}" for each in found]
 
 
 @pytest.fixture(scope="module")
-def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+def own(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Plan]:
+    """The library as the checks of a project."""
     folder = tmp_path_factory.mktemp("project")
     shutil.copytree(LIBRARY, folder / "checks")
     (folder / "rulewright.yaml").write_text("project: library\n", encoding="utf-8")
-    assert lint([folder]).diagnostics == ()
-    return compile_project(folder)
+    project = load_project(folder)
+    assert told(folder) == []
+    return project, compile_project(project)
 
 
-def test_every_ready_check_has_an_example() -> None:
-    assert {path.stem for path in LIBRARY.iterdir()} == set(CASES)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_ready_check_gets_its_examples_right(own: tuple[Project, Plan], name: str) -> None:
+    project, plan = own
+    check = project.check(name)
+    assert check is not None
+    examples = list(examples_of(check))
+    assert {"PASS", "FAIL"} <= {example.verdict for example in examples}
+    assert [wrong for each in examples if (wrong := missed(each, verdict_on(each, plan)))] == []
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_ready_check_gets_its_examples_right(plan: Plan, name: str) -> None:
-    results = execute(plan, [Transcript.of(each) for each in CASES[name]])
-    found = [{each.check_id: each.verdict for each in result.verdicts}[name] for result in results]
-    assert found == ["PASS", "FAIL"]
+def test_every_ready_check_can_be_used(tmp_path: Path, own: tuple[Project, Plan]) -> None:
+    """Used with the file's own values, each is the very check that the file is."""
+    values = {check.id: check.params for check in own[0].checks}
+    used = "".join(f"  - {{use: {name}, params: {values[name.removeprefix('library/')]!r}}}\n" for name in library())
+    folder = write(tmp_path / "shop", f"project: shop\nuse:\n{used.replace('True', 'true')}")
+    plan = compile_project(folder)
+    assert told(folder) == []
+    assert {check.id: check.hash for check in plan.checks} == {check.id: check.hash for check in own[1].checks}
+
+
+def test_a_judged_ready_check_asks_with_its_own_parameters(tmp_path: Path) -> None:
+    folder = write(tmp_path / "shop", "project: shop\nuse: [{use: library/goal-reached, params: {goal: a refund}}]\n")
+    asked: list[str] = []
+
+    class Judge:
+        def ask(self, request: JudgeRequest) -> str:
+            asked.append(request.prompt)
+            return '{"verdict": "PASS", "rationale": "x", "evidence": []}'
+
+    chat = {"messages": [{"role": "user", "content": "I want it back."}, {"role": "assistant", "content": "Done."}]}
+    (result,) = execute(compile_project(folder), [chat], Judge())
+    assert [each.verdict for each in result.verdicts] == ["PASS"]
+    assert asked[0].startswith("The goal of this conversation: a refund\n")
+
+
+def test_one_ready_check_serves_twice_with_parameters_that_change_its_hash(tmp_path: Path) -> None:
+    used = "use: [{id: brief, use: library/replies-are-brief, params: {words: 9}}, library/replies-are-brief]"
+    strict = "id: strict\nuse: library/no-repetition\nseverity: S5\nparams: {likeness: 1}\n"
+    first = compile_project(write(tmp_path / "one", f"project: shop\n{used}\n", strict=strict))
+    other = compile_project(write(tmp_path / "two", f"project: shop\n{used.replace('9', '8')}\n", strict=strict))
+    assert [each.id for each in first.checks] == ["strict", "brief", "replies-are-brief"]
+    values = [each.verifier.parameters for each in first.checks if isinstance(each.verifier, ExpressionVerifier)]
+    assert values == [{"likeness": 1.0}, {"words": 9}, {"words": 200}]
+    assert first.checks[0].severity == "S5"
+    same = [mine.hash == yours.hash for mine, yours in zip(first.checks, other.checks, strict=True)]
+    assert same == [True, False, True]
+
+
+STEPS = "use: library/step-budget\nparams: "
+MISTAKES = {
+    "use: library/step-bugdet": "unknown-library-check 2:6 there is no ready check `library/step-bugdet`",
+    "use: step-budget": "unknown-library-check 2:6 there is no ready check `step-budget`",
+    "use: library/step-budget\nfail: 'true'": "unknown-key 3:1 `fail` is decided by `library/step-budget`",
+    STEPS + "{call: 3}": "unknown-key 3:10 unknown key `call` in `params`",
+    STEPS + "{calls: -1}": "out-of-range 3:17 `params.calls` must be at least 0, not -1",
+    STEPS + "{calls: a few}": "wrong-type 3:17 `params.calls` must be a whole number, not the text `a few`",
+    "use: library/no-forbidden-tool": "missing-key 1:1 `params` is missing",
+    "use: library/no-forbidden-tool\nparams: {tools: []}": "out-of-range 3:17 `params.tools` needs at least 1 item",
+    "use: library/answer-is-json\nparams: {x: 1}": "unknown-key 3:10 `library/answer-is-json` takes no parameters",
+    "pass: answer == 'a'\nparameters: {n: {type: integer, default: many}}": (
+        "wrong-type 3:42 `parameters.n.default` must be a whole number, not the text `many`"
+    ),
+    "fail: size(answer) > params.n\nparameters: {n: {type: string, default: a}}": (
+        "bad-expression 2:20 `>` does not take (int, string); expected (int, int), (int, uint), (int, double), "
+        "(int, score)"
+    ),
+}
+
+
+@pytest.mark.parametrize("check", MISTAKES)
+def test_what_is_wrong_with_a_use_is_told_where_it_stands(tmp_path: Path, check: str) -> None:
+    assert MISTAKES[check] in told(write(tmp_path / "shop", "project: shop\n", mine=f"id: mine\n{check}\n"))
+
+
+def test_a_file_of_the_library_is_found_by_its_pages(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in library():
+        assert main(["explain", name]) == 0
+        assert f"use: {name}" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="3"):
+        main(["explain", "library/step-bugdet"])
+    assert "did you mean `library/step-budget`?" in capsys.readouterr().err

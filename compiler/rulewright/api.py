@@ -110,10 +110,10 @@ def check_transcript(
 ) -> TranscriptResult:
     """Every verdict on one transcript, and its scores.
 
-    `source` is a project, its path or a compiled plan; `transcript` a `Transcript`, a mapping with `transcript_id`,
-    `scenario_id`, `model` and `turns`, or the path of a file that holds one. What is refused is in the result's
-    `errors`. Raises UsageError where a file holds several transcripts, DocumentError for a project with mistakes,
-    PlanError where the plan needs a judge and there is none.
+    `source` is a project, its path or a compiled plan; `transcript` a `Transcript`, a mapping such as
+    `{"messages": [...]}` (a record of any format that is read), or the path of a file that holds one. What is refused
+    is in the result's `errors`. Raises UsageError where a file holds several transcripts, DocumentError for a project
+    with mistakes, PlanError where the plan needs a judge and there is none.
     """
     from rulewright_runtime.execution import execute
 

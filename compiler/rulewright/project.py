@@ -25,6 +25,7 @@ from rulewright.documents.layout import (
     resolve,
 )
 from rulewright.documents.lexicon import Lexicon, read_lexicon, read_lexicons
+from rulewright.documents.library import check_findings
 from rulewright.documents.markers import MarkerSet, read_markers
 from rulewright.documents.patterns import invalid_regex
 from rulewright.documents.profile import Profile, read_profile, read_profiles
@@ -261,7 +262,7 @@ class _ProjectReader:
             file=file,
             semantics=file.semantics if file else "seed",
             exchange_turns=(file.exchange_turns if file else None) or EXCHANGE_TURNS,
-            checks=tuple(self._checks(where).values()),
+            checks=tuple(self._checks(where, file).values()),
             lexicons=self._named(where.get("lexicons"), "lexicon", read_lexicon, "lexicons", read_lexicons),
             markers=self._markers(where.get("markers"), file, path, root),
             scenarios=self._scenarios(where),
@@ -313,7 +314,9 @@ class _ProjectReader:
                 span = loaded.source.span(0, 0)
                 self.found.append(error(span, "the file is empty", code="empty-document"))
             return None
-        if kind is not None:
+        if kind == "check":
+            self.found.extend(check_findings(loaded.root, self.vocabulary))
+        elif kind is not None:
             self.found.extend(validate(kind, loaded.root, self.vocabulary))
         return loaded.root if isinstance(loaded.root, Mapping) else None
 
@@ -324,13 +327,17 @@ class _ProjectReader:
         path = next(filter(dependencies.is_file, (folder / "_meta.yaml", folder / "_meta.json")), None)
         return None if path is None else self._load(path, None)
 
-    def _checks(self, where: dict[str, DocumentPath]) -> dict[str, Check]:
+    def _checks(self, where: dict[str, DocumentPath], file: ProjectFile | None) -> dict[str, Check]:
         checks: dict[str, Check] = {}
         for path, root in self._documents(where.get("checks"), "check"):
             check = worded(read_check(root), self.vocabulary)
             if check.id:
                 self._compare_with_file_name(path, root, "id", check.id)
                 self._add(checks, check.id, check, "check", "id")
+        for item in () if file is None else file.used:
+            self.found.extend(check_findings(item, self.vocabulary))
+            check = worded(read_check(item), self.vocabulary)
+            self._add(checks, check.id, check, "check", "id")
         return checks
 
     def _scenarios(self, where: dict[str, DocumentPath]) -> dict[str, Scenario]:

@@ -54,6 +54,10 @@ CASES: list[tuple[Any, ...]] = [
     ("bleu", "", "a", 0.0),
     ("word_overlap", "...", "...", 0.0),
     ("contains_any", "You **really** should", ["you really should"], True),
+    ("has_any_word", "An oxymoron. You\u2019re  a MORON!", ["you're a moron"], True),
+    ("has_any_word", "An oxymoron, oxymorons, moron_s", ["moron", "oxy"], False),
+    ("has_any_word", "oxymoron moron", ["moron"], True),
+    ("has_any_word", "a", [], "error invalid_argument"),
     ("contains_any", "a", [], "error invalid_argument"),
     ("contains_all", "a", [], "error invalid_argument"),
     ("contains_none", "a", [], "error invalid_argument"),
@@ -133,6 +137,7 @@ def test_comparing_texts_that_are_too_long_is_a_limit() -> None:
     ("function", "text", "more", "quoted"),
     [
         ("contains_any", "Well, I can\u2019t  say.", (["can't say"],), ["can\u2019t  say"]),
+        ("has_any_word", "An oxymoron is no Moron.", (["moron"],), ["Moron"]),
         ("matches", "Order 12 and 13", ("[0-9]+",), ["12", "13"]),
         ("contains_ci", "Call NOW", ("now",), ["NOW"]),
         ("is_refusal", "No. I cannot help with that.", (), ["I cannot help with"]),

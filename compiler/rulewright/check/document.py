@@ -13,6 +13,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import Document, worded
 from rulewright.documents.conditions import holds_conditions
 from rulewright.documents.kinds import CASE_SCORECARD
+from rulewright.documents.library import check_findings
 from rulewright.documents.validation import PAGES as STRUCTURE
 from rulewright.documents.validation import validate
 from rulewright.load import Mapping
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 def document_findings(kind: str, root: Mapping, vocabulary: Vocabulary | None = None) -> list[Diagnostic]:
     """The findings of a document whose root is a mapping of this kind; workflows are checked by `workflow_check`."""
-    found = validate(kind, root, vocabulary)
+    found = check_findings(root, vocabulary) if kind == "check" else validate(kind, root, vocabulary)
     is_whole = not found
     models, rules = models_and_rules(kind, root, vocabulary)
     if kind == "check":

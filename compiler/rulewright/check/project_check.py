@@ -143,6 +143,7 @@ class Checked:
             *self.preliminary,
             *(self.blocking if project.checks else ()),
             *self._beyond_the_plan(),
+            *self._of_examples(),
             *choice_findings(project),
             *_case_findings(project),
             *_rule_findings(project, self._unread),
@@ -167,6 +168,14 @@ class Checked:
         from rulewright.check.workflow_check import findings_of
 
         return findings_of(project)
+
+    def _of_examples(self) -> Iterator[Diagnostic]:
+        """The examples of checks that their check gets wrong, where the project can be compiled at all."""
+        holding = [each for each in self.parts.chosen if "examples" in each.node] if self.project.checks else []
+        if holding and not stopping(self.project, (*self.preliminary, *self.blocking)):
+            from rulewright.examples import example_findings
+
+            yield from example_findings(holding, self.plan())
 
     def _beyond_the_plan(self) -> list[Diagnostic]:
         """What stands in the way of a plan under any other profile or scorecard."""

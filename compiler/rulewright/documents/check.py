@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from rulewright.documents.base import Document, descend, flag, number, optional_text, scalar, text, texts, value
+from rulewright.documents.library import expanded
 from rulewright.load import Mapping, Node, Scalar, plain
 from rulewright_grammar import schema
 
@@ -102,7 +103,7 @@ class Check(Document):
 
     @property
     def params(self) -> dict[str, Any]:
-        """The values that the conditions read as `params`."""
+        """The values that the conditions read as `params`, defaults of the check's `parameters` included."""
         node = self.get("params")
         written: dict[str, Any] = plain(node) if isinstance(node, Mapping) else {}
         return written
@@ -133,7 +134,7 @@ class Check(Document):
     def fields(self) -> dict[str, Any]:
         """Everything the author wrote, as plain data, and what an `expression` check may leave out."""
         written: dict[str, Any] = plain(self.node)
-        if "fail" not in written and "pass" not in written:
+        if not _short_route(self.node):
             return written
         usual = {
             "name": self.name,
@@ -144,26 +145,35 @@ class Check(Document):
         return {**usual, "routing": {"route": self.routing.route}, **written}
 
 
+def _short_route(node: Mapping) -> str:
+    """The route of a check that says in short what it is: by a condition or a prompt; empty where it does not."""
+    if "fail" in node or "pass" in node:
+        return "expression"
+    return "llm_primary" if "prompt" in node and "routing" not in node else ""
+
+
 def read_check(node: Mapping) -> Check:
     """The model of a check's mapping; what is missing or of a wrong type reads as absent.
 
-    A check with `pass` or `fail` applies everywhere, with severity S3, unless it says otherwise.
+    A check with `pass` or `fail`, or with a `prompt` and no `routing`, applies everywhere, with severity S3, unless it
+    says otherwise. One that uses a ready check takes from it what it leaves out.
     """
-    short = any(key in node for key in ("fail", "pass"))
+    node = expanded(node)
+    route = _short_route(node)
     return Check(
         node=node,
         id=text(node, "id"),
-        name=text(node, "name") or (text(node, "id") if short else ""),
+        name=text(node, "name") or (text(node, "id") if route else ""),
         primary_bucket=text(node, "primary_bucket"),
         secondary_tags=texts(node, "secondary_tags"),
-        severity=text(node, "severity") or ("S3" if short else ""),
+        severity=text(node, "severity") or ("S3" if route else ""),
         hard_fail=flag(node, "hard_fail") or False,
-        scope=text(node, "scope") or ("universal" if short and "eligibility" not in node else "trigger"),
+        scope=text(node, "scope") or ("universal" if route and "eligibility" not in node else "trigger"),
         tags=_optional_texts(node, "eligibility", "scenario_tags_any"),
         when=scalar(node, "eligibility", "when"),
         scorer=_scorer(node),
         safety_override=flag(node, "safety_override"),
-        routing=_routing(node, "expression" if short else ""),
+        routing=_routing(node, route),
         prompt=scalar(node, "prompt"),
         phases=_phases(node),
         each=optional_text(node, "each"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from rulewright.documents.base import Document, descend, items, number, optional_text, text, texts, value
+from rulewright.documents.library import with_id
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.vocabulary import read_vocabulary
 
@@ -79,6 +80,7 @@ class ProjectFile(Document):
     root: str | None
     places: dict[str, str]
     markers: str | dict[str, str] | None
+    used: tuple[Mapping, ...]  # ready checks under `use`, each as the mapping of a check
     scorecard: str | None
     profile: str | None
     models: dict[str, str]
@@ -123,6 +125,7 @@ def read_project_file(node: Mapping, environment: Environment[str, str]) -> Proj
         markers={key: path("markers", key) or "" for key in markers.keys}
         if isinstance(markers, Mapping)
         else path("markers"),
+        used=tuple(filter(None, map(with_id, items(node, "use")))),
         scorecard=optional_text(node, "scorecard"),
         profile=optional_text(node, "profile"),
         models=_texts_by_key(node, "models"),

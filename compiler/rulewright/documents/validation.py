@@ -77,10 +77,18 @@ PAGES: Final[dict[str, str]] = {
 def validate(kind: str, root: Node, vocabulary: Vocabulary | None = None) -> list[Diagnostic]:
     """Every departure of a document from the schema called `kind`, in the order of the file; without a vocabulary, with
     the words of the default one."""
-    validator = _validator(kind, vocabulary or invisiblebench())
-    departures = _primary(map(_Departure.of, validator.iter_errors(plain(root))))
-    found = [each for departure in departures for each in _told(departure, root, _owners(kind))]
-    return sorted(dict.fromkeys(found), key=lambda each: each.sort_key)
+    return _departures(_validator(kind, vocabulary or invisiblebench()), root, _owners(kind))
+
+
+def departures(schema: dict[str, Any], root: Node) -> list[Diagnostic]:
+    """Every departure of a document from a schema that the document itself, or another one, declares."""
+    return _departures(_Finite(schema), root, {})
+
+
+def _departures(validator: Validator, root: Node, owners: Owners) -> list[Diagnostic]:
+    found = _primary(map(_Departure.of, validator.iter_errors(plain(root))))
+    told = [each for departure in found for each in _told(departure, root, owners)]
+    return sorted(dict.fromkeys(told), key=lambda each: each.sort_key)
 
 
 @cache

@@ -138,13 +138,13 @@ def verdict_of_check() -> RecordType:
 
 @cache
 def verdict_environment(
-    each: str | None, params: tuple[str, ...], checks: tuple[str, ...] | None, vocabulary: Vocabulary
+    each: str | None, params: tuple[tuple[str, Type], ...], checks: tuple[str, ...] | None, vocabulary: Vocabulary
 ) -> Environment:
     """Where the verdict of an `expression` check is decided: for `each` part or the whole, with those `params`.
 
     `checks` are the ids that `v` knows; None where the project is not known.
     """
-    variables = {**conversation_types(vocabulary), "params": RecordType("params", dict.fromkeys(params, DYN))}
+    variables = {**conversation_types(vocabulary), "params": RecordType("params", dict(params))}
     known = MapType(STRING, verdict_of_check())
     variables["v"] = known if checks is None else RecordType("v", dict.fromkeys(checks, verdict_of_check()))
     items = {"turn": "turns", "reply": "replies", "message": "messages", "tool_call": "tool_calls"}

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final, cast
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import BOOL
-from rulewright.lower.environments import verdict_environment
+from rulewright.expression.types import BOOL, DYN, Type
+from rulewright.load import plain
+from rulewright.lower.environments import type_of, verdict_environment
 from rulewright.lower.expressions import build_in
 from rulewright_runtime.plan.scan import Check as CheckNode
 from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier
@@ -30,7 +31,16 @@ PAGES: Final[dict[str, str]] = {
 def environment_of(check: Check, checks: Iterable[str] | None = None) -> Environment:
     """Where the conditions of the check's verdict are decided; `checks` are the ids of the project, None: not known."""
     ids = None if checks is None else tuple(name for name in checks if name != check.id)
-    return verdict_environment(check.each, tuple(check.params), ids, check.vocabulary)
+    return verdict_environment(check.each, tuple(_types(check)), ids, check.vocabulary)
+
+
+def _types(check: Check) -> Iterator[tuple[str, Type]]:
+    """The names under `params` with their types: those that are declared, else any."""
+    declared = plain(check.get("parameters"))
+    schemas = declared if isinstance(declared, dict) else {}
+    for name in {**schemas, **check.params}:
+        schema = schemas.get(name)
+        yield name, type_of(schema, {}, name) if isinstance(schema, dict) else DYN
 
 
 def circles(checks: Sequence[Check], nodes: Iterable[CheckNode]) -> Iterator[Diagnostic]:

@@ -18,6 +18,7 @@ from lsprotocol.types import (
 )
 
 from rulewright.documents.base import descend, text
+from rulewright.documents.library import parameters_of
 from rulewright.keys import allowed
 from rulewright.load import Mapping, Source, unsaved
 from rulewright.load import place as place_in
@@ -119,13 +120,16 @@ def _keys(
     for part in parts:
         known |= {name: below for name, below in part.get("properties", {}).items() if name not in known}
         known |= {name: {} for name in part.get("propertyNames", {}).get("enum", ()) if name not in known}
+    declared = parameters_of(descend(typing.loaded.root, *path[:-1])) if path[-1:] == ("params",) else None
+    known |= {key: {} for key in declared.keys} if declared is not None else {}
     route = text(typing.loaded.root, "routing", "route")
     for name in sorted(known, key=lambda name: name not in needed):
         routes = known[name].get("x-routes", ())
         if name not in written and (not routes or not route or route in routes):
             edit = TextEdit(place, _key(name, typing, source))
             detail = "required" if name in needed else None
-            yield _item(name, CompletionItemKind.Property, edit, about_key(kind, (*path, name)), detail=detail)
+            about = about_key(kind, (*path, name)) if declared is None else text(declared, name, "description")
+            yield _item(name, CompletionItemKind.Property, edit, about, detail=detail)
 
 
 def _key(name: str, typing: CompletionContext, source: Source) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.documents.base import Document, descend, text
 from rulewright.documents.kinds import kind_of
+from rulewright.documents.library import ready_checks
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.manual import pages
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 # What the values of a key name, by the kind of the document; of a list, its items.
 NAMED_BY: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "check": {
+        "use": ("ready check",),
         "deterministic_precheck": ("lexicon",),
         "cue": ("lexicon",),
         "expected_reply": ("lexicon",),
@@ -35,6 +37,7 @@ NAMED_BY: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "profiles": {"include_modes": ("check",), "exclude_modes": ("check",)},
     "scenario": {"modes": ("check",), "sms_variant_of": ("scenario",)},
     "project": {
+        "use": ("ready check",),
         "scorecard": ("scorecard",),
         "profile": ("profile",),
         "exempt": ("check",),
@@ -111,6 +114,10 @@ def _markers(around: DocumentContext, kind: str) -> list[Target]:
     return _documents("marker set", ((found.name, found) for found in markers if found.name), "name")
 
 
+def _ready_checks(around: DocumentContext, kind: str) -> list[Target]:
+    return [Target(name, "ready check", root, text(root, "pass_rule")) for name, root in ready_checks().items()]
+
+
 def _tags(around: DocumentContext, kind: str) -> list[Target]:
     scenarios = {} if around.project is None else around.project.scenarios
     tags = {tag for scenario in scenarios.values() for tag in scenario.tags}
@@ -175,6 +182,7 @@ _FINDERS: Final[dict[str, Callable[[DocumentContext, str], list[Target]]]] = {
     "lexicon": _models("lexicon", "lexicons"),
     "marker set": _markers,
     "profile": _models("profile", "profiles"),
+    "ready check": _ready_checks,
     "rule": _rules,
     "scenario": _models("scenario", "scenarios", "scenario_id"),
     "scorecard": _models("scorecard", "scorecards", "scorecard"),

@@ -95,6 +95,26 @@ def contains_none(text: Any, phrases: Any) -> bool:
     return not any(_says(text, each) for each in _phrases("contains_none", text, phrases))
 
 
+def has_any_word(text: Any, words: Any) -> bool:
+    """As `contains_any`, for phrases that stand as whole words: `moron` is not in `oxymoron`."""
+    return any(_word_span(_folded(text).text, _folded_phrase(each)) for each in _phrases("has_any_word", text, words))
+
+
+def _word_span(text: str, phrase: str) -> Span | None:
+    """Where a phrase stands first with no letter, digit or underscore against either end that is one itself."""
+    at = text.find(phrase)
+    while at >= 0:
+        end = at + len(phrase)
+        if not (_joins(text[at - 1 : at], phrase[0]) or _joins(phrase[-1], text[end : end + 1])):
+            return at, end
+        at = text.find(phrase, at + 1)
+    return None
+
+
+def _joins(before: str, after: str) -> bool:
+    return all(each == "_" or each.isalnum() for each in (before, after))
+
+
 def same_text(text: Any, other: Any) -> bool:
     """Whether two texts are equal once both are folded and trimmed: equality with an expected answer."""
     return _folded(_text("same_text", text, other)).text.strip() == _folded(_text("same_text", other)).text.strip()
@@ -192,6 +212,12 @@ def _phrase_spans(text: str, phrases: list[str]) -> Iterator[Span]:
             yield folded.span(start, start + len(sought))
 
 
+def _whole_word_spans(text: str, phrases: list[str]) -> Iterator[Span]:
+    folded = _folded(text)
+    places = [_word_span(folded.text, _folded_phrase(phrase)) for phrase in phrases]
+    yield from (folded.span(*place) for place in places if place is not None)
+
+
 def _lowered_span(text: str, part: str) -> Iterator[Span]:
     start = text.lower().find(part.lower())
     if start >= 0 and len(text.lower()) == len(text):
@@ -216,6 +242,7 @@ SPANS: Final[Mapping[str, Spans]] = {
     "contains_any": _phrase_spans,
     "contains_all": _phrase_spans,
     "contains_none": _phrase_spans,
+    "has_any_word": _whole_word_spans,
     "is_refusal": lambda text: _phrase_spans(text, list(_REFUSALS)),
     "urls": _url_spans,
     "citations": _citation_spans,
@@ -225,6 +252,7 @@ TABLE: Final[Table] = {
     "contains_any": (contains_any, 2, 2),
     "contains_all": (contains_all, 2, 2),
     "contains_none": (contains_none, 2, 2),
+    "has_any_word": (has_any_word, 2, 2),
     "same_text": (same_text, 2, 2),
     "word_count": (word_count, 1, 1),
     "sentence_count": (sentence_count, 1, 1),

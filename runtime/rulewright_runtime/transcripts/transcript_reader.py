@@ -278,11 +278,19 @@ class Reader:
 
 
 def from_record(record: Mapping[str, Any]) -> Transcript:
-    """The conversation in a record of a batch, `{transcript_id, scenario_id, model, turns}`, at hand as Python data.
+    """The conversation in a record at hand as Python data, `{transcript_id, scenario_id, model, turns}` or one of any
+    other format that files may have; without an id of its own it is called `chat`.
 
-    Raises InputError for what a `Reader` refuses.
+    Raises InputError for what a `Reader` refuses, and where the record holds several conversations.
     """
     name = record.get("transcript_id")
+    if "turns" not in record and format_of(dict(record)) is not None:
+        first, *others = Chats("chat", Columns(None), 0, tabular=False).read([(0, dict(record))])
+        if others:
+            raise InputError(f"the record holds {len(others) + 1} conversations; expected one", "chat")
+        if isinstance(first, InputError):
+            raise first
+        return first
     made = _conversation(msgspec.convert(dict(record), _Loose), name if isinstance(name, str) else "", 0, several=False)
     if isinstance(made, InputError):
         raise made

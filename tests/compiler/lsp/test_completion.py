@@ -202,3 +202,14 @@ def test_columns_behind_wide_characters_are_right(editor: Editor, project: Path)
 
 def test_in_a_file_of_somebody_else_nothing_is_offered(editor: Editor, tmp_path: Path) -> None:
     assert offered(editor, tmp_path / "compose.yaml", "services:\n  |\n") == []
+
+
+def test_ready_checks_and_their_parameters_are_offered(editor: Editor, project: Path) -> None:
+    new = project / "checks" / "brief.yaml"
+    found = offered(editor, new, "id: brief\nuse: |\n")
+    brief = next(each for each in found if each["label"] == "library/replies-are-brief")
+    assert brief["documentation"]["value"] == "No reply is longer than so many words."
+    assert labels(offered(editor, new, "id: brief\nuse: library/replies-are-brief\nparams:\n  |\n")) == ["words"]
+    file = project / "rulewright.yaml"
+    text = f"{file.read_text(encoding='utf-8')}use:\n  - use: library/replies-are-brief\n    params:\n      |\n"
+    assert labels(offered(editor, file, text)) == ["words"]

@@ -15,7 +15,8 @@ FORMER = ("criterion_id", "description", "max_points", "scoring_guide", "trigger
 
 
 def routing(check: Data) -> Data:
-    found: Data = check.get("routing", {})
+    """How it is verified; a prompt alone is put to a judge."""
+    found: Data = check.get("routing", {"route": "llm_primary"} if "prompt" in check else {})
     return found
 
 
@@ -236,7 +237,7 @@ ORACLES: dict[str, Callable[[Data], bool]] = {
         0 < len(each) <= 3 and each.isalpha() for found in phrases(data) for each in found
     ),
     "subsumed_pattern": lambda data: any(map(has_longer, phrases(data))),
-    "tags_on_universal_check": lambda check: check["scope"] == "universal" and tags(check) not in ([], ["any"]),
+    "tags_on_universal_check": lambda check: check.get("scope") == "universal" and tags(check) not in ([], ["any"]),
     "turn_numbers_disagree": lambda scenario: any(
         len({turn[key] for key in ("turn_number", "t", "turn") if key in turn}) > 1 for turn in turns(scenario)
     ),

@@ -15,6 +15,7 @@ FUNCTIONS: Final[Functions] = table(
         "contains_any": _PHRASES,
         "contains_all": _PHRASES,
         "contains_none": _PHRASES,
+        "has_any_word": _PHRASES,
         "same_text": "(string, string) -> bool",
         "word_count": "(string) -> int",
         "sentence_count": "(string) -> int",

@@ -1,0 +1,188 @@
+"""Ready checks: `use: library/NAME` stands for the shipped check of that name, with parameters of one's own.
+
+What a ready check says stands, in every finding, where it is used: its author can't change the shipped file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from rulewright.diagnostics import error
+from rulewright.documents.base import descend, scalar, text
+from rulewright.documents.validation import departures, validate
+from rulewright.load import Entry, Mapping, Scalar, Sequence, load_file, plain
+from rulewright.shipped import shipped_root
+from rulewright.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.load import Node
+    from rulewright.vocabulary import Vocabulary
+
+PREFIX: Final = "library/"
+# What makes a check the one that it is: whoever wants it otherwise writes a check of their own.
+DECIDING: Final = ("each", "fail", "unclear", "pass", "parameters", "phases", "prompt", "routing", "scorer")
+NOT_INHERITED: Final = ("examples", "id", "params", "use")
+PAGES: Final[dict[str, str]] = {
+    "unknown-library-check": """`use` names a ready check that there is not.
+
+    Why it matters: nothing would be checked.
+    Instead: name one of `rulewright explain library`, as `library/NAME`, or write the check out.
+    """,
+}
+
+
+def library() -> dict[str, Path]:
+    """The files of the ready checks by the name that `use` gives them, sorted."""
+    folder = shipped_root() / "checks" / "library"
+    return {f"{PREFIX}{path.stem}": path for path in sorted(folder.iterdir()) if path.suffix == ".yaml"}
+
+
+def ready_check(name: str) -> Mapping | None:
+    """The root of the shipped check that `library/NAME` stands for; None where there is none."""
+    path = library().get(name)
+    root = None if path is None else load_file(path).root
+    return root if isinstance(root, Mapping) else None
+
+
+def ready_checks() -> dict[str, Mapping]:
+    """Every shipped check by the name that `use` gives it."""
+    return {name: root for name in library() if (root := ready_check(name)) is not None}
+
+
+def parameters_of(node: Node | None) -> Mapping | None:
+    """What a check's `params` may hold: the parameters that it declares, or the ready check that it uses; None where
+    nobody declares any."""
+    found = ready_check(text(node, "use")) or node
+    declared = descend(found, "parameters")
+    return declared if isinstance(declared, Mapping) else None
+
+
+def expanded(node: Mapping) -> Mapping:
+    """A check's mapping with what it takes from the ready check that it uses, and with the defaults of its parameters.
+
+    A check that uses what there is not stays as it is.
+    """
+    used = scalar(node, "use")
+    ready = None if used is None else ready_check(str(used.value))
+    if used is not None and ready is not None:
+        taken = {
+            entry.name: Entry(_moved(entry.key, used), _moved(entry.value, used))
+            for entry in ready.entries
+            if entry.name not in (*NOT_INHERITED, *node.index) or entry.name in DECIDING
+        }
+        node = msgspec.structs.replace(node, index={**node.index, **taken})
+    declared = node.get("parameters")
+    return _with_values(node, declared) if isinstance(declared, Mapping) else node
+
+
+def with_id(node: Node) -> Mapping | None:
+    """An item under the project's `use` as the mapping of a check: named after the ready check, unless it says how."""
+    used = node if isinstance(node, Scalar) else descend(node, "use")
+    if not isinstance(used, Scalar) or not isinstance(used.value, str):
+        return None
+    index = node.index if isinstance(node, Mapping) else {"use": Entry(_word("use", used), used)}
+    name = index.get("id") or Entry(_word("id", used), _word(used.value.removeprefix(PREFIX), used))
+    return Mapping({"id": name, **index}, node.start, node.end, node.source)
+
+
+def check_findings(root: Node, vocabulary: Vocabulary | None) -> list[Diagnostic]:
+    """What is wrong with the structure of a check: its keys, what it uses, and the values of its parameters."""
+    found = validate("check", root, vocabulary)
+    if isinstance(root, Mapping):
+        found += _of_use(root)
+        found += _of_parameters(root)
+    return found
+
+
+def _of_use(root: Mapping) -> Iterator[Diagnostic]:
+    used = scalar(root, "use")
+    if used is None:
+        return
+    if ready_check(str(used.value)) is None:
+        known = library()
+        help = did_you_mean(str(used.value), known) or f"there are {', '.join(f'`{name}`' for name in known)}"
+        yield error(used, f"there is no ready check `{used.value}`", code="unknown-library-check", help=help)
+        return
+    for name in DECIDING:
+        if name in root:
+            message, help = f"`{name}` is decided by `{used.value}`", "write the check out to have it otherwise"
+            yield error(root.key_span(name), message, code="unknown-key", help=help)
+
+
+def _of_parameters(root: Mapping) -> list[Diagnostic]:
+    """Values that their parameter does not take, and those that are missing; defaults first."""
+    ready = ready_check(text(root, "use")) if "use" in root else None
+    declared = root.get("parameters") if ready is None else ready.get("parameters")
+    if "use" in root and ready is None:
+        return []
+    if not isinstance(declared, Mapping):
+        return _needless(root) if ready is not None else []
+    schemas = {entry.name: _schema(entry.value) for entry in declared.entries if isinstance(entry.value, Mapping)}
+    defaults = {name: {"properties": {"default": each}} for name, each in schemas.items()}
+    needed = [entry.name for entry in declared.entries if descend(entry.value, "default") is None]
+    values = {"type": "object", "properties": schemas, "additionalProperties": False, "required": needed}
+    found = [] if ready is not None else departures({"properties": {"parameters": {"properties": defaults}}}, root)
+    if any(each.code for each in found):
+        return found
+    whole = {"properties": {"params": values}, "required": ["params"] if needed else []}
+    return departures(whole, root)
+
+
+def _needless(root: Mapping) -> list[Diagnostic]:
+    values = root.get("params")
+    keys = values.entries if isinstance(values, Mapping) else ()
+    message = f"`{text(root, 'use')}` takes no parameters"
+    return [error(entry.key, message, code="unknown-key") for entry in keys]
+
+
+def _schema(declared: Mapping) -> dict[str, Any]:
+    """The JSON Schema of a parameter's values."""
+    return {name: value for name, value in plain(declared).items() if name not in ("default", "description")}
+
+
+def _with_values(node: Mapping, declared: Mapping) -> Mapping:
+    """The check with a value for every parameter: the author's, else the default; whole numbers become fractions where
+    the parameter may be one."""
+    written = node.get("params")
+    given = dict(written.index) if isinstance(written, Mapping) else {}
+    for entry in declared.entries:
+        default = descend(entry.value, "default")
+        if entry.name not in given and default is not None:
+            given[entry.name] = Entry(entry.key, default)
+        if entry.name in given and text(entry.value, "type") == "number":
+            given[entry.name] = _fraction(given[entry.name])
+    if not given:
+        return node
+    place = written or declared
+    params = Mapping(given, place.start, place.end, place.source)
+    key = node.index["params"].key if "params" in node else node.index["parameters"].key
+    return msgspec.structs.replace(node, index={**node.index, "params": Entry(key, params)})
+
+
+def _fraction(entry: Entry) -> Entry:
+    value = entry.value
+    if isinstance(value, Scalar) and type(value.value) is int:
+        return Entry(entry.key, msgspec.structs.replace(value, value=float(value.value)))
+    return entry
+
+
+def _word(word: str, at: Scalar) -> Scalar:
+    return Scalar(word, at.start, at.end, "", at.source)
+
+
+def _moved(node: Any, to: Scalar) -> Any:
+    """What a ready check holds, as if it stood where it is used."""
+    match node:
+        case Scalar():
+            return Scalar(node.value, to.start, to.end, "", to.source)
+        case Mapping():
+            entries = {name: Entry(_moved(e.key, to), _moved(e.value, to)) for name, e in node.index.items()}
+            return Mapping(entries, to.start, to.end, to.source)
+    assert isinstance(node, Sequence)
+    return Sequence(tuple(_moved(each, to) for each in node.items), to.start, to.end, to.source)
