@@ -15,7 +15,8 @@ from rulewright.linting.run import lint
 from rulewright.project import Project, load_project
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import JudgeRequest
-from rulewright_runtime.plan.scan import ExpressionVerifier, Plan
+from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plan.verifiers import ExpressionVerifier
 
 LIBRARY = Path(__file__).resolve().parents[1] / "checks" / "library"
 NAMES = sorted(path.stem for path in LIBRARY.iterdir())
