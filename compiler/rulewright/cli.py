@@ -37,6 +37,7 @@ COMMANDS = (
     ("leaderboard", "rank the models of finished runs"),
     ("score", "score batches of test cases and label each case"),
     ("prove", "prove what tables, workflows and conditions claim"),
+    ("policy-diff", "show where two policies differ, or prove them equal"),
     ("eval", "evaluate one expression on a JSON or YAML context"),
     ("workflow", "check, draw, run and retell workflows"),
     ("hil", "decide what waits for a person"),

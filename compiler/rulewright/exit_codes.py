@@ -69,6 +69,12 @@ EXIT_CODES: dict[str, dict[int, str]] = {
         UNDECIDED: "something is neither proved nor refuted, or nothing is claimed",
         REFUSED: "a document with mistakes, or bad usage",
     },
+    "policy-diff": {
+        MET: "proved to decide alike",
+        FAILED: "an input or a stored row is decided differently",
+        UNDECIDED: "neither shown to differ nor proved equal",
+        REFUSED: "a document with mistakes, two that can't be compared, or bad usage",
+    },
     "eval": {
         MET: "a value; with --as: met",
         FAILED: "no value; with --as: not met",

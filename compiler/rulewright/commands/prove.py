@@ -15,7 +15,7 @@ from typing import Any
 
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
-from rulewright.prove.documents import prove_file, prove_same
+from rulewright.prove.documents import prove_file
 from rulewright.prove.results import Property, Proved, Refuted
 from rulewright_runtime.terminal import say
 
@@ -25,22 +25,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="scorecards, policies, workflows, checks")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
     parser.add_argument("--config", metavar="FILE", help="the settings file, or what declares a policy's variables")
-    parser.add_argument("--same-as", metavar="FILE", help="also prove that it decides as this one does")
     parser.add_argument("--format", choices=("human", "json"), default="human")
 
 
 def run(args: argparse.Namespace) -> int:
     """Prove every claim, print what became of it, answer with the exit code."""
-    others = [name for name in (args.config, args.same_as) if name is not None]
-    for name in (*args.files, *others):
+    for name in (*args.files, *([] if args.config is None else [args.config])):
         if not Path(name).is_file():
             raise UsageError(f"there is no file `{name}`")
     found: list[tuple[str, list[Property]]] = []
     for name in args.files:
-        claims = prove_file(Path(name), args.set, args.config)
-        if args.same_as is not None:
-            claims.append(prove_same(Path(name), Path(args.same_as), args.set, args.config))
-        found.append((name, claims))
+        found.append((name, prove_file(Path(name), args.set, args.config)))
     if args.format == "json":
         print(json.dumps([_as_data(name, each) for name, claims in found for each in claims], indent=2))
     else:

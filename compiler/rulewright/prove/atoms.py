@@ -210,9 +210,14 @@ def _product(parts: Iterator[list[Any]]) -> int:
     return result
 
 
+def unabridged(program: Program) -> str:
+    """The program as a person would write it, on one line."""
+    return " ".join(unparse(decompile(program)).split())
+
+
 def written(program: Program) -> str:
     """The program as a person would write it, on one line of at most 80 characters."""
-    said = " ".join(unparse(decompile(program)).split())
+    said = unabridged(program)
     return said if len(said) <= 80 else f"{said[:77]}..."
 
 

@@ -1,4 +1,4 @@
-"""Proofs about decision tables: whether a row always decides, each row can decide, rows overlap, two tables agree.
+"""Proofs about decision tables: whether a row always decides, each row can decide, and rows overlap.
 
 Rows are tried in order, the first whose condition holds decides. A condition that can't be decided ends the table with
 `error`; that is an answer of its own and no gap.
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from rulewright.lower.table_syntax import Row
-from rulewright.prove.atoms import ERROR, FALSE, TRUE, shape, written
+from rulewright.prove.atoms import ERROR, FALSE, TRUE
 from rulewright.prove.domains import Domains
 from rulewright.prove.intervals import Goal, TooMany
 from rulewright.prove.results import Counterexample, Proved, Refuted, Result, Unknown
@@ -123,59 +122,6 @@ def disjoint(rows: Sequence[RowLike], domains: Domains) -> Result:
                 case Unknown() as found:
                     unknown = unknown or found
     return unknown or Proved()
-
-
-def equal(one: Sequence[Row], two: Sequence[Row], domains: Domains) -> Result:
-    """Whether two tables give the same output for every input, the absence of one included."""
-    search = Search([*_conditions(one), *_conditions(two)], domains)
-    unknown: Unknown | None = None
-    for left, goal in _outcomes(one, 0):
-        for right, other in _outcomes(two, len(one)):
-            if left.key == right.key:
-                continue
-            match search.find([*goal, *other]):
-                case Counterexample() as witness if left.settled and right.settled:
-                    return Refuted(witness, f"the one table gives {left.said}, the other {right.said}")
-                case Counterexample() as witness:
-                    unknown = unknown or Unknown(f"with {witness} both outputs are computed, each in its own way")
-                case Unknown() as found:
-                    unknown = unknown or found
-    return unknown or Proved()
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """What a table can give; outcomes with the same key are the same, `settled` ones with other keys are not."""
-
-    key: Any
-    said: str
-    settled: bool = True
-
-
-_NOTHING: Final = _Outcome("nothing", "nothing")
-_ENDED: Final = _Outcome("error", "`error`")
-
-
-def _outcomes(rows: Sequence[Row], offset: int) -> list[tuple[_Outcome, Goal]]:
-    """Everything a table can give, each with the goal of giving it."""
-    found: list[tuple[_Outcome, Goal]] = [(_output(row), _falls_to(at, offset)) for at, row in enumerate(rows)]
-    found.append((_NOTHING, _none(offset, len(rows))))
-    found += [(_ENDED, [*_none(offset, at), (offset + at, ERROR)]) for at in range(len(rows))]
-    return found
-
-
-def _output(row: Row) -> _Outcome:
-    if row.output is None:
-        return _NOTHING
-    said = f"`{written(row.output)}`"
-    if len(row.output.nodes) == 1 and row.output.nodes[0].op == "const":
-        return _Outcome(("value", shape(row.output)), said)
-    return _Outcome(("program", shape(row.output)), said, settled=False)
-
-
-def _falls_to(at: int, offset: int) -> Goal:
-    """Row `at` is the first that holds."""
-    return [*_none(offset, at), (offset + at, TRUE)]
 
 
 def _none(offset: int, count: int) -> list[tuple[int, int]]:

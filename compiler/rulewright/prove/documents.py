@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from rulewright.diagnostics import Diagnostic, Span
+from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import worded
 from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.documents.check import Check, read_check
@@ -27,11 +26,10 @@ from rulewright.lower.rubrics import lower_rubrics
 from rulewright.lower.scan_plan import fields_of_checks
 from rulewright.lower.scorecard import lower_alone, lower_scorecard
 from rulewright.lower.semantics import policies
-from rulewright.lower.table_syntax import Row
 from rulewright.project import Project, load_project
 from rulewright.prove.atoms import FALSE, TRUE, paths_of, substitute
 from rulewright.prove.conditions import holds_always, holds_never
-from rulewright.prove.decision_tables import disjoint, equal, survey
+from rulewright.prove.decision_tables import disjoint, survey
 from rulewright.prove.domains import Domains
 from rulewright.prove.gates import GateClaim, GateProof, prove_gates
 from rulewright.prove.label_table import (
@@ -52,7 +50,7 @@ from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.ir import Node, Program, literal
+from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 
@@ -64,12 +62,12 @@ def prove_file(path: Path | str, assignments: Sequence[str] = (), config: str | 
     Raises DocumentError for a document with mistakes, UsageError for one about which nothing can be claimed.
     """
     path = Path(path)
-    root = _root(path)
+    root = root_of(path)
     kind = kind_of(root)
     if kind == CASE_SCORECARD:
         return _prove_cases(path, assignments, config)
     if "rule" in root.keys:
-        return _prove_policy(_decided(path, root, assignments, config))
+        return _prove_policy(path, root, assignments, config)
     if assignments or config:
         raise UsageError(f"`{path}` has no settings; `--set` and `--config` are for scorecards over cases and policies")
     if kind == "workflow":
@@ -84,28 +82,8 @@ def prove_file(path: Path | str, assignments: Sequence[str] = (), config: str | 
     raise UsageError(f"nothing can be proved about `{path}`; {message}")
 
 
-def prove_same(path: Path, other: Path, assignments: Sequence[str] = (), config: str | None = None) -> Property:
-    """Whether two scorecards over cases give the same labels, or two policies the same outputs, for every input."""
-    one, two = (_decided(each, _root(each), assignments, config) for each in (path, other))
-    result: Result
-    if one.domains != two.domains:
-        result = Unknown("the two do not decide over the same variables with the same values")
-    else:
-        result = equal(one.rows, two.rows, one.domains)
-    return Property(f"it decides as `{other}` does", result, one.span)
-
-
-@dataclass(frozen=True, slots=True)
-class _Decided:
-    """A table with what its variables can be; `total` says that its form alone makes it decide every input."""
-
-    rows: tuple[Row, ...]
-    domains: Domains
-    span: Span
-    total: bool = False
-
-
-def _root(path: Path) -> Mapping:
+def root_of(path: Path) -> Mapping:
+    """The mapping that a file holds. Raises DocumentError and UsageError."""
     loaded = load_file(path)
     if loaded.diagnostics:
         raise DocumentError(loaded.diagnostics)
@@ -114,46 +92,28 @@ def _root(path: Path) -> Mapping:
     return loaded.root
 
 
-def _decided(path: Path, root: Mapping, assignments: Sequence[str], config: str | None) -> _Decided:
-    """The table of a policy, or of a scorecard over cases under its general settings."""
-    if kind_of(root) == CASE_SCORECARD:
-        card, settings = _card(path, assignments, config)
-        try:
-            labels = label_table(card.plan, settings.scorer(None, None).parameters)
-        except (NotProved, EvaluationError) as reason:
-            raise UsageError(f"the labels of `{path}` can't be compared: {reason}") from None
-        written = zip(labels.conditions, card.document.labels, strict=True)
-        rows = tuple([Row(condition, _text(row.label), None, row.when.span) for condition, row in written])
-        return _Decided(rows, labels.domains, card.document.key_place("labels"))
-    if "rule" not in root.keys or assignments:
-        raise UsageError(f"`{path}` has no settings" if assignments else f"`{path}` is not a table")
+def _prove_policy(path: Path, root: Mapping, assignments: Sequence[str], config: str | None) -> list[Property]:
+    if assignments:
+        raise UsageError(f"`{path}` has no settings")
     declarations = None if config is None else Path(config).read_text(encoding="utf-8")
     table = compile_policy(path.read_text(encoding="utf-8"), declarations)
-    return _Decided(table.rows, Domains(declared(declarations).variables), root.key_span("rule"), table.total)
-
-
-def _text(value: str) -> Program:
-    return Program((Node("const", (), literal(value)),))
-
-
-def _prove_policy(table: _Decided) -> list[Property]:
+    domains, span = Domains(declared(declarations).variables), root.key_span("rule")
     if not table.rows:  # it collects what all rows give
         return []
-    total, reached = survey(table.rows, table.domains)
-    found = [Property("every input gets an output", total, table.span, required=table.total)]
+    total, reached = survey(table.rows, domains)
+    found = [Property("every input gets an output", total, span, required=table.total)]
     for at, (row, result) in enumerate(zip(table.rows, reached, strict=True), start=1):
         if row.output is not None:
             found.append(Property(f"row {at} decides some input", result, row.span))
-    overlap = disjoint(table.rows, table.domains)
-    found.append(Property("no two rows hold for the same input", overlap, table.span, required=False))
+    overlap = disjoint(table.rows, domains)
+    found.append(Property("no two rows hold for the same input", overlap, span, required=False))
     return found
 
 
 def _prove_check(path: Path, root: Mapping) -> list[Property]:
-    folder = next((each for each in path.resolve().parents if project_file_in(each)), None)
-    check = read_check(root)
-    if folder is not None:
-        check = worded(check, load_project(folder).vocabulary)
+    check, project = read_check(root), project_around(path)
+    if project is not None:
+        check = worded(check, project.vocabulary)
     environment = scenario_environment(check.vocabulary)
     mistakes: list[Diagnostic] = []
     found = [_can_give(check, verdict) for verdict in ("FAIL", "PASS")] if check.verdict_conditions else []
@@ -180,16 +140,7 @@ def _can_give(check: Check, verdict: str) -> Property:
 def _prove_scorecard(path: Path, root: Mapping) -> list[Property]:
     """Every condition over a verdict can hold, no verdict both stops a gate and leaves it open, and every gate stops on
     each of its checks."""
-    folder = next((each for each in path.resolve().parents if project_file_in(each)), None)
-    project = None if folder is None else load_project(folder)
-    document, mistakes = read_scorecard(root)
-    mistakes = [*validate("scorecard", root), *mistakes]
-    if document is None or mistakes:
-        raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
-    document = document if project is None else worded(document, project.vocabulary)
-    plan, mistakes = lower_alone(document) if project is None else _lowered_in(project, document)
-    if plan is None:
-        raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
+    document, plan = lowered_alone_or_in_project(path, root)
     domains = Domains(scorecard_environment(document).variables)
     scoring = {"scoring": plan.scoring} if plan.scoring else {}
     written = [scalar for _, scalar in conditions_of_scorecard(document)]
@@ -206,6 +157,26 @@ def _prove_scorecard(path: Path, root: Mapping) -> list[Property]:
     for gate, proof in zip(document.gates, prove_gates(plan, document.vocabulary, solver=True), strict=True):
         found += _of_gate(gate, proof)
     return found
+
+
+def project_around(path: Path) -> Project | None:
+    """The project whose folder holds a file."""
+    folder = next((each for each in path.resolve().parents if project_file_in(each)), None)
+    return None if folder is None else load_project(folder)
+
+
+def lowered_alone_or_in_project(path: Path, root: Mapping) -> tuple[ScorecardDocument, ScorecardPlan]:
+    """A scorecard with its plan, in the project around its file where there is one. Raises DocumentError."""
+    project = project_around(path)
+    document, mistakes = read_scorecard(root)
+    mistakes = [*validate("scorecard", root), *mistakes]
+    if document is None or mistakes:
+        raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
+    document = document if project is None else worded(document, project.vocabulary)
+    plan, mistakes = lower_alone(document) if project is None else _lowered_in(project, document)
+    if plan is None:
+        raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
+    return document, plan
 
 
 def _lowered_in(project: Project, document: ScorecardDocument) -> tuple[ScorecardPlan | None, list[Diagnostic]]:
@@ -259,7 +230,7 @@ def _possible(never: Result) -> Result:
 
 
 def _prove_cases(path: Path, assignments: Sequence[str], config: str | None) -> list[Property]:
-    card, settings = _card(path, assignments, config)
+    card, settings = card_of(path, assignments, config)
     found: list[Property] = []
     for archetype in (None, *settings.archetypes):
         for metric_id in (None, *settings.metric_ids):
@@ -270,7 +241,8 @@ def _prove_cases(path: Path, assignments: Sequence[str], config: str | None) -> 
     return [*found, _under_all_settings(card.document, card.plan)]
 
 
-def _card(path: Path, assignments: Sequence[str], config: str | None) -> tuple[CaseScorecard, CaseSettings]:
+def card_of(path: Path, assignments: Sequence[str], config: str | None) -> tuple[CaseScorecard, CaseSettings]:
+    """A scorecard over cases with the settings that `rulewright score` would use."""
     card = load_scorecard(str(path))
     environment = environment_of_process()
     chosen = gather(card.plan, file=config, environment=environment, flags={}, assignments=list(assignments))

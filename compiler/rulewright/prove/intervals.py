@@ -27,7 +27,7 @@ from rulewright.prove.atoms import (
     Formula,
     bits_of,
 )
-from rulewright.prove.domains import Domains, Path
+from rulewright.prove.domains import Domain, Domains, Path
 from rulewright.prove.witness import bindings_of
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
@@ -122,7 +122,9 @@ class Space:
         self.formulas: list[Formula] = [atoms.formula(program) for program in programs]
         self.atoms = atoms.atoms
         self.paths: list[Path] = sorted(atoms.found)
-        self.cells: list[list[Any]] = [atoms.found[path].cells(atoms.cuts.get(path, ())) for path in self.paths]
+        self.kinds: list[Domain] = [atoms.found[path] for path in self.paths]
+        self.cuts: list[set[Any]] = [atoms.cuts.get(path, set()) for path in self.paths]
+        self.cells: list[list[Any]] = [kind.cells(cuts) for kind, cuts in zip(self.kinds, self.cuts, strict=True)]
         self.opaque: dict[int, Atom] = {}  # by the place in a box of the variable that stands for it
         self._orders: dict[tuple[Path, Path], int] = {}  # the place of what relates two numbers
         self._facts: list[_Facts | _Joint] = [self._study(atom) for atom in self.atoms]
@@ -152,6 +154,10 @@ class Space:
         chosen = {self.paths[at]: self.cells[at][number] for at, number in zip(places, numbers, strict=True)}
         bindings = bindings_of(chosen)
         return ERROR if bindings is None else bits_of(evaluate, bindings)  # None: no input is like that
+
+    def ask(self, number: int, box: Box) -> tuple[int, int | None]:
+        """What a condition can be on a box, and the atom to split at when that is not settled."""
+        return self._ask(self.formulas[number], box)
 
     def _ask(self, formula: Formula, box: Box) -> tuple[int, int | None]:
         """What a formula can be on a box, and the atom to split at when that is not settled."""

@@ -50,7 +50,7 @@ class Search:
             why = TOO_DEEP
         if why is None:
             return None
-        return self._solve(goal, why) if self.solver else Unknown(why)
+        return self.solved(goal, why) if self.solver else Unknown(why)
 
     def shown(self, goal: Goal, box: Box) -> Counterexample | str:
         """An input in a box on which the goal is met, or why none can be shown."""
@@ -61,7 +61,8 @@ class Search:
         witness = self._replayed(goal, self.space.chosen(box), self.space.anything())
         return "no input could be made that shows it" if witness is None else witness
 
-    def _solve(self, goal: Goal, why: str) -> Counterexample | Unknown | None:
+    def solved(self, goal: Goal, why: str) -> Counterexample | Unknown | None:
+        """As `find`, by the solver alone; `why` splitting has not decided it."""
         from rulewright.prove.smt import solve
 
         try:

@@ -31,7 +31,7 @@ _GIVES: Final = {
     **{name: whole(0, absent=True) for name in _COUNTS},
     **{name: boolean(absent=True) for name in ("contains_ci", "substring_ci", "contains", "matches", "startsWith")},
 }
-_VARIABLE: Final = re.compile(r"\b__call_\d+\b")  # what `_abstracted` writes
+_VARIABLE: Final = re.compile(r"\b__call_\d+\b")  # what `abstracted` writes
 _OF_LISTS: Final = dict.fromkeys(("exists", "all", "exists_one"), boolean(absent=True))
 
 
@@ -46,33 +46,33 @@ def never_given(check: Check, verdict: str, *, solver: bool = True) -> Result | 
         programs = [build(str(scalar.value), environment, expect=BOOL).program for scalar in check.verdict_conditions]
     except ExpressionError:
         return None
-    calls: dict[str, _Call] = {}
+    calls: dict[str, CallVariable] = {}
     values: dict[Path, Any] = {
         ("params", name): value for name, value in check.params.items() if isinstance(value, int | float | str)
     }
-    abstracted = [with_values(_abstracted(each, calls), values) for each in programs]
+    conditions_of_calls = [with_values(abstracted(each, calls), values) for each in programs]
     known: dict[Path, Domain] = {(call.variable,): call.domain for call in calls.values()}
-    search = Search(abstracted, Domains(environment.variables, known), solver)
-    return _in_calls(refuting(search, [_goal(names, verdict)]), calls) or Proved()
+    search = Search(conditions_of_calls, Domains(environment.variables, known), solver)
+    return in_calls(refuting(search, [_goal(names, verdict)]), calls) or Proved()
 
 
 def without_calls(program: Program, domains: Domains) -> tuple[Program, Domains]:
     """A condition with a variable in place of each call that counts or looks at texts, and the domains of these."""
-    calls: dict[str, _Call] = {}
-    alone = _abstracted(program, calls)
+    calls: dict[str, CallVariable] = {}
+    alone = abstracted(program, calls)
     return alone, Domains(
         domains.types, {**domains.known, **{(call.variable,): call.domain for call in calls.values()}}
     )
 
 
-class _Call(NamedTuple):
+class CallVariable(NamedTuple):
     """A variable that stands for a call, and what the call may give."""
 
     variable: str
     domain: Domain
 
 
-def _in_calls(found: Refuted | Unknown | None, calls: dict[str, _Call]) -> Refuted | Unknown | None:
+def in_calls(found: Refuted | Unknown | None, calls: dict[str, CallVariable]) -> Refuted | Unknown | None:
     """The result in the words of the source: calls instead of the variables that stand for them."""
     texts = {call.variable: text for text, call in calls.items()}
 
@@ -87,7 +87,7 @@ def _in_calls(found: Refuted | Unknown | None, calls: dict[str, _Call]) -> Refut
     return replace(found, witness=replace(found.witness, values=values))
 
 
-def _abstracted(program: Program, calls: dict[str, _Call]) -> Program:
+def abstracted(program: Program, calls: dict[str, CallVariable]) -> Program:
     """The program with a variable in place of each call that looks at what was said: whatever it may give.
 
     Equal calls are one variable, which may be absent where the call fails; they are added to `calls` by their texts.
@@ -97,7 +97,7 @@ def _abstracted(program: Program, calls: dict[str, _Call]) -> Program:
         domain = _GIVES.get(str(node.value)) if node.op == "call" else _OF_LISTS.get(node.op)
         alone = extract(program, at)
         if domain is not None and paths_of(alone) != [] and not free_locals(alone)[-1]:
-            call = calls.setdefault(unparse(decompile(alone)), _Call(f"__call_{len(calls) + 1}", domain))
+            call = calls.setdefault(unparse(decompile(alone)), CallVariable(f"__call_{len(calls) + 1}", domain))
             nodes[at] = Node("name", (), [[call.variable, []]], node.at)
     return extract(Program(tuple(nodes), program.source, program.strict), len(nodes) - 1)
 

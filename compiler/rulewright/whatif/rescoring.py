@@ -77,10 +77,11 @@ def flips(run: StoredRun, rows: Mapping[str, Mapping[str, Any]], card: Scorecard
     for name, row in rows.items():
         before, after = told(run.rows[name], run.plan.scorecard or card), told(row, card)
         if before != after:
-            found.append({"transcript_id": name, "before": _shown(before), "after": _shown(after)})
+            found.append({"transcript_id": name, "before": told_as_json(before), "after": told_as_json(after)})
     return found
 
 
-def _shown(told_of: tuple[Any, ...]) -> dict[str, Any]:
+def told_as_json(told_of: tuple[Any, ...]) -> dict[str, Any]:
+    """What `told` says, by name."""
     outcome, label, score, gates = told_of
     return {"outcome": outcome, "label": label, "score": score, "gates": dict(gates)}

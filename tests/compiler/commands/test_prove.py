@@ -215,25 +215,6 @@ def test_a_policy_with_a_dead_row_is_refuted(capsys: pytest.CaptureFixture[str])
     assert main(["prove", "policy.yaml", "--config", "config.yaml"]) == 0
 
 
-def test_two_policies_are_compared_input_by_input(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("config.yaml").write_text(CONFIG, encoding="utf-8")
-    good = POLICY.replace("n > 3", "n > 9")
-    Path("one.yaml").write_text(good, encoding="utf-8")
-    Path("two.yaml").write_text(good.replace("n > 9", "n >= 10"), encoding="utf-8")
-    Path("three.yaml").write_text(good.replace("n > 9", "n >= 11"), encoding="utf-8")
-    assert main(["prove", "one.yaml", "--config", "config.yaml", "--same-as", "two.yaml"]) == 0
-    assert main(["prove", "one.yaml", "--config", "config.yaml", "--same-as", "three.yaml"]) == 1
-    assert "not with n = 10; the one table gives `'many'`, the other `'very many'`" in capsys.readouterr().out
-
-
-def test_two_scorecards_are_compared_case_by_case(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["prove", str(SAFE), "--same-as", str(SAFE)]) == 0
-    name = changed("{label: Review, when: AH < AH_pass}", "{label: Fail, when: AH < AH_pass}")
-    assert main(["prove", str(SAFE), "--same-as", name]) == 1
-    said = capsys.readouterr().out
-    assert "the one table gives `'Review'`, the other `'Fail'`" in said
-
-
 @pytest.mark.parametrize(
     ("results", "code"),
     [

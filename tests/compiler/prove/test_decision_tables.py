@@ -15,10 +15,9 @@ from rulewright.errors import DocumentError
 from rulewright.load import load_text
 from rulewright.lower.decision_table import Table, build_table
 from rulewright.lower.table_syntax import read_rule
-from rulewright.prove.decision_tables import disjoint, equal, is_total, reachable
+from rulewright.prove.decision_tables import disjoint, is_total, reachable
 from rulewright.prove.label_table import label_table
 from rulewright.prove.results import Counterexample, Proved, Refuted, Result, Unknown
-from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, condition
 
@@ -130,39 +129,6 @@ def test_a_nested_table_without_a_match_is_a_gap() -> None:
           - output: "'rest'"
     """)
     assert str(witness(is_total(inner.rows, DOMAINS))) == "b = true, x = 0.0"
-
-
-LONG = """
-    match:
-      - {condition: x < 0.5, output: "'low'"}
-      - {condition: x < 0.8, output: "'mid'"}
-      - {output: "'high'"}
-"""
-
-
-def test_two_tables_that_say_the_same_in_other_words_are_equal() -> None:
-    other = """
-        match:
-          - {condition: 1 - x > 0.5, output: "'low'"}
-          - {condition: x >= 0.8, output: "'high'"}
-          - {output: "'mid'"}
-    """
-    assert equal(table(LONG).rows, table(other).rows, DOMAINS) == Proved()
-
-
-def test_two_tables_that_differ_at_one_number_are_told_apart_there() -> None:
-    result = equal(table(LONG).rows, table(LONG.replace("x < 0.8", "x <= 0.8")).rows, DOMAINS)
-    assert isinstance(result, Refuted)
-    assert str(witness(result)) == "x = 0.8"
-    assert result.reason == "the one table gives `'high'`, the other `'mid'`"
-    given_ = dict(witness(result).bindings)
-    assert prepare(table(LONG).program)(given_) != prepare(table(LONG.replace("x < 0.8", "x <= 0.8")).program)(given_)
-
-
-def test_outputs_that_are_computed_in_different_ways_leave_equality_open() -> None:
-    one, two = (f"match: [{{condition: b, output: '{e}'}}, {{output: x}}]" for e in ("x + y", "y + x"))
-    assert isinstance(equal(table(one).rows, table(two).rows, DOMAINS), Unknown)
-    assert isinstance(equal(table(one).rows, table(one).rows, DOMAINS), Proved)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Two policies compared: where they decide differently, for every input, and which stored rows that changes."""

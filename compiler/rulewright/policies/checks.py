@@ -1,0 +1,58 @@
+"""A check as a policy: to which scenarios it applies, which verdict its conditions give, and how it is verified."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from rulewright.documents.check import Check
+from rulewright.expression.build import build
+from rulewright.expression.types import BOOL, Type
+from rulewright.lower.environments import scenario_environment
+from rulewright.lower.expression_checks import environment_of
+from rulewright.policies.decisions import Policy, PolicyDecision, PolicyOutcome, PolicyStep, guarding, permitting
+from rulewright.policies.settings import flat
+from rulewright.prove.atoms import with_values
+from rulewright.prove.domains import Domain, Domains, Path
+from rulewright.prove.verdicts import CallVariable, abstracted
+from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.plan.scan import Check as CheckNode
+from rulewright_runtime.plan.verifiers import ExpressionVerifier
+
+_TRUE: Final = Program((Node("const", (), ["bool", True]),))
+_FALSE: Final = Program((Node("const", (), ["bool", False]),))
+_NO_RECORD: Final = PolicyOutcome("suppressed", "no record")
+_APPLIES: Final = PolicyOutcome("eligible", "applies")
+_IDLE: Final = PolicyOutcome("not eligible", "does not apply")
+_VERDICTS: Final = {name: PolicyOutcome(name, name) for name in ("FAIL", "UNCLEAR", "PASS")}
+_TOLD: Final = frozenset({"id", "name", "suppressed", "eligible", "hash", "fields", "fails", "unclear", "passes"})
+
+
+def policy_of_check(check: Check, node: CheckNode, calls: dict[str, CallVariable]) -> Policy:
+    """The policy of a lowered check. `calls` holds the variables that stand for calls; two checks that are compared
+    share them."""
+    silenced = node.suppressed or _FALSE
+    applies = node.eligible or _TRUE
+    eligibility = PolicyDecision("eligibility", (permitting(silenced, _NO_RECORD), guarding(applies, _APPLIES)), _IDLE)
+    decisions = {"eligibility": eligibility}
+    types: dict[str, Type] = dict(scenario_environment(check.vocabulary).variables)
+    if isinstance(node.verifier, ExpressionVerifier):
+        decisions["verdict"] = _verdict(check, calls)
+        types |= environment_of(check).variables
+    known: dict[Path, Domain] = {(call.variable,): call.domain for call in calls.values()}
+    return Policy(decisions, flat("check", node, _TOLD), Domains(types, known))
+
+
+def _verdict(check: Check, calls: dict[str, CallVariable]) -> PolicyDecision:
+    """FAIL, else UNCLEAR, else PASS; a condition that can't be decided is UNCLEAR."""
+    environment = environment_of(check)
+    values: dict[Path, Any] = {
+        ("params", name): value for name, value in check.params.items() if isinstance(value, int | float | str)
+    }
+    unclear = _VERDICTS["UNCLEAR"]
+    steps = []
+    for scalar, word in ((check.fails, "FAIL"), (check.unclears, "UNCLEAR"), (check.passes, "PASS")):
+        if scalar is not None:
+            program = build(str(scalar.value), environment, expect=BOOL).program
+            steps.append(PolicyStep(with_values(abstracted(program, calls), values), _VERDICTS[word], None, unclear))
+    rest = "PASS" if check.passes is None else "FAIL" if check.fails is None else "UNCLEAR"
+    return PolicyDecision("verdict", tuple(steps), _VERDICTS[rest])

@@ -1,0 +1,309 @@
+"""Two documents of one kind compared as policies, and the stored rows on which they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from rulewright.check.workflow_check import compile_workflow
+from rulewright.documents.base import worded
+from rulewright.documents.check import Check, read_check
+from rulewright.documents.kinds import CASE_SCORECARD, kind_of
+from rulewright.documents.profile import every_check
+from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.errors import DocumentError, UsageError
+from rulewright.lower.lowering import LoweringContext
+from rulewright.lower.scan_plan import lower_check
+from rulewright.lower.semantics import policies
+from rulewright.policies.checks import policy_of_check
+from rulewright.policies.decisions import Policy
+from rulewright.policies.regions import Comparison, Region, compare
+from rulewright.policies.rows import rows_apart, shown_by
+from rulewright.policies.scorecards import in_words, policy_of_scorecard
+from rulewright.policies.tables import policy_of_cases, policy_of_table
+from rulewright.policies.workflows import policy_of_workflow
+from rulewright.prove.documents import card_of, lowered_alone_or_in_project, project_around, root_of
+from rulewright.prove.domains import Domain, Domains
+from rulewright.prove.domains import Path as Variable
+from rulewright.prove.results import Unknown
+from rulewright.prove.verdicts import CallVariable, in_calls
+from rulewright.reporting.stored_run import StoredRun, knowing, score_again
+from rulewright.vocabulary import Vocabulary
+from rulewright.whatif.rescoring import told, told_as_json
+from rulewright.workflow import load_workflow
+from rulewright_runtime.aggregate.aggregation import Scorecard
+from rulewright_runtime.aggregate.outcome import ENGINE
+from rulewright_runtime.plan.scan import Check as CheckNode
+from rulewright_runtime.plan.scorecard import ScorecardPlan
+from rulewright_runtime.verify.decisions import Decider, bindings_of
+
+VERSION: Final = 1
+EQUAL, DIFFERENT, UNDECIDED = "equal", "different", "undecided"
+_NO_CONVERSATION: Final = "its calls stand for what a conversation may hold; none was run"
+
+
+def policy_diff(
+    one: Path,
+    two: Path,
+    *,
+    given: Mapping[str, Any] | None = None,
+    assignments: Sequence[str] = (),
+    config: str | None = None,
+    run: StoredRun | None = None,
+) -> dict[str, Any]:
+    """How two documents decide differently, as JSON data.
+
+    `regions` lists, by `place`, what the one gives (`before`) and the other (`after`), `where` as conditions in the
+    words of the documents, and a `witness`: an input on which both were carried out. `settings` are the keys that
+    differ and are no conditions, `unknown` what could be decided neither way, `flips` the stored rows of `run` that
+    change. `verdict` is `equal` (proved), `different` (shown) or `undecided`. Raises UsageError and DocumentError for
+    what can't be compared.
+    """
+    kinds = [_kind(path) for path in (one, two)]
+    if kinds[0] != kinds[1]:
+        raise UsageError(f"`{one}` is a {kinds[0]}, `{two}` a {kinds[1]}; two of one kind were expected")
+    found: dict[str, Any] = {"version": VERSION, "before": str(one), "after": str(two), "kind": kinds[0]}
+    if kinds[0] == "scorecard":
+        found |= _scorecards(one, two, dict(given or {}), run)
+    elif kinds[0] == "check":
+        found |= _checks(one, two, run)
+    else:
+        if run is not None:
+            raise UsageError(
+                f"a {kinds[0]} decides nothing about the rows of a run; `--run` is for scorecards and checks"
+            )
+        left, right = (_other(path, kinds[0], assignments, config) for path in (one, two))
+        found |= _data(left, right, compared(left, right))
+    return {**found, "verdict": _verdict(found)}
+
+
+def _kind(path: Path) -> str:
+    root = root_of(path)
+    kind = kind_of(root)
+    if kind == CASE_SCORECARD or "rule" in root.keys:
+        return "scorecard over cases" if kind == CASE_SCORECARD else "table"
+    if kind in ("workflow", "check", "scorecard"):
+        return str(kind)
+    raise UsageError(f"`{path}` decides nothing; a scorecard, a policy, a workflow or a check was expected")
+
+
+def _other(path: Path, kind: str, assignments: Sequence[str], config: str | None) -> Policy:
+    if kind == "workflow":
+        workflow = load_workflow(path)
+        compile_workflow(workflow)
+        return policy_of_workflow(workflow)
+    if kind == "table":
+        declarations = None if config is None else Path(config).read_text(encoding="utf-8")
+        return policy_of_table(path.read_text(encoding="utf-8"), declarations)
+    return policy_of_cases(*card_of(path, assignments, config))
+
+
+# Two policies, whatever they are.
+
+
+def compared(one: Policy, two: Policy) -> dict[str, Comparison]:
+    """The comparison of every place at which both decide."""
+    return {
+        place: compare(decision, two.decisions[place], _united(one.domains_at(place), two.domains_at(place)))
+        for place, decision in one.decisions.items()
+        if place in two.decisions
+    }
+
+
+def _united(one: Domains, two: Domains) -> Domains:
+    """What the variables of both can be."""
+    known: dict[Variable, Domain] = dict(one.known)
+    for path, domain in two.known.items():
+        mine = known.setdefault(path, domain)
+        if mine != domain and mine.kind == domain.kind == "score":
+            known[path] = replace(mine, pieces=tuple(dict.fromkeys((*mine.pieces, *domain.pieces))))
+        elif mine != domain:
+            del known[path]
+    return Domains({**one.types, **two.types}, known)
+
+
+def _data(one: Policy, two: Policy, found: Mapping[str, Comparison]) -> dict[str, Any]:
+    regions = [_region(place, each) for place, comparison in found.items() for each in comparison.regions]
+    unknown = [{"place": place, "why": each.unknown} for place, each in found.items() if each.unknown is not None]
+    return {"regions": regions, "settings": _settings(one, two), "unknown": unknown}
+
+
+def _region(place: str, region: Region) -> dict[str, Any]:
+    witness = None if region.witness is None else dict(region.witness.values)
+    about = {"place": place, "before": region.before, "after": region.after, "where": list(region.where)}
+    return {**about, "witness": witness, **({"why": region.why} if region.why else {})}
+
+
+def _settings(one: Policy, two: Policy) -> list[dict[str, Any]]:
+    """The settings that differ, and the places at which only one of the two decides."""
+    before, after = (
+        {**dict.fromkeys(mine.decisions.keys() - theirs.decisions.keys(), "declared"), **mine.settings}
+        for mine, theirs in ((one, two), (two, one))
+    )
+    keys = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+    return [{"place": key, "before": before.get(key), "after": after.get(key)} for key in keys]
+
+
+def _verdict(found: Mapping[str, Any]) -> str:
+    shown = any(region["witness"] is not None for region in found["regions"])
+    if shown or found.get("rows") or found.get("flips"):
+        return DIFFERENT
+    return UNDECIDED if found["regions"] or found["unknown"] or found["settings"] else EQUAL
+
+
+# Scorecards over verdicts.
+
+
+def _scorecards(one: Path, two: Path, given: dict[str, Any], run: StoredRun | None) -> dict[str, Any]:
+    lowered = [lowered_alone_or_in_project(path, root_of(path)) for path in (one, two)]
+    plans = [plan for _, plan in lowered]
+    vocabulary = lowered[0][0].vocabulary
+    _refuse_unknown(given, plans)
+    left = policy_of_scorecard(plans[0], plans[1], vocabulary, given)
+    right = policy_of_scorecard(plans[1], plans[0], vocabulary, given)
+    left, right = _as_written(left, one, lowered[0][0]), _as_written(right, two, lowered[1][0])
+    comparisons = compared(left, right)
+    found = _data(left, right, comparisons)
+    rows = _rows(found, plans, given, vocabulary)
+    regions = [region for comparison in comparisons.values() for region in comparison.regions]
+    for entry, region in zip(found["regions"], regions, strict=True):
+        _worded(entry)
+        _carry_out(entry, region, rows, plans, given)
+    flips = {} if run is None else {"run": str(run.folder), "flips": stored_flips(run, plans, given)}
+    return {**found, "rows": rows, **flips}
+
+
+def _as_written(policy: Policy, path: Path, document: ScorecardDocument) -> Policy:
+    """The policy of a scorecard without a project also holds what its weights read there."""
+    if project_around(path) is not None:
+        return policy
+    written = {rate.name: rate.weight.value for rate in document.dimensions if rate.weight is not None}
+    weights = {f"dimensions.{name}.weight, as written": each for name, each in written.items() if isinstance(each, str)}
+    return replace(policy, settings={**policy.settings, **weights})
+
+
+def _refuse_unknown(given: Mapping[str, Any], plans: Iterable[ScorecardPlan]) -> None:
+    declared = {parameter.name for plan in plans for parameter in plan.parameters}
+    for name in given:
+        if name not in declared:
+            raise UsageError(f"neither scorecard has a parameter `{name}`")
+
+
+def _rows(
+    found: Mapping[str, Any], plans: Sequence[ScorecardPlan], given: Mapping[str, Any], vocabulary: Vocabulary
+) -> dict[str, Any]:
+    """A row for each output that may differ, on which it does."""
+    if not (found["regions"] or found["settings"] or found["unknown"]):
+        return {}
+    outputs = dict.fromkeys(part.name for plan in plans for part in plan.output)
+    return rows_apart(plans, given, vocabulary, list(outputs))
+
+
+def _worded(entry: dict[str, Any]) -> None:
+    for key in ("before", "after", "why"):
+        entry[key] = in_words(entry.get(key) or "")
+    entry["where"] = [in_words(each) for each in entry["where"]]
+    if entry["witness"] is not None:
+        entry["witness"] = {in_words(path): value for path, value in entry["witness"].items()}
+
+
+def _carry_out(
+    entry: dict[str, Any],
+    region: Region,
+    rows: Mapping[str, Any],
+    plans: Sequence[ScorecardPlan],
+    given: Mapping[str, Any],
+) -> None:
+    """Add to a region the rows of both scorecards: of its one verdict, or of verdicts that lead to its outputs."""
+    place, _, name = str(entry["place"]).partition(".")
+    if place not in ("output", "minimum_coverage", "variables"):
+        if region.witness is not None:
+            entry["row"] = shown_by(plans, given, region.witness.bindings.get("v") or {})
+        return
+    entry["row"] = rows.get(name if place == "output" else ENGINE)
+    if entry["row"] is None:
+        entry["witness"], entry["why"] = None, "no verdicts were found that lead there"
+
+
+def stored_flips(run: StoredRun, plans: Sequence[ScorecardPlan], given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The transcripts of a run whose recorded verdicts the two scorecards tell differently."""
+    cards = []
+    for plan in plans:
+        own = {parameter.name for parameter in plan.parameters}
+        values = {**run.parameters, **given}
+        known = knowing(plan, run.plan.scorecard)
+        cards.append(Scorecard(known, {name: value for name, value in values.items() if name in own}))
+    flips = []
+    for name, row in run.rows.items():
+        one, two = (told(score_again(card, row, run.verdicts[name].values()), card.plan) for card in cards)
+        if one != two:
+            flips.append({"transcript_id": name, "before": told_as_json(one), "after": told_as_json(two)})
+    return flips
+
+
+# Checks.
+
+
+def _checks(one: Path, two: Path, run: StoredRun | None) -> dict[str, Any]:
+    calls: dict[str, CallVariable] = {}
+    lowered = [_lowered_check(path) for path in (one, two)]
+    pair = [policy_of_check(check, node, calls) for check, node in lowered]
+    left, right = (replace(policy, domains=_with_calls(policy.domains, calls)) for policy in pair)
+    found = {
+        place: _in_words(comparison, calls) if place == "verdict" else comparison
+        for place, comparison in compared(left, right).items()
+    }
+    data = _data(left, right, found)
+    if run is not None:
+        data |= {"run": str(run.folder), "flips": _applying(run, [node for _, node in lowered])}
+    return data
+
+
+def _lowered_check(path: Path) -> tuple[Check, CheckNode]:
+    project = project_around(path)
+    if project is None:
+        raise UsageError(f"no project holds `{path}`; checks are compared inside of one")
+    check = worded(read_check(root_of(path)), project.vocabulary)
+    lowering = LoweringContext(project, every_check(), policies(project.semantics), [])
+    node = lower_check(check, lowering)
+    if node is None:
+        raise DocumentError(sorted(lowering.found, key=lambda each: each.sort_key))
+    return check, node
+
+
+def _with_calls(domains: Domains, calls: Mapping[str, CallVariable]) -> Domains:
+    return Domains(domains.types, {**domains.known, **{(each.variable,): each.domain for each in calls.values()}})
+
+
+def _in_words(comparison: Comparison, calls: dict[str, CallVariable]) -> Comparison:
+    """The regions with calls in place of the variables that stand for them; nothing was run on a conversation."""
+
+    def said(text: str) -> str:
+        worded_as = in_calls(Unknown(text), calls)
+        return worded_as.reason if isinstance(worded_as, Unknown) else text
+
+    regions = [
+        replace(each, where=tuple(map(said, each.where)), witness=None, why=_NO_CONVERSATION)
+        for each in comparison.regions
+    ]
+    return replace(comparison, regions=tuple(regions))
+
+
+def _applying(run: StoredRun, nodes: Sequence[CheckNode]) -> list[dict[str, Any]]:
+    """The transcripts of a run to which only one of the two checks applies, or that only one of them silences."""
+    flips = []
+    for name, row in run.rows.items():
+        scenario = str(row.get("scenario_id") or "")
+        if scenario and scenario not in run.plan.scenarios:
+            continue
+        one, two = Decider(nodes).decide(bindings_of(run.plan, scenario))
+        words = [_applies(each.suppressed, each.eligible) for each in (one, two)]
+        if words[0] != words[1]:
+            flips.append({"transcript_id": name, "before": words[0], "after": words[1]})
+    return flips
+
+
+def _applies(suppressed: bool, eligible: bool) -> str:
+    return "no record" if suppressed else "applies" if eligible else "does not apply"

@@ -1,0 +1,145 @@
+"""A policy as what all policies have in common: a list of conditions, and what each leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rulewright.lower.table_syntax import Row
+from rulewright.prove.atoms import ERROR, FALSE, TRUE, extract, shape, unabridged
+from rulewright.prove.domains import Domains
+from rulewright_runtime.ir import Node, Program, literal
+
+BITS: Final = (TRUE, FALSE, ERROR)
+_ALWAYS: Final = Program((Node("const", (), ["bool", True]),))
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOutcome:
+    """What a policy comes to: outcomes of one key are the same. Those with a `program` give what that computes."""
+
+    key: Any
+    said: str
+    program: Program | None = field(default=None, compare=False)
+
+    @property
+    def settled(self) -> bool:
+        """Whether another key means another outcome."""
+        return self.program is None or (len(self.program.nodes) == 1 and self.program.nodes[0].op == "const")
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyStep:
+    """A condition, and the outcome where it is true, false or undecided; None goes on to the next step."""
+
+    condition: Program
+    true: PolicyOutcome | None = None
+    false: PolicyOutcome | None = None
+    error: PolicyOutcome | None = None
+
+    def after(self, bit: int) -> PolicyOutcome | None:
+        """The outcome of one of `BITS`."""
+        return self.true if bit == TRUE else self.false if bit == FALSE else self.error
+
+    def bits(self, outcome: PolicyOutcome | None) -> int:
+        """What the condition has to be to lead to an outcome."""
+        return sum(bit for bit in BITS if self.after(bit) == outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDecision:
+    """Steps in order, and the outcome after the last. `place` says where that stands in the document."""
+
+    place: str
+    steps: tuple[PolicyStep, ...]
+    otherwise: PolicyOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A document to be compared: what it decides, by place, and its settings that are no conditions, by place.
+
+    `domains` are the variables of its decisions, for all places or for those whose first word is a key of `places`.
+    """
+
+    decisions: Mapping[str, PolicyDecision]
+    settings: Mapping[str, Any]
+    domains: Domains
+    places: Mapping[str, Domains] = field(default_factory=dict)
+
+    def domains_at(self, place: str) -> Domains:
+        """The variables of the decision at a place."""
+        return self.places.get(place.partition(".")[0], self.domains)
+
+
+NOTHING: Final = PolicyOutcome("nothing", "nothing")
+ENDED: Final = PolicyOutcome("error", "an error")
+
+
+def outcome_of(program: Program, said: str) -> PolicyOutcome:
+    """The outcome that a program computes."""
+    return PolicyOutcome(("program", shape(program)), said, program)
+
+
+def guarding(condition: Program, met: PolicyOutcome) -> PolicyStep:
+    """A condition that also counts as met where it can't be decided."""
+    return PolicyStep(condition, met, None, met)
+
+
+def permitting(condition: Program, met: PolicyOutcome) -> PolicyStep:
+    """A condition that is not met where it can't be decided."""
+    return PolicyStep(condition, met)
+
+
+def unless(condition: Program, outcome: PolicyOutcome) -> PolicyStep:
+    """An outcome for where a guarding condition does not hold."""
+    return PolicyStep(condition, None, outcome, None)
+
+
+def table(place: str, rows: Sequence[Row]) -> PolicyDecision:
+    """A table: the first row that holds decides, and a condition that can't be decided ends it with an error."""
+    steps = []
+    for row in rows:
+        outcome = NOTHING if row.output is None else outcome_of(row.output, unabridged(row.output))
+        steps.append(PolicyStep(_ALWAYS if row.condition is None else row.condition, outcome, None, ENDED))
+    return PolicyDecision(place, tuple(steps), NOTHING)
+
+
+def computed(place: str, program: Program) -> PolicyDecision:
+    """What an expression computes, its outermost choices as steps."""
+    steps = []
+    while program.nodes and program.nodes[-1].op == "cond" and program.nodes[program.nodes[-1].args[1]].op != "cond":
+        condition, then, otherwise = program.nodes[-1].args
+        given = extract(program, then)
+        steps.append(PolicyStep(extract(program, condition), outcome_of(given, unabridged(given)), None, ENDED))
+        program = extract(program, otherwise)
+    return PolicyDecision(place, tuple(steps), outcome_of(program, unabridged(program)))
+
+
+def truth(place: str, condition: Program, held: str, not_held: str) -> PolicyDecision:
+    """A guarding condition alone."""
+    met, not_met = PolicyOutcome(held, held), PolicyOutcome(not_held, not_held)
+    return PolicyDecision(place, (guarding(condition, met),), not_met)
+
+
+def reads(*path: str) -> Program:
+    """The program that reads a path."""
+    nodes = [Node("name", (), [[path[0], []]])]
+    nodes += [Node("select", (at,), name) for at, name in enumerate(path[1:])]
+    return Program(tuple(nodes))
+
+
+def is_one_of(program: Program, words: Sequence[str]) -> Program:
+    """The program that holds where another gives one of some words."""
+    at = len(program.nodes)
+    nodes = (*program.nodes, Node("const", (), literal(list(words))), Node("call", (at - 1, at), "@in"))
+    return Program(nodes, program.source, program.strict)
+
+
+def are_equal(one: Program, two: Program) -> Program:
+    """The program that compares what two programs give."""
+    size = len(one.nodes)
+    moved = [Node(n.op, tuple([arg + size for arg in n.args]), n.value, n.at) for n in two.nodes]
+    joined = Node("call", (size - 1, size + len(moved) - 1), "_==_")
+    return Program((*one.nodes, *moved, joined), one.source, one.strict)

@@ -1,0 +1,224 @@
+"""Where two decisions differ: both are walked at once over the cells of their variables.
+
+The regions hold every input for which the two come to different outcomes. Equal outcomes are proved: no box is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Final, NamedTuple
+
+from rulewright.policies.decisions import PolicyDecision, PolicyOutcome, PolicyStep, are_equal
+from rulewright.policies.wording import condition_of, merged
+from rulewright.prove.atoms import ERROR, FALSE, TRUE
+from rulewright.prove.domains import Domains
+from rulewright.prove.intervals import MOST_BOXES, Box, Goal, Space
+from rulewright.prove.results import Counterexample, Unknown
+from rulewright.prove.search import TOO_DEEP, TOO_MANY, Search
+
+MOST_PAIRS: Final = 2_000  # of outputs that are computed, each in its own way
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Inputs for which the one policy gives `before` and the other `after`: any of the conditions `where`.
+
+    `witness` is one of them, which both policies have been run on; None where `why` none can be shown.
+    """
+
+    before: str
+    after: str
+    where: tuple[str, ...]
+    witness: Counterexample | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All regions of two decisions; `unknown` says why there may be more."""
+
+    regions: tuple[Region, ...]
+    unknown: str | None = None
+
+    @property
+    def equal(self) -> bool:
+        """Whether it is proved that both decide alike."""
+        return not self.regions and self.unknown is None
+
+
+class _State(NamedTuple):
+    """A box, and how far each of the two decisions has come on it."""
+
+    box: Box
+    one: int = 0
+    two: int = 0
+
+
+class _Way(NamedTuple):
+    """Where both ended: the steps, and what they gave."""
+
+    one: int
+    left: PolicyOutcome
+    two: int
+    right: PolicyOutcome
+
+
+def compare(one: PolicyDecision, two: PolicyDecision, domains: Domains) -> Comparison:
+    """The regions in which two decisions over the same variables differ."""
+    if one.steps == two.steps and one.otherwise == two.otherwise:
+        return Comparison(())
+    try:
+        return _Walk(one, two, domains).compared()
+    except RecursionError:
+        return Comparison((), TOO_DEEP)
+
+
+@dataclass(slots=True)
+class _Walk:
+    one: PolicyDecision
+    two: PolicyDecision
+    domains: Domains
+    search: Search = field(init=False)
+    pairs: dict[tuple[object, object], int] = field(init=False, default_factory=dict)
+    solved: dict[tuple[int, object, int, object], Counterexample | Unknown | None] = field(
+        init=False, default_factory=dict
+    )
+
+    def __post_init__(self) -> None:
+        programs = [step.condition for step in (*self.one.steps, *self.two.steps)]
+        for left, right in product(_outcomes(self.one), _outcomes(self.two)):
+            if left.key == right.key or left.program is None or right.program is None:
+                continue
+            if not (left.settled and right.settled) and len(self.pairs) < MOST_PAIRS:
+                self.pairs[left.key, right.key] = len(programs)
+                programs.append(are_equal(left.program, right.program))
+        self.search = Search(programs, self.domains)
+
+    def compared(self) -> Comparison:
+        space = self.search.space
+        if space is None:
+            return Comparison((), TOO_DEEP)
+        found: dict[tuple[str, str], list[tuple[Box, _Way]]] = {}
+        unknown: str | None = None
+        try:
+            for box, way in self.apart(space):
+                found.setdefault((way.left.said, way.right.said), []).append((box, way))
+        except _TooManyBoxes:
+            unknown = TOO_MANY
+        regions = [region for said, parts in found.items() if (region := self.region(space, said, parts)) is not None]
+        return Comparison(tuple(regions), unknown)
+
+    def apart(self, space: Space) -> Iterator[tuple[Box, _Way]]:
+        """The boxes on which the two differ, with how each has ended there."""
+        pending = [_State(space.everything)]
+        for _ in range(MOST_BOXES):
+            if not pending:
+                return
+            state = pending.pop()
+            one, left, at = _advanced(space, self.one, 0, state.one, state.box)
+            two = state.two
+            if at is None:
+                two, right, at = _advanced(space, self.two, len(self.one.steps), state.two, state.box)
+            if at is None and left is not None and right is not None:
+                differs, at = self.differ(space, left, right, state.box)
+                if at is None:
+                    if differs:
+                        yield state.box, _Way(one, left, two, right)
+                    continue
+            assert at is not None
+            pending += [_State(part, one, two) for part in reversed(space.split(state.box, at))]
+        raise _TooManyBoxes
+
+    def differ(self, space: Space, left: PolicyOutcome, right: PolicyOutcome, box: Box) -> tuple[bool, int | None]:
+        """Whether two outcomes differ on a box, and the atom to split at where that is not settled."""
+        if left.key == right.key:
+            return False, None
+        number = self.pairs.get((left.key, right.key))
+        if number is None:
+            return True, None
+        bits, at = space.ask(number, box)
+        return bits != TRUE, at if bits & (bits - 1) else None
+
+    def region(self, space: Space, said: tuple[str, str], parts: list[tuple[Box, _Way]]) -> Region | None:
+        """The region of the boxes of one pair of outcomes; None where the solver says that no input lies in it."""
+        kept: list[Box] = []
+        witness: Counterexample | None = None
+        why = ""
+        for box, way in parts:
+            if space.hindrance(box) is None:
+                found: Counterexample | Unknown | str | None = (
+                    self.search.shown(self.goal(way), box) if witness is None else witness
+                )
+            else:
+                found = self.solve(way, str(space.hindrance(box)))
+            if found is None:
+                continue
+            kept.append(box)
+            if isinstance(found, Counterexample):
+                witness = witness or found
+            else:
+                why = why or (found.reason if isinstance(found, Unknown) else found)
+        if not kept:
+            return None
+        where = tuple([condition_of(space, box) for box in merged(kept)])
+        return Region(*said, where, witness, "" if witness else why)
+
+    def solve(self, way: _Way, why: str) -> Counterexample | Unknown | None:
+        key = way.one, way.left.key, way.two, way.right.key
+        if key not in self.solved:
+            self.solved[key] = self.search.solved(self.goal(way), why)
+        return self.solved[key]
+
+    def goal(self, way: _Way) -> Goal:
+        """What every step has to be for both to end as they do."""
+        goal = [*_to(self.one, 0, way.one, way.left), *_to(self.two, len(self.one.steps), way.two, way.right)]
+        number = self.pairs.get((way.left.key, way.right.key))
+        return goal if number is None else [*goal, (number, FALSE | ERROR)]
+
+
+class _TooManyBoxes(Exception):  # noqa: N818  it is a way out, no mistake
+    pass
+
+
+def _outcomes(decision: PolicyDecision) -> list[PolicyOutcome]:
+    found = [each for step in decision.steps for each in (step.true, step.false, step.error) if each is not None]
+    return list({each.key: each for each in (*found, decision.otherwise)}.values())
+
+
+def _advanced(
+    space: Space, decision: PolicyDecision, offset: int, number: int, box: Box
+) -> tuple[int, PolicyOutcome | None, int | None]:
+    """How far a decision comes on a box: the step, the outcome there, or the atom to split at."""
+    while number < len(decision.steps):
+        step = decision.steps[number]
+        bits, at = space.ask(offset + number, box)
+        outcome = _common(step, bits)
+        if outcome is _SEVERAL:
+            return number, None, at
+        if isinstance(outcome, PolicyOutcome):
+            return number, outcome, None
+        number += 1
+    return number, decision.otherwise, None
+
+
+_SEVERAL: Final = object()
+
+
+def _common(step: PolicyStep, bits: int) -> object:
+    """The outcome that a step has for all of the bits, if it is one."""
+    if bits == TRUE:
+        return step.true
+    if bits == FALSE:
+        return step.false
+    outcomes = [step.after(bit) for bit in (TRUE, FALSE, ERROR) if bits & bit]
+    return outcomes[0] if all(each == outcomes[0] for each in outcomes) else _SEVERAL
+
+
+def _to(decision: PolicyDecision, offset: int, number: int, outcome: PolicyOutcome) -> list[tuple[int, int]]:
+    """The goal of ending at a step with an outcome."""
+    goal = [(offset + at, step.bits(None)) for at, step in enumerate(decision.steps[:number])]
+    if number < len(decision.steps):
+        goal.append((offset + number, decision.steps[number].bits(outcome)))
+    return goal

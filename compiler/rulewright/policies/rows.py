@@ -1,0 +1,129 @@
+"""Rows that show a difference of two scorecards: few verdicts, and both scorecards carried out on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, combinations, combinations_with_replacement, islice, product
+from types import SimpleNamespace
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from rulewright.vocabulary import Vocabulary
+from rulewright_runtime.aggregate.aggregation import Scorecard, export
+from rulewright_runtime.aggregate.outcome import ENGINE
+from rulewright_runtime.plan.scorecard import VERDICTS, ScorecardPlan, mentioned
+
+MOST_ROWS: Final = 12_000
+MOST_KINDS: Final = 3  # of verdicts in one row
+MOST_OF_TWO: Final = 10  # verdicts of two kinds in one row
+_RECORD: Final[Mapping[str, Any]] = {
+    "eligible": True, "confidence": 1.0, "evidence": [], "scorer_version": "", "prompt_hash": None,
+    "rationale_code": None, "adjudication_required": False, "secondary_tags": [], "extra": {},
+    "severity": "", "primary_bucket": "", "verdict": "PASS",
+}  # fmt: skip
+_STATED: Final = "a check"
+
+
+def shown_by(plans: Sequence[ScorecardPlan], given: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """The rows of both scorecards for one verdict alone, of which only these fields are known."""
+    check_id = str(verdict.get("check_id", _STATED))
+    facts = dict(verdict.get("check") or {})
+    record = _record({**{key: export(said) for key, said in verdict.items() if key != "check"}, "check_id": check_id})
+    cards = [_card(replace(plan, checks={check_id: facts, **plan.checks}), given) for plan in plans]
+    return _shown([record], [card.aggregate([record]) for card in cards])
+
+
+def rows_apart(
+    plans: Sequence[ScorecardPlan], given: Mapping[str, Any], vocabulary: Vocabulary, wanted: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """For each wanted output the first row found on which the two scorecards give another value, and under `engine` the
+    first with another outcome."""
+    cards = [_card(_knowing(plan, vocabulary), given) for plan in plans]
+    found: dict[str, dict[str, Any]] = {}
+    for verdicts in _rows(_pool(cards)):
+        rows = [card.aggregate(verdicts) for card in cards]
+        for name in (*wanted, ENGINE):
+            if name not in found and _value(rows[0], name) != _value(rows[1], name):
+                found[name] = _shown(verdicts, rows)
+        if len(found) == len(wanted) + 1:
+            break
+    return found
+
+
+def _value(row: Mapping[str, Any], name: str) -> Any:
+    return row[ENGINE]["outcome"] if name == ENGINE else row.get(name)
+
+
+def _record(said: Mapping[str, Any]) -> Any:
+    fields: dict[str, Any] = dict(_RECORD)
+    return SimpleNamespace(**(fields | dict(said)))
+
+
+def _card(plan: ScorecardPlan, given: Mapping[str, Any]) -> Scorecard:
+    own = {parameter.name for parameter in plan.parameters}
+    return Scorecard(plan, {name: value for name, value in given.items() if name in own})
+
+
+def _knowing(plan: ScorecardPlan, vocabulary: Vocabulary) -> ScorecardPlan:
+    """The plan with a check for each bucket and severity where it knows none."""
+    if plan.checks:
+        return plan
+    checks = {
+        f"{bucket} {severity}": {"primary_bucket": bucket, "severity": severity}
+        for bucket in vocabulary.buckets
+        for severity in vocabulary.severities
+    }
+    return replace(plan, checks=checks)
+
+
+def _pool(cards: Sequence[Scorecard]) -> list[Any]:
+    """A verdict for each thing that a verdict can do to both scorecards."""
+    shared = {name: facts for name, facts in cards[0].plan.checks.items() if name in cards[1].plan.checks}
+    found: dict[Any, Any] = {}
+    for name, facts in shared.items():
+        about: dict[str, Any] = {
+            key: facts[key] for key in ("primary_bucket", "severity", "secondary_tags") if key in facts
+        }
+        for verdict, confidence in product(VERDICTS, _confidences(cards)):
+            said: dict[str, Any] = {"check_id": name, "verdict": verdict, "confidence": confidence}
+            record = _record({**about, **said})
+            found.setdefault(tuple([_does(card, record) for card in cards]), record)
+    return list(found.values())
+
+
+def _confidences(cards: Sequence[Scorecard]) -> tuple[float, ...]:
+    read = any("confidence" in mentioned([gate.stops for gate in card.plan.gates]) for card in cards)
+    return (1.0, 0.5, 0.0) if read else (1.0,)
+
+
+def _does(card: Scorecard, record: Any) -> str:
+    row = card.aggregate([record])
+    about = {key: value for key, value in row[ENGINE].items() if key != "because"}
+    gates = {name: gate["state"] for name, gate in about.pop("gates").items()}
+    return repr(({k: v for k, v in row.items() if k not in (ENGINE, "gates")}, about, gates)).replace(
+        repr(record.check_id), "it"
+    )
+
+
+def _rows(pool: Sequence[Any]) -> Iterator[list[Any]]:
+    """Rows of few verdicts, the shortest first, and longer ones of two kinds."""
+    short = (list(chosen) for size in range(MOST_KINDS) for chosen in combinations_with_replacement(pool, size))
+    pairs = list(combinations(pool, 2))
+    long = (
+        [one] * count + [other] * (size - count)
+        for size in range(MOST_KINDS, MOST_OF_TWO + 1)
+        for one, other in pairs
+        for count in range(1, size)
+    )
+    three = (list(chosen) for chosen in combinations(pool, MOST_KINDS))
+    return islice(chain(short, islice(three, MOST_ROWS // 3), long), MOST_ROWS)
+
+
+def _shown(verdicts: Sequence[Any], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "verdicts": [
+            {"check_id": each.check_id, "eligible": each.eligible, "verdict": each.verdict} for each in verdicts
+        ],
+        "rows": [dict(row) for row in rows],
+    }

@@ -1,0 +1,207 @@
+"""Scorecards over verdicts as policies: what one verdict does to every gate, rate, count and list, and the outputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from rulewright.expression.types import BOOL, INT, SCORE, OptionalType, RecordType, Type
+from rulewright.lower.scorecard import GATE, TYPES, verdict_type
+from rulewright.policies.decisions import (
+    Policy,
+    PolicyDecision,
+    PolicyOutcome,
+    PolicyStep,
+    computed,
+    guarding,
+    is_one_of,
+    outcome_of,
+    reads,
+    unless,
+)  # fmt: skip
+from rulewright.policies.settings import flat
+from rulewright.prove.atoms import extract, path_at, paths_of, substitute, unabridged
+from rulewright.prove.domains import Domain, Domains, Path, domain_of_parameter, whole
+from rulewright.vocabulary import Vocabulary
+from rulewright_runtime.ir import BINDING, Node, Program
+from rulewright_runtime.plan.parameters import parameter_values
+from rulewright_runtime.plan.scorecard import GatePlan, RatePlan, ScorecardPlan
+from rulewright_runtime.score import parse_score
+
+_ELIGIBLE: Final = reads("v", "eligible")
+_VERDICT: Final = reads("v", "verdict")
+_OUT: Final = PolicyOutcome("out", "not counted")
+_HIT: Final = PolicyOutcome("hit", "a hit")
+_MISS: Final = PolicyOutcome("miss", "a miss")
+_ASKS: Final = PolicyOutcome("asks", "a miss that asks for adjudication")
+MOST: Final = 1_000_000  # verdicts of one row
+_SIZE: Final = "size_of"  # the root of the variables that stand for the sizes of lists
+_SIZES: Final = re.compile(rf"\b{_SIZE}\.((?:lists|undecided)\.\w+)")
+_COUNTED: Final = PolicyOutcome("counted", "counted")
+# What a verdict does to a gate, from the weakest to the strongest.
+_STRENGTHS: Final = ("is outside", "is not eligible", "lets it pass", "leaves it open", "stops it")
+
+
+def policy_of_scorecard(
+    plan: ScorecardPlan, other: ScorecardPlan, vocabulary: Vocabulary, given: Mapping[str, Any]
+) -> Policy:
+    """The policy of a lowered scorecard under the values of its parameters, to be compared with the `other`. Raises
+    PlanError for a bad value."""
+    own = {parameter.name for parameter in plan.parameters}
+    values = parameter_values(plan.parameters, {name: value for name, value in given.items() if name in own})
+    constants = {**values, "scoring": plan.scoring} if plan.scoring else dict(values)
+    decisions = {each.place: each for each in _of_one_verdict(plan, other, constants)}
+    decisions |= {each.place: each for each in _of_a_row(plan, constants)}
+    types: dict[str, Type] = {each.name: TYPES[each.type] for each in plan.parameters}
+    known: dict[Path, Domain] = {(each.name,): domain_of_parameter(each) for each in plan.parameters}
+    known |= {("counts", count.name): whole(0, MOST) for count in plan.counts}
+    known |= {(_SIZE, "lists", listed.name): whole(0, MOST) for listed in plan.lists}
+    known |= {(_SIZE, "undecided", gate.name): whole(0, MOST) for gate in plan.gates}
+    domains = Domains({**types, "v": verdict_type(vocabulary), **_row_types(plan)}, known)
+    return Policy(decisions, _settings(plan), domains)
+
+
+def _of_one_verdict(
+    plan: ScorecardPlan, other: ScorecardPlan, constants: Mapping[str, Any]
+) -> Iterator[PolicyDecision]:
+    theirs = {gate.name: gate for gate in other.gates}
+    for gate in plan.gates:
+        yield _gate(gate, theirs.get(gate.name, gate), constants)
+    for rate in (*(dimension.rate for dimension in plan.dimensions), *plan.rates):
+        kind = "dimensions" if any(rate is dimension.rate for dimension in plan.dimensions) else "rates"
+        yield _rate(f"{kind}.{rate.name}", rate, constants)
+    for count in plan.counts:
+        yield _counted(f"counts.{count.name}", count.of, constants)
+    for listed in plan.lists:
+        yield _counted(f"lists.{listed.name}", listed.of, constants)
+        for name, program in listed.each:
+            yield computed(f"lists.{listed.name}.each.{name}", substitute(program, constants))
+
+
+def _gate(gate: GatePlan, other: GatePlan, constants: Mapping[str, Any]) -> PolicyDecision:
+    of, stops, undecided = (substitute(each, constants) for each in (gate.of, gate.stops, gate.undecided))
+    outside, idle, counts, opens, stopped = (
+        PolicyOutcome(("gate", _weakest(at, gate, other)), _STRENGTHS[at]) for at in range(5)
+    )
+    steps = (unless(of, outside), PolicyStep(_ELIGIBLE, None, idle, idle), guarding(stops, stopped))
+    return PolicyDecision(f"gates.{gate.name}", (*steps, guarding(undecided, opens)), counts)
+
+
+def _weakest(strength: int, *gates: GatePlan) -> int:
+    """The weakest effect that none of the gates can tell from this one, beside any other verdicts."""
+    answers = [(gate.not_run, gate.not_eligible, "passed") for gate in gates]
+    while 0 < strength < 3 and all(each[strength] == each[strength - 1] for each in answers):
+        strength -= 1
+    return strength
+
+
+def _rate(place: str, rate: RatePlan, constants: Mapping[str, Any]) -> PolicyDecision:
+    asks = _ASKS if rate.error == "adjudicate" else _MISS
+    hit, miss = _HIT, _MISS
+    if rate.credit is not None:
+        credit = substitute(rate.credit, constants)
+        hit = miss = outcome_of(credit, f"earns `{unabridged(credit)}`")
+    steps = [
+        PolicyStep(_ELIGIBLE, None, _OUT, _OUT),
+        PolicyStep(substitute(rate.of, constants), None, _OUT, asks),
+        PolicyStep(is_one_of(_VERDICT, rate.exclude), _OUT, None, miss),
+        PolicyStep(is_one_of(_VERDICT, rate.hit), hit, None, miss),
+    ]
+    return PolicyDecision(place, tuple(steps), miss)
+
+
+def _counted(place: str, of: Program, constants: Mapping[str, Any]) -> PolicyDecision:
+    return PolicyDecision(place, (guarding(substitute(of, constants), _COUNTED),), _OUT)
+
+
+def _of_a_row(plan: ScorecardPlan, constants: Mapping[str, Any]) -> Iterator[PolicyDecision]:
+    """Outputs and what else is worked out for a row, with the variables written out where that can be done."""
+    weights = {dimension.rate.name: parse_score(dimension.weight) for dimension in plan.dimensions}
+    values: dict[str, Program] = {}
+    for part in plan.variables:
+        values[part.name] = _with_variables(part.value, values)
+    named: set[str] = set()
+    for part in plan.output:
+        program = _with_sizes(substitute(_with_variables(part.value, values), {**constants, "weights": weights}))
+        named |= {path[0] for path in paths_of(program) or ()} & values.keys()
+        yield computed(f"output.{part.name}", program)
+    if plan.minimum_coverage is not None:
+        yield computed("minimum_coverage", substitute(plan.minimum_coverage, constants))
+    for name in sorted(named):
+        yield computed(f"variables.{name}", _with_sizes(substitute(values[name], {**constants, "weights": weights})))
+
+
+def _with_variables(program: Program, values: Mapping[str, Program]) -> Program:
+    """The program with variables replaced by what computes them, unless both bind names of their own."""
+    for name, value in values.items():
+        if not any(_is_name(node, name) for node in program.nodes):
+            continue
+        if _binds(program) and _binds(value):
+            continue
+        program = _inlined(program, name, value)
+    return program
+
+
+def _with_sizes(program: Program) -> Program:
+    """The program with a variable in place of the size of each list of the row."""
+    nodes = list(program.nodes)
+    for at, node in enumerate(program.nodes):
+        if node.op == "call" and node.value == "size" and len(node.args) == 1:
+            path = path_at(program, node.args[0])
+            if path is not None and len(path) == 2 and path[0] in ("lists", "undecided"):
+                nodes[at] = Node("name", (), [[_SIZE, list(path)]], node.at)
+    return extract(Program(tuple(nodes), program.source, program.strict), len(nodes) - 1)
+
+
+def in_words(text: str) -> str:
+    """A text in which sizes of lists are written as the author writes them."""
+    return _SIZES.sub(r"size(\1)", text)
+
+
+def _inlined(program: Program, name: str, value: Program) -> Program:
+    nodes = list(value.nodes)
+    last = len(nodes) - 1
+    place: list[int] = []
+    for node in program.nodes:
+        if _is_name(node, name):
+            place.append(last)
+            continue
+        nodes.append(Node(node.op, tuple([place[arg] for arg in node.args]), node.value, node.at))
+        place.append(len(nodes) - 1)
+    return Program(tuple(nodes), program.source, program.strict)
+
+
+def _binds(program: Program) -> bool:
+    return any(node.op in BINDING for node in program.nodes)
+
+
+def _is_name(node: Node, name: str) -> bool:
+    return node.op == "name" and len(node.value) == 1 and node.value[0][0] == name and not node.value[0][1]
+
+
+def _row_types(plan: ScorecardPlan) -> dict[str, Type]:
+    def rates(parts: Any) -> dict[str, Type]:
+        return {rate.name: OptionalType(SCORE) if rate.empty is None else SCORE for rate in parts}
+
+    return {
+        "gates": RecordType("gates", {gate.name: GATE for gate in plan.gates}),
+        "dimensions": RecordType("dimensions", rates([each.rate for each in plan.dimensions])),
+        "rates": RecordType("rates", rates(plan.rates)),
+        "counts": RecordType("counts", {count.name: INT for count in plan.counts}),
+        "flags": RecordType("flags", {label: OptionalType(BOOL) for label, _ in plan.flags.labels}),
+    }
+
+
+def _settings(plan: ScorecardPlan) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for gate in plan.gates:
+        found |= flat(f"gates.{gate.name}", gate, frozenset({"name", "of", "stops", "undecided"}))
+    for dimension in plan.dimensions:
+        found[f"dimensions.{dimension.rate.name}.weight"] = str(Fraction(dimension.weight))
+    for rate in (*(dimension.rate for dimension in plan.dimensions), *plan.rates):
+        found |= {f"rates.{rate.name}.kind": rate.kind, f"rates.{rate.name}.empty": rate.empty}
+    found |= flat("flags", {"labels": dict(plan.flags.labels)})
+    found |= {"flags.raised": sorted(plan.flags.raised), "flags.clear": sorted(plan.flags.clear)}
+    return found | {"headline": plan.headline, "label": plan.label}

@@ -1,0 +1,83 @@
+"""Policies that are tables: CEL policies, and the metrics and labels of scorecards over cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rulewright.diagnostics import Span
+from rulewright.lower.policy import compile_policy, declared
+from rulewright.lower.table_syntax import Row
+from rulewright.policies.decisions import NOTHING, Policy, PolicyDecision, computed, table, truth
+from rulewright.policies.settings import flat
+from rulewright.prove.atoms import substitute
+from rulewright.prove.domains import Domain, Domains, Path, score
+from rulewright.prove.label_table import NotProved, conditions_of, label_table
+from rulewright.scoring.batches import CaseScorecard
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan
+from rulewright_runtime.cases.case_settings import CaseSettings
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.ir import Node, Program, literal
+
+_SHARE = Domains({}, {("share",): score()})
+
+
+def policy_of_table(text: str, config: str | None) -> Policy:
+    """A CEL policy over the variables that its configuration declares. Raises DocumentError."""
+    compiled = compile_policy(text, config)
+    decision = table("rule", compiled.rows) if compiled.rows else computed("rule", compiled.program)
+    return Policy({"rule": decision}, {}, Domains(declared(config).variables))
+
+
+def policy_of_cases(card: CaseScorecard, settings: CaseSettings) -> Policy:
+    """A scorecard over cases under its settings: what each metric makes of its share, what passes, and the labels."""
+    decisions: dict[str, PolicyDecision] = {}
+    places: dict[str, Domains] = {}
+    for archetype in (None, *settings.archetypes):
+        for metric_id in (None, *settings.metric_ids):
+            group = [f"archetype `{archetype}`"] * (archetype is not None)
+            group += [f"metric `{metric_id}`"] * (metric_id is not None)
+            suffix = f" ({' and '.join(group)})" if group else ""
+            parameters = settings.scorer(archetype, metric_id).parameters
+            scores = _scores(card.plan, parameters)
+            for decision, domains in _decisions(card.plan, parameters, scores):
+                place = decision.place + suffix
+                decisions[place] = PolicyDecision(place, decision.steps, decision.otherwise)
+                places[place] = domains
+    written = flat("metrics", {m.name: {"share": m.share, "judge": m.judge} for m in card.plan.metrics})
+    return Policy(decisions, written, Domains({}), places)
+
+
+def _decisions(
+    plan: CaseScorecardPlan, parameters: Mapping[str, Any], scores: Domains
+) -> Sequence[tuple[PolicyDecision, Domains]]:
+    rows = zip(conditions_of(plan, [row.when for row in plan.labels], parameters), plan.labels, strict=True)
+    found = [(_labels([(condition, row.label) for condition, row in rows]), scores)]
+    for metric in plan.metrics:
+        place = f"metrics.{metric.name}"
+        found.append((computed(f"{place}.score", substitute(metric.score, parameters)), _SHARE))
+        for key, condition in (("passes", metric.passes), ("fails", metric.fails), ("flagged", metric.flagged)):
+            if condition is None:
+                decision = PolicyDecision(f"{place}.{key}", (), NOTHING)
+            else:
+                ready = conditions_of(plan, [condition], parameters)[0]
+                decision = truth(f"{place}.{key}", ready, "holds", "does not hold")
+            found.append((decision, scores))
+    return found
+
+
+def _labels(rows: Sequence[tuple[Program, str]]) -> PolicyDecision:
+    def text(value: str) -> Program:
+        return Program((Node("const", (), literal(value)),))
+
+    nowhere = Span("", 0, 0, 0, 0)
+    return table("labels", [Row(condition, text(label), None, nowhere) for condition, label in rows])
+
+
+def _scores(plan: CaseScorecardPlan, parameters: Mapping[str, Any]) -> Domains:
+    """What the scores of the metrics can be; anything where that can't be told."""
+    try:
+        return label_table(plan, parameters).domains
+    except (NotProved, EvaluationError):
+        known: dict[Path, Domain] = {(metric.name,): score() for metric in plan.metrics}
+        return Domains({}, known)

@@ -1,0 +1,226 @@
+"""Boxes in the words of the source: the condition that holds exactly for the inputs in a box."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Final
+
+from rulewright.prove.atoms import ERROR, FALSE, TRUE, Atom, unabridged
+from rulewright.prove.domains import NUMBERS, Absent, Domain, Path
+from rulewright.prove.intervals import Box, Space
+from rulewright.prove.witness import in_words
+from rulewright_runtime.score import Score
+from rulewright_runtime.values import Optional, UInt
+
+_OTHER: Final = "another text"
+
+
+def condition_of(space: Space, box: Box) -> str:
+    """The condition for a box; `true` where it is everything."""
+    parts = [
+        _variable(path, space.kinds[at], space.cells[at], space.cuts[at], box[at])
+        for at, path in enumerate(space.paths)
+        if box[at] != space.everything[at]
+    ]
+    for at, atom in space.opaque.items():
+        if box[at] != space.everything[at]:
+            parts.append(_opaque(atom, box[at]))
+    return " && ".join(parts) or "true"
+
+
+def _opaque(atom: Atom, bits: int) -> str:
+    """What an atom is that joins variables: how two numbers stand to each other, or the atom itself."""
+    if atom.order is not None:
+        one, two = map(_name, atom.order.pair)
+        return " && ".join(part.format(one, two) for part in _ORDERS[bits])
+    said = unabridged(atom.program)
+    words = {TRUE: f"({said})", FALSE: f"!({said})", ERROR: f"(`{said}` can't be decided)"}
+    return _any([words[bit] for place, bit in enumerate((TRUE, FALSE, ERROR)) if bits >> place & 1])
+
+
+# The relation of two numbers, in bits of LESS, EQUAL, GREATER and UNORDERED, as conditions.
+_ORDERS: Final = {
+    1: ["{} < {}"], 2: ["{} == {}"], 3: ["{} <= {}"], 4: ["{} > {}"], 5: ["{} != {}"], 6: ["{} >= {}"],
+    7: ["({0} <= {1} || {0} > {1})"], 8: ["!({0} <= {1} || {0} > {1})"], 9: ["!({} >= {})"],
+    10: ["!({} < {})", "!({} > {})"], 11: ["!({} > {})"], 12: ["!({} <= {})"], 13: ["{} != {}"], 14: ["!({} < {})"],
+}  # fmt: skip
+
+
+def merged(boxes: Sequence[Box]) -> list[Box]:
+    """As few boxes as joining neighbours gives; together they are the same."""
+    found = list(dict.fromkeys(boxes))
+    size = len(found[0]) if found else 0
+    before = -1
+    while before != len(found):
+        before = len(found)
+        for at in range(size):
+            groups: dict[Box, int] = {}
+            for box in found:
+                rest = (*box[:at], 0, *box[at + 1 :])
+                groups[rest] = groups.get(rest, 0) | box[at]
+            found = [(*rest[:at], cells, *rest[at + 1 :]) for rest, cells in groups.items()]
+    return found
+
+
+def _variable(path: Path, domain: Domain, cells: Sequence[Any], cuts: set[Any], bits: int) -> str:
+    """The condition that one variable lies in some of its cells."""
+    name = _name(path)
+    plain = [at for at, cell in enumerate(cells) if not (cell is None or isinstance(cell, Absent) or _empty(cell))]
+    chosen = [at for at in plain if bits >> at & 1]
+    said = [_special(path, cells[at]) for at in range(len(cells)) if bits >> at & 1 and at not in plain]
+    if chosen:
+        value = f"{name}.value()" if domain.optional else name
+        values = [_bare(cell) for cell in cells]
+        if len(chosen) == len(plain):
+            said.append(_there(path, domain))
+        elif domain.kind in NUMBERS:
+            said += _numbers(value, domain, [values[at] for at in plain], [values[at] for at in chosen], cuts)
+        elif domain.kind == "bool":
+            said.append(value if values[chosen[0]] else f"!{value}")
+        elif domain.kind == "texts":
+            said.append(_lists(value, [values[at] for at in plain], [values[at] for at in chosen]))
+        else:
+            said.append(_words(value, domain, [values[at] for at in plain], [values[at] for at in chosen]))
+    return _any(said)
+
+
+def _name(path: Path) -> str:
+    return path[0] + "".join(f".{part}" if part.isidentifier() else f"[{in_words(part)}]" for part in path[1:])
+
+
+def _empty(cell: Any) -> bool:
+    return isinstance(cell, Optional) and not cell.present
+
+
+def _bare(cell: Any) -> Any:
+    return cell.value if isinstance(cell, Optional) else cell
+
+
+def _special(path: Path, cell: Any) -> str:
+    if cell is None:
+        return f"{_name(path)} == null"
+    if not isinstance(cell, Absent):
+        return f"!{_name(path)}.hasValue()"
+    missing = path[: cell.part + 1]
+    return f"!has({_name(missing)})" if cell.part else f"`{_name(missing)}` is absent"
+
+
+def _there(path: Path, domain: Domain) -> str:
+    """That a variable has some value, where it may have none."""
+    parts = [f"{_name(path)}.hasValue()"] * domain.optional + [f"{_name(path)} != null"] * domain.null
+    parts += [f"has({_name(path[: part + 1])})" for part in sorted(domain.absent) if part]
+    return " && ".join(parts) or "true"
+
+
+def _any(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"({' || '.join(parts)})"
+
+
+def _words(name: str, domain: Domain, known: Sequence[Any], chosen: Sequence[Any]) -> str:
+    """One of some words; where the one that stands for any other text is among them, none of the rest."""
+    bare = domain.kind == "enum"
+    open_ended = any(word.rstrip("'") == _OTHER for word in chosen)
+    rest = [word for word in known if word not in chosen]
+    if (open_ended and not bare) or (bare and len(rest) == 1):
+        said = [in_words(word, bare=bare) for word in rest]
+        return f"{name} != {said[0]}" if len(said) == 1 else f"!({name} in [{', '.join(said)}])"
+    said = [in_words(word, bare=bare) for word in chosen]
+    return f"{name} == {said[0]}" if len(said) == 1 else f"{name} in [{', '.join(said)}]"
+
+
+def _lists(name: str, known: Sequence[list[str]], chosen: Sequence[list[str]]) -> str:
+    """What a list holds and what not, asked text by text."""
+    texts = max(known, key=len)
+    named = [text for text in texts if text.rstrip("'") != _OTHER]
+    listed = f"[{', '.join(map(in_words, named))}]"
+
+    def holds(text: str) -> str:
+        return f"{in_words(text)} in {name}" if text in named else f"{name}.exists(t, !(t in {listed}))"
+
+    def said(left: Sequence[str], among: frozenset[frozenset[str]]) -> str | None:
+        """The condition; None where it always holds."""
+        if len(among) == 1 << len(left):
+            return None
+        text, rest = left[0], left[1:]
+        with_it = frozenset(each - {text} for each in among if text in each)
+        without = frozenset(each for each in among if text not in each)
+        if with_it == without:
+            return said(rest, without)
+        parts = []
+        for answer, below in ((holds(text), with_it), (f"!({holds(text)})", without)):
+            if below:
+                deeper = said(rest, below)
+                parts.append(answer if deeper is None else f"{answer} && {deeper}")
+        return parts[0] if len(parts) == 1 else f"({' || '.join(parts)})"
+
+    return said(texts, frozenset(frozenset(each) for each in chosen)) or "true"
+
+
+def _real(value: Any) -> bool:
+    return not (isinstance(value, float) and math.isnan(value))
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, Score):
+        return Fraction(value.numerator, value.denominator)
+    return value if isinstance(value, float) and math.isinf(value) else Fraction(value)
+
+
+def _numbers(name: str, domain: Domain, known: Sequence[Any], among: Sequence[Any], cuts: set[Any]) -> list[str]:
+    """The runs of neighbouring places that were chosen, each between its ends."""
+    line = sorted((value for value in known if _real(value)), key=_exact)
+    cut = sorted(each for each in cuts if isinstance(each, Fraction))
+    chosen = {value for value in among if _real(value)}
+    with_nan = len(chosen) < len(among)
+    said = [f"{name} != {name}"] * with_nan
+    left_out = [value for value in line if value not in chosen]
+    if len(left_out) == 1 and _exact(left_out[0]) in cut and not with_nan and len(line) > 2:
+        return [f"{name} != {in_words(left_out[0])}"]
+    start = 0
+    while start < len(line):
+        if line[start] not in chosen:
+            start += 1
+            continue
+        end = start
+        while end + 1 < len(line) and line[end + 1] in chosen:
+            end += 1
+        said.append(_run(name, domain, line, start, end, cut))
+        start = end + 1
+    return said
+
+
+def _run(name: str, domain: Domain, line: Sequence[Any], start: int, end: int, cuts: Sequence[Fraction]) -> str:
+    if start == end and _exact(line[start]) in cuts:
+        return f"{name} == {in_words(line[start])}"
+    ends = []
+    if start:
+        ends.append(_end(name, domain, ">", _between(cuts, line[start - 1], line[start]), line[start]))
+    if end + 1 < len(line):
+        ends.append(_end(name, domain, "<", _between(cuts, line[end], line[end + 1]), line[end]))
+    if len(ends) == 2 and ends[0].partition(" >= ")[2] == ends[1].partition(" <= ")[2] != "":
+        return f"{name} == {ends[0].partition(' >= ')[2]}"
+    return " && ".join(ends) or f"{name} == {name}"
+
+
+def _between(cuts: Sequence[Fraction], low: Any, high: Any) -> Fraction:
+    """A cut that tells two neighbours apart."""
+    return next(each for each in cuts if _exact(low) <= each <= _exact(high))
+
+
+def _end(name: str, domain: Domain, order: str, cut: Fraction, inner: Any) -> str:
+    """One end of a run, whose last place inside is `inner`."""
+    if _exact(inner) == cut:
+        return f"{name} {order}= {in_words(inner)}"
+    if domain.kind == "score":
+        return f"{name} {order} {in_words(Score(cut.numerator, cut.denominator))}"
+    if domain.kind == "double":
+        if Fraction(float(cut)) == cut:
+            return f"{name} {order} {in_words(float(cut))}"
+        toward = math.inf if order == ">" else -math.inf
+        nearest = float(cut)
+        inside = nearest if (nearest > cut) == (order == ">") else math.nextafter(nearest, toward)
+        return f"{name} {order}= {in_words(inside)}"
+    whole: int = math.floor(cut) + 1 if order == ">" else math.ceil(cut) - 1
+    return f"{name} {order}= {in_words(UInt(whole) if domain.kind == 'uint' else whole)}"

@@ -1,0 +1,188 @@
+"""Documents compared as policies: what is claimed is what the runtime does with them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rulewright.cli import main
+from rulewright.errors import UsageError
+from rulewright.expression.build import build
+from rulewright.expression.environment import Environment
+from rulewright.lower.scorecard import verdict_type
+from rulewright.policies.compare import policy_diff
+from rulewright.prove.atoms import TRUE, bits_of
+from rulewright.prove.documents import lowered_alone_or_in_project, root_of
+from rulewright.vocabulary import invisiblebench
+from rulewright_runtime.aggregate.aggregation import Scorecard
+from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.score import score_of
+
+PAIRS = 200 if os.environ.get("RULEWRIGHT_TORTURE") else 12
+SAFE = Path("benchmark/configs/scorecards/safe-v0.yaml").resolve()
+WORKFLOW = Path("benchmark/workflows").resolve()
+CARD = """\
+scorecard: {name}
+parameters:
+  least: {{type: score, default: {least}}}
+gates:
+  g:
+    of: "{of}"
+    stops: "{stops}"
+    undecided: "{undecided}"
+    empty: {{not_eligible: passed, not_run: {not_run}}}
+dimensions:
+  d:
+    rate: {{of: "{rate}", hit: [PASS], miss: [FAIL], exclude: [UNCLEAR, NOT_APPLICABLE], error: adjudicate,
+            empty: absent}}
+    weight: {weight}
+counts:
+  seen: v.eligible
+flags: {{raised: [FAIL], clear: [PASS], unknown: [UNCLEAR, NOT_APPLICABLE]}}
+output:
+  gates: gates
+  overall_score: {score}
+  hard_fail: "false"
+  status: "{status}"
+"""
+PLAIN = {
+    "name": "one", "least": "0.8", "of": "v.primary_bucket == A", "stops": "v.verdict == FAIL",
+    "undecided": "v.verdict == UNCLEAR", "not_run": "undecided", "rate": "v.primary_bucket == C", "weight": "1",
+    "score": "wmean_present(dimensions, weights)", "status": "counts.seen > 2 ? 'valid' : 'invalid'",
+}  # fmt: skip
+CONDITIONS = (
+    "v.primary_bucket == A", "v.primary_bucket in [A, B]", "v.severity in [S5, S4_GATE]", "v.verdict == FAIL",
+    "v.verdict in [FAIL, UNCLEAR]", "v.confidence < least", "v.confidence >= 0.5 && v.verdict != PASS", "!v.eligible",
+    "v.adjudication_required || v.severity == S1", "v.verdict == FAIL && v.confidence > 0.7", "v.check_id == 'T-1'",
+)  # fmt: skip
+ENVIRONMENT = Environment(variables={"v": verdict_type(invisiblebench())})
+
+
+def card(folder: Path, **changed: str) -> Path:
+    parts = {**PLAIN, **changed}
+    path = folder / f"{parts['name']}.yaml"
+    path.write_text(CARD.format(**parts), encoding="utf-8")
+    return path
+
+
+def verdicts() -> list[dict[str, Any]]:
+    words = itertools.product(
+        ("A", "C"), ("S1", "S5"), ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"), (True, False), (0.5, 0.75, 1.0)
+    )
+    return [
+        {
+            "check_id": f"T-{at % 2}", "primary_bucket": bucket, "severity": severity, "verdict": verdict,
+            "eligible": eligible, "confidence": confidence, "adjudication_required": at % 3 == 0, "extra": {},
+            "evidence": [], "secondary_tags": [], "scorer_version": "", "prompt_hash": None, "rationale_code": None,
+        }
+        for at, (bucket, severity, verdict, eligible, confidence) in enumerate(words)
+    ]  # fmt: skip
+
+
+def decides(card_of: Scorecard, verdict: dict[str, Any]) -> tuple[Any, ...]:
+    """What the scorecard's gate and its dimension make of one verdict, by the runtime alone."""
+    row = card_of.aggregate([SimpleNamespace(**verdict)])
+    return (row["gates"]["g"]["passed"], row["overall_score"])
+
+
+def test_every_verdict_on_which_two_random_scorecards_differ_lies_in_a_region(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    for _ in range(PAIRS):
+        parts = [{key: chance.choice(CONDITIONS) for key in ("of", "stops", "undecided", "rate")} for _ in range(2)]
+        if chance.random() < 0.5:
+            parts[1] = {**parts[0], chance.choice(["of", "stops", "undecided", "rate"]): chance.choice(CONDITIONS)}
+        one, two = card(tmp_path, **parts[0]), card(tmp_path, **parts[1], name="two")
+        found = policy_diff(one, two)
+        runtime = [Scorecard(lowered_alone_or_in_project(path, root_of(path))[1]) for path in (one, two)]
+        texts: dict[str, list[Any]] = {"gates.g": [], "dimensions.d": []}
+        for region in found["regions"]:
+            if region["place"] in texts:
+                texts[region["place"]] += [prepare(build(each, ENVIRONMENT).program) for each in region["where"]]
+        for verdict in verdicts():
+            before, after = (decides(each, verdict) for each in runtime)
+            for at, place in enumerate(texts):
+                inside = any(bits_of(each, {"v": as_seen(verdict)}) == TRUE for each in texts[place])
+                assert inside or before[at] == after[at], (parts, place, verdict)
+        for region in found["regions"]:
+            rows = region["row"]["rows"]
+            if region["place"] == "gates.g" and "stops it" in (region["before"], region["after"]):
+                assert rows[0]["gates"] != rows[1]["gates"]
+
+
+def as_seen(verdict: dict[str, Any]) -> dict[str, Any]:
+    return {**verdict, "confidence": score_of(verdict["confidence"])}
+
+
+def test_a_threshold_a_weight_and_an_output_are_shown_by_rows(tmp_path: Path) -> None:
+    one = card(tmp_path)
+    assert policy_diff(one, card(tmp_path, name="two", of="!(v.primary_bucket != A)"))["verdict"] == "equal"
+    found = policy_diff(one, card(tmp_path, name="two", status="counts.seen > 3 ? 'valid' : 'invalid'"))
+    (region,) = found["regions"]
+    assert (region["place"], region["before"], region["where"]) == ("output.status", "'valid'", ["counts.seen == 3"])
+    assert [row["status"] for row in region["row"]["rows"]] == ["valid", "invalid"]
+    found = policy_diff(one, card(tmp_path, name="two", not_run="passed"))
+    assert (found["verdict"], found["settings"][0]["place"]) == ("different", "gates.g.not_run")
+    assert [row["gates"]["g"]["passed"] for row in found["rows"]["gates"]["rows"]] == [None, True]
+    found = policy_diff(one, card(tmp_path, name="two", weight="2"))
+    assert (found["verdict"], found["settings"][0]["after"]) == ("undecided", "2")
+    assert [region["witness"] for region in found["regions"]] == [None]
+    found = policy_diff(*(card(tmp_path, name=name, weight=f"scoring.{name}") for name in ("one", "two")))
+    assert [each["place"] for each in found["settings"]] == ["dimensions.d.weight, as written"]
+
+
+def test_labels_of_cases_are_compared_score_by_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "other.yaml"
+    row = "{label: Review, when: AH < AH_pass}"
+    text = SAFE.read_text(encoding="utf-8")
+    assert row in text
+    other.write_text(text.replace(row, "{label: Fail, when: AH < AH_pass}"), encoding="utf-8")
+    assert main(["policy-diff", str(SAFE), str(SAFE)]) == 0
+    assert main(["policy-diff", str(SAFE), str(other)]) == 1
+    assert "labels: 'Review' -> 'Fail'" in capsys.readouterr().out
+
+
+CONFIG = "name: p\nvariables:\n  - {name: n, type_name: int}\n"
+POLICY = """
+name: p
+rule:
+  match:
+    - {condition: n > 9, output: "'many'"}
+    - {condition: n > 5, output: "'some'"}
+    - {output: "'few'"}
+"""
+
+
+def test_two_policies_are_compared_input_by_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("config", CONFIG), ("one", POLICY), ("two", POLICY.replace("n > 9", "n >= 10"))):
+        Path(f"{name}.yaml").write_text(text, encoding="utf-8")
+    Path("three.yaml").write_text(POLICY.replace("n > 9", "n >= 11"), encoding="utf-8")
+    assert main(["policy-diff", "one.yaml", "two.yaml", "--config", "config.yaml"]) == 0
+    capsys.readouterr()
+    assert main(["policy-diff", "one.yaml", "three.yaml", "--config", "config.yaml", "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["regions"] == [
+        {"place": "rule", "before": "'many'", "after": "'some'", "where": ["n == 10"], "witness": {"n": "10"}}
+    ]
+    with pytest.raises(UsageError, match="two of one kind"):
+        policy_diff(Path("one.yaml"), SAFE)
+
+
+def test_a_threshold_of_a_workflow_is_a_region_of_its_machine(tmp_path: Path) -> None:
+    shutil.copytree(WORKFLOW, tmp_path / "w")
+    one, two = tmp_path / "w/workflow.yaml", tmp_path / "w/changed.yaml"
+    written = one.read_text(encoding="utf-8")
+    two.write_text(written.replace("threshold: 0.90", "threshold: 0.95"), encoding="utf-8")
+    assert policy_diff(one, one)["verdict"] == "equal"
+    found = policy_diff(one, two)
+    assert found["verdict"] == "different"
+    assert any("confidence_score >= 0.9 && confidence_score < 0.95" in each["where"][0] for each in found["regions"])

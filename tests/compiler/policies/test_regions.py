@@ -1,0 +1,157 @@
+"""Regions of two decisions: they hold exactly the inputs on which both come to different outcomes."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.compiler.prove.conditions_at_random import DOMAINS, ENVIRONMENT, conditions, inputs, program
+
+from rulewright.diagnostics import Span
+from rulewright.expression.build import build
+from rulewright.expression.environment import Environment
+from rulewright.expression.types import INT, SCORE, EnumType, Type
+from rulewright.lower.table_syntax import Row
+from rulewright.policies.decisions import NOTHING, PolicyDecision, computed, table, truth
+from rulewright.policies.regions import Comparison, compare
+from rulewright.prove.atoms import TRUE, bits_of
+from rulewright.prove.domains import Domains
+from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.ir import Node, Program, literal
+from rulewright_runtime.polarity import Polarity, condition
+
+TORTURE = bool(os.environ.get("RULEWRIGHT_TORTURE"))
+PAIRS = 500 if TORTURE else 30
+EQUAL = 1_000 if TORTURE else 40
+INPUTS = list(inputs())[::299]
+NOWHERE = Span("", 0, 0, 0, 0)
+LOOSE = settings(max_examples=PAIRS, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def text(word: str) -> Program:
+    return Program((Node("const", (), literal(word)),))
+
+
+def rows(texts: list[str]) -> PolicyDecision:
+    """A table whose rows give three words in turn."""
+    return table("t", [Row(program(each), text(f"o{at % 3}"), None, NOWHERE) for at, each in enumerate(texts)])
+
+
+def carried_out(texts: list[str], bindings: dict[str, object]) -> str:
+    """What the table gives, by the evaluator alone."""
+    for at, each in enumerate(texts):
+        decision = condition(program(each), Polarity.TABLE)(bindings)
+        if decision.undecided is not None:
+            return "an error"
+        if decision.holds:
+            return f"'o{at % 3}'"
+    return "nothing"
+
+
+@LOOSE
+@given(st.lists(conditions, min_size=1, max_size=3), st.lists(conditions, min_size=1, max_size=3))
+def test_the_regions_in_words_hold_exactly_the_inputs_on_which_two_tables_differ(
+    one: list[str], two: list[str]
+) -> None:
+    found = compare(rows(one), rows(two), DOMAINS)
+    assert found.unknown is None
+    holds = {region: [prepare(program(where)) for where in region.where] for region in found.regions}
+    for region in found.regions:
+        assert region.witness is not None
+        shown = dict(region.witness.bindings)
+        assert (carried_out(one, shown), carried_out(two, shown)) == (region.before, region.after)
+    for given_ in INPUTS:
+        gives = carried_out(one, given_), carried_out(two, given_)
+        inside = [region for region, parts in holds.items() if any(bits_of(each, given_) == TRUE for each in parts)]
+        assert [(region.before, region.after) for region in inside] == ([gives] if gives[0] != gives[1] else [])
+
+
+_LINES = (
+    ("x < 0.5", "1 - x > 0.5"), ("x >= 0.25", "!(x < 0.25)"), ("x + y > 1.0", "1.0 - y < x"), ("n > 2", "n >= 3"),
+    ("2 * y - 0.5 < 0.1", "y < 0.3"), ("e == GO || e == WAIT", "e != NO_GO"), ("x > y", "!(y >= x)"),
+    ("s in ['a', 'b']", "s == 'b' || s == 'a'"), ("x + x < 1.0", "x < 0.5"),
+    ("b == r.q", "r.q == b"), ("b != r.q", "(b && !r.q) || (!b && r.q)"),
+)  # fmt: skip
+
+
+def rewritten(chance: random.Random, depth: int) -> tuple[str, str]:
+    """A condition, and another one that means the same by algebra."""
+    kind = chance.choice(("atom", "and", "or", "not", "cond")) if depth else "atom"
+    if kind == "atom":
+        one, two = chance.choice(_LINES)
+        return f"({one})", f"({two})"
+    parts = [rewritten(chance, depth - 1) for _ in range(3)]
+    (a, x), (b, y), (c, z) = parts
+    return {
+        "and": (f"({a} && {b})", f"!(!{y} || !{x})"),
+        "or": (f"({a} || {b})", f"!(!{x} && !{y})"),
+        "not": (f"!{a}", f"({x} ? false : true)"),
+        "cond": (f"({a} ? {b} : {c})", f"(({x} && {y}) || (!{x} && {z}))"),
+    }[kind]
+
+
+def test_pairs_that_algebra_rewrites_are_proved_equal() -> None:
+    chance = random.Random(7)
+    for _ in range(EQUAL):
+        pairs = [rewritten(chance, 2) for _ in range(chance.randint(1, 3))]
+        one, two = rows([each for each, _ in pairs]), rows([each for _, each in pairs])
+        assert compare(one, two, DOMAINS) == Comparison(()), pairs
+
+
+def test_a_table_of_200_rows_is_compared_with_its_successor() -> None:
+    types: dict[str, Type] = {"score": SCORE, "age": INT, "kind": EnumType("kind", ("a", "b", "c", "d"))}
+    environment = Environment(variables=types)
+
+    def made(changed: tuple[int, ...]) -> PolicyDecision:
+        found = []
+        for at in range(200):
+            kind, low = "abcd"[at // 50], 99 - 2 * (at % 50)
+            other = f"age > {at * 7 % 80}" if at % 2 else f"score < 0.{low // 2 + 10:02d}"
+            word = "other" if at in changed else f"label {at % 7}"
+            built = build(f"kind == {kind} && score >= 0.{low:02d} && {other}", environment).program
+            found.append(Row(built, text(word), None, NOWHERE))
+        return table("t", found)
+
+    domains = Domains(types)
+    assert compare(made(()), made(()), domains).equal
+    found = compare(made(()), made((11, 60, 111)), domains)
+    assert {(region.before, region.after) for region in found.regions} == {
+        ("'label 4'", "'other'"), ("'label 6'", "'other'")
+    }  # fmt: skip
+    assert all(region.witness for region in found.regions)
+
+
+def said(one: str, two: str) -> list[tuple[str, str, tuple[str, ...], str]]:
+    comparison = compare(truth("c", program(one), "yes", "no"), truth("c", program(two), "yes", "no"), DOMAINS)
+    return [(each.before, each.after, each.where, str(each.witness)) for each in comparison.regions]
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "expected"),
+    [
+        ("x >= 0.5", "x > 0.5", [("yes", "no", ("x == 0.5",), "x = 0.5")]),
+        ("x >= 0.5", "x >= 0.75 || x == 0.5", [("yes", "no", ("x > 0.5 && x < 0.75",), "x = 0.6")]),
+        ("x * 3 < 1", "x * 3 <= 1", [("no", "yes", ("x == score(1) / 3",), "x = score(1) / 3")]),
+        ("r.p > 0.5", "has(r.p) && r.p > 0.5", [("yes", "no", ("!has(r.p)",), "r.p absent")]),
+        ("o.orValue(1.0) > 0.5", "o.hasValue()", [
+            ("yes", "no", ("!o.hasValue()",), "o absent"), ("no", "yes", ("o.value() <= 0.5",), "o = 0.0"),
+        ]),
+        ("'a' in ts", "ts.exists(t, t in ['a', 'b'])", [("no", "yes", ("!('a' in ts) && 'b' in ts",), "ts = ['b']")]),
+        ("s.contains('x') && b", "b", [("no", "yes", ("b && !(s.contains('x'))",), "None")]),
+    ],
+)  # fmt: skip
+def test_a_region_is_told_in_the_words_of_the_source(one: str, two: str, expected: list[object]) -> None:
+    assert said(one, two) == expected
+
+
+def test_computed_outputs_are_compared_by_what_they_give() -> None:
+    def choice(source: str) -> PolicyDecision:
+        return computed("c", build(source, ENVIRONMENT).program)
+
+    assert compare(choice("b ? 1 - x : y"), choice("!b ? y : 1 + -x"), DOMAINS).equal
+    (region,) = compare(choice("b ? x : score(0)"), choice("b ? x : y"), DOMAINS).regions
+    assert (region.before, region.after, region.where) == ("0.0", "y", ("!b && y != 0.0",))
+    assert compare(PolicyDecision("c", (), NOTHING), PolicyDecision("c", (), NOTHING), DOMAINS).equal
