@@ -1,4 +1,7 @@
-"""For every key of every document: is it consumed and by what, is it documentation, or is it unknown?"""
+"""For every key of every document: is it consumed and by what, is it documentation, or is it unknown?
+
+`python -m rulewright.keys` prints what belongs into `docs/reference/keys.md`.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,31 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
 
-from rulewright.load import Mapping, Node, Scalar
-from rulewright.load import Sequence as List
 from rulewright.vocabulary import Vocabulary, invisiblebench, schema_in
 from rulewright_grammar import schema
 
 Use = Literal["consumed", "documentation", "unknown"]
+DOCUMENTS: Final = (
+    ("check", "checks"),
+    ("lexicon", "lexicons"),
+    ("markers", "marker sets"),
+    ("state_machine", "state machines"),
+    ("corpus", "reference corpora"),
+    ("scenario", "scenarios"),
+    ("profile", "scan profiles"),
+    ("scoring", "the scoring file"),
+    ("project", "the project file"),
+    ("workflow", "workflows"),
+    ("agent", "agents"),
+    ("contracts", "contract registries"),
+)
+INTRODUCTION: Final = """\
+# Every key of every document
+
+A key is *consumed* (something named in the table reads it), or it is *documentation* for people, or it is an error
+(`rulewright explain unknown-key`). `[]` stands for the items of a list, `NAME` for a name of your own. Where a routing
+key serves some routes only, they are named.
+"""
 EACH: Final = "*"  # stands for every item of a list and every key that the author names himself
 
 
@@ -24,15 +46,6 @@ class Key:
     read_by: str = ""
     routes: tuple[str, ...] = ()
     description: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenKey:
-    """A key as it stands in a document: its path from the root, its place and its use."""
-
-    path: tuple[str, ...]
-    scalar: Scalar
-    key: Key
 
 
 @cache
@@ -76,23 +89,6 @@ def _step(part: dict[str, Any], step: str | int) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def written_keys(kind: str, root: Node) -> Iterator[WrittenKey]:
-    """Every key of a document, in the order of the file, with what becomes of it."""
-    yield from _written(kind, root, ())
-
-
-def _written(kind: str, node: Node, path: tuple[str, ...]) -> Iterator[WrittenKey]:
-    if isinstance(node, Mapping):
-        for entry in node.entries:
-            here = (*path, entry.name) if (*path, entry.name) in keys_of(kind) else (*path, EACH)
-            here = here if here in keys_of(kind) else (*path, entry.name)
-            yield WrittenKey((*path, entry.name), entry.key, key(kind, here))
-            yield from _written(kind, entry.value, here)
-    elif isinstance(node, List):
-        for item in node:
-            yield from _written(kind, item, (*path, EACH))
-
-
 def _known(
     below: dict[str, Any], whole: dict[str, Any], path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Key]]:
@@ -126,3 +122,45 @@ def _is_free(kind: str, path: tuple[str, ...]) -> bool:
     return known[path].use == "documentation" and not any(
         other[: len(path)] == path and len(other) > len(path) and other[len(path)] != EACH for other in known
     )
+
+
+def manual() -> str:
+    """The whole page, as Markdown."""
+    return "\n".join([INTRODUCTION, *(section(kind, title) for kind, title in DOCUMENTS)])
+
+
+def section(kind: str, title: str) -> str:
+    """The table of one kind of document."""
+    whole = schema(kind)
+    required = dict.fromkeys(whole.get("required", ()), "**required**; ")
+    usually = whole.get("else", {}).get("required", ())
+    required |= dict.fromkeys(usually, "**required** unless `fail` or `pass` decides; ")
+    known = {path: key for path, key in keys_of(kind).items() if path[-1] != EACH}
+    rows = [f"| `{_path(kind, path)}` | {_use(key)} | {_about(key, path, required)} |" for path, key in known.items()]
+    head = [f"## Keys of {title}", "", f"{whole['title']}.", "", "| key | read by | what it says |", "|---|---|---|"]
+    return "\n".join([*head, *rows, ""])
+
+
+def _path(kind: str, path: tuple[str, ...]) -> str:
+    """A path for people: `[]` for the items of a list, `NAME` below a mapping whose keys the author names."""
+    written = ""
+    for number, part in enumerate(path, 1):
+        if part == EACH and path[:number] not in keys_of(kind):
+            written += "[]"
+        else:
+            written += ("." if written else "") + ("NAME" if part == EACH else part)
+    return written
+
+
+def _use(key: Key) -> str:
+    return key.read_by or "—" if key.use == "consumed" else "(documentation)"
+
+
+def _about(key: Key, path: tuple[str, ...], required: dict[str, str]) -> str:
+    routes = f" ({', '.join(key.routes)})" if key.routes else ""
+    needed = required.get(path[0], "") if len(path) == 1 else ""
+    return f"{needed}{key.description}{routes}".replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print(manual(), end="")

@@ -24,10 +24,8 @@ from rulewright.documents.layout import (
     project_file_in,
     resolve,
 )
-from rulewright.documents.lexicon import Lexicon, read_lexicon, read_lexicons
+from rulewright.documents.lexicon import Lexicon, MarkerSet, invalid_regex, read_lexicon, read_lexicons, read_markers
 from rulewright.documents.library import check_findings
-from rulewright.documents.markers import MarkerSet, read_markers
-from rulewright.documents.patterns import invalid_regex
 from rulewright.documents.profile import Profile, read_profile, read_profiles
 from rulewright.documents.project_file import Accept, JudgeSection, ProjectFile, Semantics, read_project_file
 from rulewright.documents.rule_set import load_rule_sets

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.shared_data import folder
 
 from rulewright.documents.kinds import kind_of
-from rulewright.keys import allowed, key, keys_of, written_keys
-from rulewright.keys_manual import manual
+from rulewright.keys import allowed, key, keys_of, manual
 from rulewright.load import load_text
-from rulewright.project import load_project
 from rulewright_grammar import schema_names
 
 AUTHORED = (
@@ -78,24 +74,6 @@ def test_every_key_of_every_schema_is_described(kind: str) -> None:
 
 def test_every_kind_has_a_schema() -> None:
     assert set(AUTHORED) <= set(schema_names())
-
-
-def test_keys_are_shown_where_they_stand() -> None:
-    root = load_text("routing:\n  route: llm_primary\n  rout: x\n", "c.yaml").root
-    assert root is not None
-    found = [(one.path, one.scalar.span.line, one.key.use) for one in written_keys("check", root)]
-    assert found == [
-        (("routing",), 1, "consumed"),
-        (("routing", "route"), 2, "consumed"),
-        (("routing", "rout"), 3, "unknown"),
-    ]
-
-
-def test_the_published_corpus_holds_one_unknown_key() -> None:
-    project = load_project(folder("invisiblebench"))
-    uses = Counter(one.key.use for found in project.checks for one in written_keys("check", found.node))
-    uses += Counter(one.key.use for found in project.scenarios.values() for one in written_keys("scenario", found.node))
-    assert uses["unknown"] == 1
 
 
 def test_the_reference_of_keys_is_that_of_the_schemas() -> None:

@@ -16,7 +16,7 @@ from rulewright.expression.unparse import unparse
 from rulewright.load import load_text
 from rulewright.lower.decision_table import Table, build_table
 from rulewright.lower.policy import compile_policy
-from rulewright.lower.table_syntax import read_labels, read_rule
+from rulewright.lower.table_syntax import read_rule
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program, validate
@@ -34,19 +34,19 @@ PLACE = Environment(
 )
 
 
-def table(text: str, *, labels: bool = False, expect: Type | None = None) -> Table:
+def table(text: str, *, expect: Type | None = None) -> Table:
     found: list[Diagnostic] = []
     loaded = load_text(dedent(text).lstrip("\n"), "table.yaml")
     assert loaded.root is not None
-    rule = (read_labels if labels else read_rule)(loaded.root, found)
+    rule = read_rule(loaded.root, found)
     if rule is None or found:
         raise DocumentError(found)
     return build_table(rule, PLACE, expect=expect)
 
 
-def refused(text: str, *, labels: bool = False, expect: Type | None = None) -> list[tuple[str, int, int]]:
+def refused(text: str, *, expect: Type | None = None) -> list[tuple[str, int, int]]:
     with pytest.raises(DocumentError) as raised:
-        table(text, labels=labels, expect=expect)
+        table(text, expect=expect)
     return [(d.code, d.span.line, d.span.column) for d in raised.value.diagnostics]
 
 
@@ -224,22 +224,6 @@ def test_an_output_that_is_a_list_stays_one_element() -> None:
     assert prepare(made.program)({}) == [["a", "b"]]
 
 
-LABELS = """
-    - {label: Fail, when: verdict == FAIL}
-    - {label: "yes", when: score >= 0.80, explanation: "'the score is high'"}
-    - {label: Weak}
-"""
-
-
-def test_labels_are_a_table_of_texts() -> None:
-    made = table(LABELS, labels=True)
-    assert made.total
-    assert decide(made, verdict="FAIL", score=1.0) == "Fail"
-    assert decide(made, verdict="PASS", score=0.8) == "yes"
-    assert decide(made, verdict="PASS", score=0.7) == "Weak"
-    assert shown(made.rows[1].explanation) == "'the score is high'"
-
-
 def test_a_variable_is_computed_only_where_it_is_needed() -> None:
     made = table("""
         variables: [{name: broken, expression: 1 / n}]
@@ -353,11 +337,6 @@ MISTAKES = [
 @pytest.mark.parametrize(("text", "first"), MISTAKES, ids=[t.replace("\n", " ") for t, _ in MISTAKES])
 def test_a_mistake_is_shown_at_its_place_in_the_file(text: str, first: tuple[str, int, int]) -> None:
     assert refused(text)[0] == first
-
-
-@pytest.mark.parametrize("text", ["[]", "a: 1", "- 1", "- {when: ok}", "- {label: [1]}", "- {label: a, wen: ok}"])
-def test_labels_that_are_none_are_refused(text: str) -> None:
-    assert {code for code, _, _ in refused(text, labels=True)} == {"malformed-table"}
 
 
 def test_one_run_shows_every_mistake() -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.documents.base import Document, worded
-from rulewright.documents.conditions import holds_conditions
+from rulewright.documents.base import Document, holds_conditions, worded
 from rulewright.documents.kinds import CASE_SCORECARD
 from rulewright.documents.library import check_findings
 from rulewright.documents.validation import PAGES as STRUCTURE
@@ -61,7 +60,7 @@ def template_findings(check: Check) -> list[Diagnostic]:
     prompt = str(check.prompt.value) if check.prompt is not None else ""
     if not holds_conditions(check) and not any(mark in prompt for mark in ("{{", "{%", "{#")):
         return []
-    from rulewright.lower.alone import check_findings
+    from rulewright.lower.expression_checks import check_findings
 
     return check_findings(check)
 
@@ -126,7 +125,7 @@ def _models_and_rules(kind: str, root: Mapping, name: str) -> tuple[Sequence[Doc
 
             return (read_lexicon(root, name),) if kind == "lexicon" else read_lexicons(root), LEXICON
         case "markers":
-            from rulewright.documents.markers import read_markers
+            from rulewright.documents.lexicon import read_markers
             from rulewright.rules.of_lexicons import MARKER_SET
 
             return (read_markers(root, name),), MARKER_SET

@@ -55,6 +55,16 @@ def worded(document: Model, vocabulary: Vocabulary) -> Model:
     return document if document.vocabulary == vocabulary else replace(document, vocabulary=vocabulary)
 
 
+def holds_conditions(document: Any) -> bool:
+    """Whether there can be conditions in a document; a check has its `when`, those of its verdict and of its phases.
+    Most documents hold none, and what understands them is slow to import."""
+    return (
+        getattr(document, "when", True) is not None
+        or bool(getattr(document, "verdict_conditions", ()))
+        or document.phases.violates is not None
+    )
+
+
 def descend(node: Node | None, *steps: Step) -> Node | None:
     """The node below `node` at `steps`, or None where a step leads nowhere."""
     for step in steps:

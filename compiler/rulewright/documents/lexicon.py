@@ -1,14 +1,24 @@
-"""A lexicon: patterns that are looked for in a transcript."""
+"""Lexicons and marker sets: patterns and phrases that are looked for in a transcript."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
-from rulewright.diagnostics import Diagnostic
-from rulewright.documents.base import Document, items, optional_text, scalar, texts
-from rulewright.documents.patterns import invalid_regex
-from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.base import Document, items, optional_text, scalar, text_scalars, texts
+from rulewright.load import Mapping, Node, Scalar, Sequence, place
+from rulewright_runtime.errors import PlanError
+
+_LOOK_AROUND: Final = re.compile(r"\(\?<?[=!]")
+_BACK_REFERENCE: Final = re.compile(r"\\[1-9]")
+_HELP: Final = (
+    (_LOOK_AROUND, "RE2 has no look-around: list what may stand there, or use a second pattern"),
+    (_BACK_REFERENCE, "RE2 has no back-references: write the alternatives out"),
+)
+PHRASES: Final = ("identity_question", "ai_disclosure", "false_human")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +91,51 @@ def pattern_findings(lexicon: Lexicon) -> Iterator[Diagnostic]:
             found = invalid_regex(entry.scalar)
             if found is not None:
                 yield found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MarkerSet(Document):
+    """Three lists of phrases; `name` is None for the one set that serves every name."""
+
+    name: str | None
+    identity_question: tuple[str, ...]
+    ai_disclosure: tuple[str, ...]
+    false_human: tuple[str, ...]
+
+    @property
+    def phrases(self) -> tuple[tuple[Scalar, ...], ...]:
+        """The texts of the three lists, with their places."""
+        return tuple(text_scalars(self.node, key) for key in PHRASES)
+
+
+def read_markers(node: Mapping, name: str | None) -> MarkerSet:
+    """The model of a marker file's mapping."""
+    return MarkerSet(
+        node, name, texts(node, "identity_question"), texts(node, "ai_disclosure"), texts(node, "false_human")
+    )
+
+
+def invalid_regex(scalar: Scalar) -> Diagnostic | None:
+    """The finding that RE2 refuses the expression in `scalar`; None where it takes it."""
+    from rulewright_runtime.matching.regex import compile_regex  # only documents with expressions pay for the engine
+
+    pattern = str(scalar.value)
+    try:
+        compile_regex(pattern)
+    except PlanError as failure:
+        reason = str(failure).partition("` is refused: ")[2]
+        help = next((help for part, help in _HELP if part.search(pattern)), None)
+        message = f"RE2 refuses the regular expression `{pattern}`: {reason}"
+        start, end = _refused(pattern, reason)
+        return error(place(scalar, start, end), message, code="invalid-regex", help=help)
+    return None
+
+
+def _refused(pattern: str, reason: str) -> tuple[int, int]:
+    """Where the part stands that the engine names at the end of its reason; the whole pattern where it names none."""
+    for found in (part.search(pattern) for part, _ in _HELP):
+        if found is not None:
+            return found.span()
+    named = reason.rpartition(": ")[2]
+    start = pattern.find(named) if named else -1
+    return (start, start + len(named)) if start >= 0 else (0, len(pattern))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from rulewright.expression.checking_context import CheckingContext
-from rulewright.expression.declarations import extensions
+from rulewright.expression.declarations import COMPARABLE
 from rulewright.expression.nodes import Expr, ListLiteral, Literal, Macro, MapLiteral
 from rulewright.expression.types import (
     BOOL,
@@ -21,7 +21,7 @@ from rulewright.expression.types import (
     TypeParam,
 )
 
-_SORTABLE: Final = extensions.COMPARABLE
+_SORTABLE: Final = COMPARABLE
 
 
 def check_macro(c: CheckingContext, e: Macro) -> Type:

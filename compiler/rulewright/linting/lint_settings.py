@@ -10,11 +10,11 @@ from typing import Final
 
 from rulewright.categories import CATEGORIES, fits_any, is_default
 from rulewright.diagnostics import Diagnostic, Severity, warning
+from rulewright.documents.base import descend, flag, items, optional_text, text_scalars
 from rulewright.documents.layout import path_fits, project_file_above
-from rulewright.documents.lint_setting import LintSetting, read_lint_settings
 from rulewright.documents.project_file import Accept, ProjectFile, read_project_file
 from rulewright.errors import UsageError
-from rulewright.load import Entry, Loaded, Mapping, Scalar, load_file
+from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, load_file
 from rulewright.manual import pages
 from rulewright.spelling import suggest
 from rulewright.suppressions import unknown_rule
@@ -44,6 +44,19 @@ class RuleSelection:
 
 DEFAULT = RuleSelection()
 EVERYTHING = RuleSelection(select=("*",))
+
+
+@dataclass(frozen=True, slots=True)
+class LintSetting:
+    """Patterns of codes or categories to `select` (none: the default ones), to add and to `ignore` for the paths below
+    the root that fit `path`; `severity` gives codes another severity, `preview` counts rules that are still new."""
+
+    path: str
+    select: tuple[Scalar, ...]
+    ignore: tuple[Scalar, ...]
+    extend: tuple[Scalar, ...] = ()
+    severity: tuple[Entry, ...] = ()
+    preview: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +140,25 @@ class LintSettings:
                 message = f"nothing below `{entry.path}` is `{entry.rule}`, so this entry accepts nothing"
                 found.append(warning(place, message, code="unused-suppression"))
         return found
+
+
+def read_lint_settings(root: Node | None) -> tuple[LintSetting, ...]:
+    """The settings in a project file's mapping, those of the whole project first; a finding has to pass them all."""
+    written = descend(root, "lint")
+    rows = [written, *items(written, "per_path")]
+    return tuple(_setting(row) for row in rows if isinstance(row, Mapping))
+
+
+def _setting(row: Mapping) -> LintSetting:
+    grades = row.get("severity")
+    return LintSetting(
+        path=optional_text(row, "path") or "**",
+        select=text_scalars(row, "select"),
+        ignore=text_scalars(row, "ignore"),
+        extend=text_scalars(row, "extend_select"),
+        severity=grades.entries if isinstance(grades, Mapping) else (),
+        preview=flag(row, "preview") or False,
+    )
 
 
 def _words(scalars: Iterable[Scalar]) -> list[str]:

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Final
 from rulewright import dependencies
 from rulewright.categories import CATEGORIES, category_of
 from rulewright.check.document import document_findings, is_seen_alone
-from rulewright.check.echoes import without_echoes
-from rulewright.check.unreadable import without_dependent
 from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.kinds import is_written, kind_of
 from rulewright.documents.layout import PROJECT_FILE_NAMES, documents_in, looks_like_a_project, project_file_in
 from rulewright.errors import DocumentError, UsageError
-from rulewright.linting import crowds, fixes
+from rulewright.linting import fixes
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_around, settings_of
+from rulewright.linting.repeated import together, without_dependent, without_echoes
 from rulewright.load import Loaded, Mapping, Source, load_file, load_text
 from rulewright.manual import pages
 from rulewright.suppressions import suppress, unused
@@ -64,7 +63,7 @@ class Report:
 
     def grouped(self) -> Report:
         """The report with the findings that one cause has in one document told once, at the first of their places."""
-        return replace(self, diagnostics=tuple(crowds.together(self.diagnostics)))
+        return replace(self, diagnostics=tuple(together(self.diagnostics)))
 
     @property
     def categories(self) -> list[tuple[str, int]]:

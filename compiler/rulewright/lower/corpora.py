@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.patterns import invalid_regex
+from rulewright.documents.lexicon import PatternEntry, invalid_regex
 from rulewright.load import Scalar
 from rulewright.lower.lexicons import TEXT, lower_patterns
 from rulewright.spelling import did_you_mean
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rulewright.documents.corpus import Corpus as Document
     from rulewright.documents.corpus import Fact as FactDocument
     from rulewright.documents.corpus import Programme as ProgrammeDocument
-    from rulewright.documents.lexicon import PatternEntry
 
 PAGES: Final[dict[str, str]] = {
     "unknown-source": """A programme or a fact of a corpus names a source that is not among its `sources`.

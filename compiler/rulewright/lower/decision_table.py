@@ -16,7 +16,7 @@ from rulewright.errors import DocumentError, ExpressionError
 from rulewright.expression.checker import Checked, check
 from rulewright.expression.environment import Environment
 from rulewright.expression.lower import VARIABLES, ExpressionLowering, Inlined
-from rulewright.expression.nodes import Expr, Literal, TextSpan
+from rulewright.expression.nodes import Expr, Literal
 from rulewright.expression.parser import parse
 from rulewright.expression.types import BOOL, DYN, SCORE, STRING, ListType, OptionalType, Type
 from rulewright.expression.unify import Substitution, most_general
@@ -190,8 +190,6 @@ class _Building:
         output = rule = None
         if row.rule is not None:
             rule = self.rule(row.rule, environment)
-        elif row.output is not None and row.literal:
-            output = self.literal(row.output, environment)
         elif row.output is not None:
             output = self.cell(row.output, environment, self.expect)
         if (output is None and rule is None) or (row.condition is not None and condition is None):
@@ -221,12 +219,6 @@ class _Building:
                     error(after.syntax.span, "this row is never reached", code="unreachable-row", notes=[note])
                 )
                 return
-
-    def literal(self, scalar: Scalar, environment: Environment) -> _TableCell | None:
-        """A plain text as an output."""
-        text = str(scalar.value)
-        quoted = Literal(text, TextSpan(0, len(text), 0))
-        return self.checked(scalar, text, quoted, environment, self.expect)
 
     def cell(self, scalar: Scalar, environment: Environment, expect: Type | None = None) -> _TableCell | None:
         """The checked expression of one value, or None with its mistakes reported."""

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Final, cast
 
+from rulewright.applicability import has_edge
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, Type
 from rulewright.load import plain
-from rulewright.lower.environments import type_of, verdict_environment
+from rulewright.lower.eligibility import eligible
+from rulewright.lower.environments import prompt_environment, type_of, verdict_environment
 from rulewright.lower.expressions import build_in
+from rulewright.prompts import lower_prompt
 from rulewright_runtime.plan.scan import Check as CheckNode
 from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier
 
@@ -78,3 +81,15 @@ def lower_expression(check: Check, lowering: LoweringContext) -> ExpressionVerif
         needs=tuple(sorted({path[1] for path in reads if path[0] == "v" and len(path) > 1})),
         parameters=check.params,
     )
+
+
+def check_findings(check: Check) -> list[Diagnostic]:
+    """The mistakes in its conditions, and in a prompt that is sent, read as a template."""
+    found: list[Diagnostic] = []
+    for scalar in check.verdict_conditions:
+        build_in(scalar, environment_of(check), found, expect=BOOL)
+    if check.when is not None:
+        eligible(check, (), found)
+    if check.prompt is not None and (check.is_judged or has_edge(check)):
+        lower_prompt(check.prompt, prompt_environment(check.vocabulary), found)
+    return found

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.patterns import invalid_regex
+from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.scenario import Branch as BranchDocument
 from rulewright.documents.scenario import NumberedTurn, Scenario, numbered_turns
 from rulewright.expression.build import build

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rulewright.documents.check import Check
     from rulewright.documents.project_file import Semantics
 
-WHOLE_UNITS: Final = frozenset({"scenario_level", "session_state", "extracted_claim"})
 UNDECIDED_UNIT: Final = "turn_level_or_session_state"
 
 

@@ -1,13 +1,11 @@
 """The written form of a decision table: a rule with variables and rows, as nodes of a file.
 
-    variables: [{name, expression}]       # or, for short, `- name: EXPR`
-    match:                        # the first row whose condition holds decides
-      - condition: EXPR           # absent: always
-        output: EXPR              # or `rule:`, a table in the table
-        explanation: EXPR
-    aggregate: [...]              # instead of `match`: the outputs of all rows that hold, as a list
-
-The short form of labels is `[{label: Fail, when: EXPR}, {label: Pass}]`.
+variables: [{name, expression}]       # or, for short, `- name: EXPR`
+match:                        # the first row whose condition holds decides
+  - condition: EXPR           # absent: always
+    output: EXPR              # or `rule:`, a table in the table
+    explanation: EXPR
+aggregate: [...]              # instead of `match`: the outputs of all rows that hold, as a list
 """
 
 from __future__ import annotations
@@ -33,7 +31,6 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RULE_KEYS: Final = ("id", "name", "description", "variables", "match", "aggregate")
 _ROW_KEYS: Final = ("id", "name", "description", "condition", "output", "rule", "explanation")
 _VARIABLE_KEYS: Final = ("name", "description", "display_name", "expression")
-_LABEL_KEYS: Final = ("label", "when", "explanation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +48,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RowSyntax:
-    """A row: `output` or a nested `rule`; `literal` when the output is a plain text, not an expression."""
+    """A row: `output` or a nested `rule`."""
 
     condition: Scalar | None
     output: Scalar | None
     rule: RuleSyntax | None
     explanation: Scalar | None
     span: Span
-    literal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,28 +87,6 @@ def read_rule(node: Node, found: list[Diagnostic]) -> RuleSyntax | None:
         found.append(error(mapping.key_span(kinds[0]), f"`{kinds[0]}` needs at least one row", code="malformed-table"))
     rows = [row for item in items if (row := _row(item, found)) is not None]
     return RuleSyntax(tuple(variables), tuple(rows), kinds[0] == "aggregate", mapping.span)
-
-
-def read_labels(node: Node, found: list[Diagnostic]) -> RuleSyntax | None:
-    """The table that the short form of labels stands for, or None; mistakes of structure are added to `found`."""
-    if not isinstance(node, Sequence) or not node.items:
-        found.append(error(node, "labels are a list of `{label: ..., when: ...}`", code="malformed-table"))
-        return None
-    rows = [row for item in node.items if (row := _label(item, found)) is not None]
-    return RuleSyntax((), tuple(rows), False, node.span)
-
-
-def _label(node: Node, found: list[Diagnostic]) -> RowSyntax | None:
-    mapping = _mapping(node, _LABEL_KEYS, "a label", found)
-    if mapping is None:
-        return None
-    label = _scalar(mapping, "label", found)
-    if label is None:
-        if "label" not in mapping and not _misspelt(mapping, _LABEL_KEYS, "label"):
-            found.append(error(mapping.span, "a label needs the key `label`", code="malformed-table"))
-        return None
-    when, explanation = _scalar(mapping, "when", found), _scalar(mapping, "explanation", found)
-    return RowSyntax(when, label, None, explanation, mapping.span, literal=True)
 
 
 def _variable(node: Node, found: list[Diagnostic]) -> tuple[Scalar, Scalar] | None:

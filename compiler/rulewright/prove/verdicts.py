@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
-from rulewright.expression.declarations.replies import FUNCTIONS
+from rulewright.expression.declarations import REPLIES
 from rulewright.expression.decompile import decompile
 from rulewright.expression.types import BOOL
 from rulewright.expression.unparse import unparse
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _COUNTS: Final = ("size", "word_count", "sentence_count", "edit_distance", "call_count")
 _GIVES: Final = {
-    **{name: boolean(absent=True) for name, each in FUNCTIONS.items() if all(o.result == BOOL for o in each)},
+    **{name: boolean(absent=True) for name, each in REPLIES.items() if all(o.result == BOOL for o in each)},
     **{name: number(0, 1, absent=True) for name in ("edit_similarity", "rouge_l", "bleu", "word_overlap")},
     **{name: whole(0, absent=True) for name in _COUNTS},
     **{name: boolean(absent=True) for name in ("contains_ci", "substring_ci", "contains", "matches", "startsWith")},

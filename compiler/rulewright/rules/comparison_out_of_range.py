@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.conditions import holds_conditions
+from rulewright.documents.base import holds_conditions
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument

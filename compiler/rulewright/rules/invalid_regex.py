@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.documents import patterns
+from rulewright.documents import lexicon
 from rulewright.documents.base import scalar
 from rulewright.documents.lexicon import Lexicon
 from rulewright.documents.scenario import Scenario
@@ -19,7 +19,7 @@ def invalid_regex(subject: Lexicon | Scenario) -> Iterator[Diagnostic]:
     back-references, which is what keeps matching fast on every text.
     Instead: mend it, or say the same without look-around.
     """
-    yield from (found for pattern in _patterns(subject) if (found := patterns.invalid_regex(pattern)) is not None)
+    yield from (found for pattern in _patterns(subject) if (found := lexicon.invalid_regex(pattern)) is not None)
 
 
 def _patterns(subject: Lexicon | Scenario) -> Iterator[Scalar]:

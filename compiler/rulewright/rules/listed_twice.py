@@ -11,7 +11,7 @@ from rulewright.load import Node, Scalar
 
 if TYPE_CHECKING:
     from rulewright.documents.check import Check
-    from rulewright.documents.markers import MarkerSet
+    from rulewright.documents.lexicon import MarkerSet
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import Scenario
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rulewright.documents.check import Check
+from rulewright.documents.profile import Profile
 from rulewright.rules import Rule
 from rulewright.rules.adaptive_with_one_repetition import adaptive_with_one_repetition
 from rulewright.rules.any_mixed_with_tags import any_mixed_with_tags
@@ -25,10 +27,6 @@ from rulewright.rules.trigger_without_condition import trigger_without_condition
 from rulewright.rules.unclear_policy_without_its_path import unclear_policy_without_its_path
 from rulewright.rules.unit_of_analysis_unfit import unit_of_analysis_unfit
 from rulewright.rules.yaml_trap import yaml_trap
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import Check
-    from rulewright.documents.profile import Profile
 
 CHECK: Final[tuple[Rule[Check], ...]] = (
     unclear_policy_without_its_path,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rulewright.documents.lexicon import Lexicon, MarkerSet
 from rulewright.rules import Rule
 from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
 from rulewright.rules.duplicate_pattern import duplicate_pattern
@@ -14,10 +15,6 @@ from rulewright.rules.question_of_common_words import question_of_common_words
 from rulewright.rules.short_word_hits_inside_others import short_word_hits_inside_others
 from rulewright.rules.subsumed_pattern import subsumed_pattern
 from rulewright.rules.yaml_trap import yaml_trap
-
-if TYPE_CHECKING:
-    from rulewright.documents.lexicon import Lexicon
-    from rulewright.documents.markers import MarkerSet
 
 LEXICON: Final[tuple[Rule[Lexicon], ...]] = (
     duplicate_pattern,

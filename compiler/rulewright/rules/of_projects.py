@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rulewright.documents.unread_files import UnreadFiles
+from rulewright.project import Project
 from rulewright.rules import Rule
 from rulewright.rules.anchor_names_ineligible_check import anchor_names_ineligible_check
 from rulewright.rules.anchor_without_event_window import anchor_without_event_window
@@ -43,10 +45,6 @@ from rulewright.rules.unknown_scenario import unknown_scenario
 from rulewright.rules.unread_definitions import unread_definitions
 from rulewright.rules.unused_lexicon import unused_lexicon
 from rulewright.rules.unused_rule_set import unused_rule_set
-
-if TYPE_CHECKING:
-    from rulewright.documents.unread_files import UnreadFiles
-    from rulewright.project import Project
 
 PROJECT: Final[tuple[Rule[Project], ...]] = (
     unit_of_analysis_missing,

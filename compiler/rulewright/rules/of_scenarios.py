@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rulewright.documents.scenario import Scenario
 from rulewright.rules import Rule
 from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
 from rulewright.rules.branch_always_taken import branch_always_taken
@@ -31,9 +32,6 @@ from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
 from rulewright.rules.update_of_unstated_fact import update_of_unstated_fact
 from rulewright.rules.window_ends_before_it_starts import window_ends_before_it_starts
 from rulewright.rules.yaml_trap import yaml_trap
-
-if TYPE_CHECKING:
-    from rulewright.documents.scenario import Scenario
 
 SCENARIO: Final[tuple[Rule[Scenario], ...]] = (
     turn_numbers_out_of_order,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.rules import Rule
 from rulewright.rules.all_weights_zero import all_weights_zero
 from rulewright.rules.defaults_break_a_requirement import defaults_break_a_requirement
@@ -15,7 +16,6 @@ from rulewright.rules.unused_definition import unused_definition
 from rulewright.rules.yaml_trap import yaml_trap
 
 if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
     from rulewright.documents.scorecard import ScorecardDocument
 
 SCORECARD: Final[tuple[Rule[ScorecardDocument], ...]] = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rulewright.documents.workflow import TaskDocument
 from rulewright.rules import Rule
 from rulewright.rules.agent_without_adapter import agent_without_adapter
 from rulewright.rules.bare_output_path import bare_output_path
@@ -42,7 +43,6 @@ from rulewright.rules.workflow_version import workflow_version
 from rulewright.rules.yaml_trap import yaml_trap
 
 if TYPE_CHECKING:
-    from rulewright.documents.workflow import TaskDocument
     from rulewright.workflow import Workflow
 
 WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (

@@ -8,7 +8,7 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import text_scalars
-from rulewright.documents.markers import MarkerSet
+from rulewright.documents.lexicon import MarkerSet
 
 COMMON: Final = re.compile(
     "what|who|how|where|why|when|which|are|is|am|was|were|do|does|did|can|could|would|will|should"

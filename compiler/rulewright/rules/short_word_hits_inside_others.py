@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import text_scalars
-from rulewright.documents.lexicon import Lexicon
-from rulewright.documents.markers import MarkerSet
+from rulewright.documents.lexicon import Lexicon, MarkerSet
 from rulewright.documents.scenario import Scenario
 from rulewright.load import Scalar
 

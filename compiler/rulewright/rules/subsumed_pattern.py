@@ -9,8 +9,7 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Span, advice
 from rulewright.documents.base import scalar, text_scalars
-from rulewright.documents.lexicon import Lexicon
-from rulewright.documents.markers import MarkerSet
+from rulewright.documents.lexicon import Lexicon, MarkerSet
 from rulewright.documents.scenario import Branch, Scenario
 from rulewright.load import Scalar, place
 

@@ -11,8 +11,7 @@ from rulewright.load import Scalar, walk
 
 if TYPE_CHECKING:
     from rulewright.documents.check import Check
-    from rulewright.documents.lexicon import Lexicon
-    from rulewright.documents.markers import MarkerSet
+    from rulewright.documents.lexicon import Lexicon, MarkerSet
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import Scenario
     from rulewright.documents.scorecard import ScorecardDocument

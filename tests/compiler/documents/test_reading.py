@@ -12,8 +12,7 @@ from tests.compiler.documents.test_validation import mutated, shipped
 
 from rulewright.documents.base import Document
 from rulewright.documents.check import read_check
-from rulewright.documents.lexicon import read_lexicon, read_lexicons
-from rulewright.documents.markers import read_markers
+from rulewright.documents.lexicon import read_lexicon, read_lexicons, read_markers
 from rulewright.documents.profile import read_profile, read_profiles
 from rulewright.documents.project_file import read_project_file
 from rulewright.documents.scenario import read_scenario

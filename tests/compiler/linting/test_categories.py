@@ -15,8 +15,8 @@ from tests.compiler.small_project import check, write
 from rulewright.categories import CATEGORIES, LEVELS, PEDANTIC, PREVIEW, ROWS, SINCE, category_of, is_default
 from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
-from rulewright.linting.crowds import CROWDS
 from rulewright.linting.lint_settings import EVERYTHING, RuleSelection
+from rulewright.linting.repeated import CROWDS
 from rulewright.linting.run import Report, lint
 from rulewright.manual import pages
 from rulewright.render import render
