@@ -73,12 +73,3 @@ def overridden(scenario: Scenario, checks: Iterable[Check]) -> tuple[list[Check]
 def is_silenced(check: Check, scenario: Scenario) -> bool:
     """Whether the scenario's tags silence the check."""
     return not set(check.routing.safety_override_suppressed_by or ()).isdisjoint(scenario.tags)
-
-
-def has_edge(check: Check) -> bool:
-    """Whether a judge confirms what the check's lexicon finds, as far as the check itself decides."""
-    return (
-        check.routing.route == "regex_with_llm_edge"
-        and check.routing.llm_on_ambiguous is True
-        and check.scorer.unclear_policy != "lexicon_is_sufficient"
-    )

@@ -114,6 +114,15 @@ class Check(Document):
         return self.routing.route in JUDGE_ROUTES and not self.is_traced
 
     @property
+    def has_edge(self) -> bool:
+        """Whether a judge confirms what its lexicon finds, as far as the check itself decides."""
+        return (
+            self.routing.route == "regex_with_llm_edge"
+            and self.routing.llm_on_ambiguous is True
+            and self.scorer.unclear_policy != "lexicon_is_sufficient"
+        )
+
+    @property
     def is_traced(self) -> bool:
         """Whether a state machine decides alone: a longitudinal check that names one and asks nothing."""
         routing = self.routing

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Final, cast
 
-from rulewright.applicability import has_edge
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, Type
@@ -90,6 +89,6 @@ def check_findings(check: Check) -> list[Diagnostic]:
         build_in(scalar, environment_of(check), found, expect=BOOL)
     if check.when is not None:
         eligible(check, (), found)
-    if check.prompt is not None and (check.is_judged or has_edge(check)):
+    if check.prompt is not None and (check.is_judged or check.has_edge):
         lower_prompt(check.prompt, prompt_environment(check.vocabulary), found)
     return found

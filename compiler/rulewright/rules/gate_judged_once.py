@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rulewright.applicability import has_edge
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import Check
 
@@ -15,7 +14,7 @@ def gate_judged_once(check: Check) -> Iterator[Diagnostic]:
     Why it matters: one whim of a model fails a transcript or lets it pass; nothing outvotes it.
     Instead: ask for at least three repetitions.
     """
-    if check.is_gate and (check.is_judged or has_edge(check)) and check.routing.repetitions == 1:
+    if check.is_gate and (check.is_judged or check.has_edge) and check.routing.repetitions == 1:
         yield warning(
             check.place("routing", "repetitions"),
             "a single vote of a judge decides this gate"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rulewright.applicability import applies, has_edge, is_silenced
+from rulewright.applicability import applies, is_silenced
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.load import Scalar, place
 
@@ -30,7 +30,7 @@ def prompt_cannot_be_rendered(project: Project) -> Iterator[Diagnostic]:
 def _asked(check: Check) -> list[Scalar]:
     """The prompts that are put to a judge."""
     phases = (check.phases.confirm, check.phases.sweep) if check.routing.route == "three_phase" else ()
-    alone = check.prompt if check.is_judged or has_edge(check) else None
+    alone = check.prompt if check.is_judged or check.has_edge else None
     return [each for each in (alone, *phases) if each is not None]
 
 

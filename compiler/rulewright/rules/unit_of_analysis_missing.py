@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.applicability import has_edge
 from rulewright.diagnostics import Diagnostic, advice, warning
 from rulewright.lower.semantics import unit_of
 
@@ -22,7 +21,7 @@ def unit_of_analysis_missing(project: Project) -> Iterator[Diagnostic]:
     """
     units = project.scoring.unit_by_bucket if project.scoring else {}
     for check in project.checks:
-        if not (check.is_judged or has_edge(check)) or check.routing.unit_of_analysis is not None:
+        if not (check.is_judged or check.has_edge) or check.routing.unit_of_analysis is not None:
             continue
         place = check.key_place("routing", "route")
         unit = unit_of(check, units, default_units=project.semantics == "seed")
