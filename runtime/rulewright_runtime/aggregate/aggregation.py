@@ -7,8 +7,7 @@ adjudication.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from operator import attrgetter
 from types import SimpleNamespace
@@ -26,12 +25,31 @@ from rulewright_runtime.aggregate.bounds import (
     outer_bounds,
     rate_interval,
 )
+from rulewright_runtime.aggregate.effects import (
+    BELONGS,
+    COUNTS,
+    LEAVES_OPEN,
+    STATES,
+    STOPS,
+    Effect,
+    Undecided,
+    chances,
+    counts_in,
+    earned_in,
+    matters,
+    passed,
+    rate_value,
+    state_of,
+    strongest_effects,
+    waiting_effect,
+)
+from rulewright_runtime.aggregate.export import value_or_none
 from rulewright_runtime.aggregate.outcome import ENGINE, MINIMUM_COVERAGE, RESERVED, engine_results
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import parameter_values
-from rulewright_runtime.plan.scorecard import VERDICTS, GatePlan, RatePlan, ScorecardPlan, mentioned
+from rulewright_runtime.plan.scorecard import VERDICTS, RatePlan, ScorecardPlan, mentioned
 from rulewright_runtime.polarity import Decision, Polarity, condition
 from rulewright_runtime.score import Score, leave, parse_score, score_of
 from rulewright_runtime.values import NONE, Optional
@@ -50,32 +68,8 @@ _UNHASHABLE: Final = frozenset(_EMPTY)
 _MEMO_LIMIT: Final = 65536
 
 
-Undecided = dict[str, str]
 Bindings = Mapping[str, Any]
 Condition = Callable[[Bindings], Decision]
-
-# What one verdict does to a gate, from the weakest to the strongest.
-_BELONGS, _COUNTS, _LEAVES_OPEN, _STOPS = range(4)
-
-
-@dataclass(frozen=True, slots=True)
-class _Effect:
-    """What one verdict adds to the row; equal verdicts share it."""
-
-    check_id: str
-    gates: tuple[tuple[int, int], ...]  # gate, strength
-    hits: tuple[int, ...]  # rates
-    misses: tuple[int, ...]
-    credits: tuple[tuple[int, Fraction], ...]  # rates, with what is earned there
-    counts: tuple[int, ...]
-    lists: tuple[int, ...]
-    flag: bool | None
-    undecided: tuple[Undecided, ...]
-
-
-def _waiting(check_id: str, gates: tuple[int, ...]) -> _Effect:
-    """The effect of a check that applies and was not run: it leaves its gates open and nothing else."""
-    return _Effect(check_id, tuple((gate, _LEAVES_OPEN) for gate in gates), (), (), (), (), (), None, ())
 
 
 class Scorecard:
@@ -97,7 +91,7 @@ class Scorecard:
         self._prepare_rows()
         self._minimum_coverage = self._coverage_asked()
         self._has_gates = any(any(self._held(check_id)) for check_id in plan.checks)
-        self._memo: dict[Any, _Effect] = {}
+        self._memo: dict[Any, Effect] = {}
 
     def _prepare_conditions(self) -> None:
         plan = self.plan
@@ -168,7 +162,7 @@ class Scorecard:
         bindings = dict(self._base)
         ready: dict[str, Any] = {}
         waiting = tuple(left_out)
-        every = [*effects, *(_waiting(check_id, gates) for check_id, gates in waiting)]
+        every = [*effects, *(waiting_effect(check_id, gates) for check_id, gates in waiting)]
         results = self._judge_gates(every, bindings, ready)
         self._add_rates(effects, bindings, ready)
         self._add_counts(effects, bindings, ready)
@@ -245,19 +239,19 @@ class Scorecard:
         """The exact value of every dimension and rate over the verdicts; None where nothing counts."""
         effects = [self._effect(verdict) for verdict in verdicts]
         return [
-            _rate(
+            rate_value(
                 rate,
-                sum((_earned_in(effect, index) for effect in effects), Fraction()),
-                sum(_counts_in(effect, index) for effect in effects),
+                sum((earned_in(effect, index) for effect in effects), Fraction()),
+                sum(counts_in(effect, index) for effect in effects),
             )
             for index, rate in enumerate(self._rates)
         ]
 
-    def _weigh(self, verdict: VerdictRecord, incomplete: bool) -> _Effect:
+    def _weigh(self, verdict: VerdictRecord, incomplete: bool) -> Effect:
         return self._work_out(verdict, incomplete) if incomplete else self._effect(verdict)
 
     def _gate_bounds(
-        self, sure: Sequence[_Effect], names: Sequence[str], effects: Sequence[Mapping[str, _Effect]]
+        self, sure: Sequence[Effect], names: Sequence[str], effects: Sequence[Mapping[str, Effect]]
     ) -> dict[str, dict[str, Any]]:
         """For each gate the states it may have and the unknowns that decide it: those of which an answer can change it
         whatever else is known."""
@@ -265,23 +259,23 @@ class Scorecard:
         for index, gate in enumerate(self.plan.gates):
             least = max((dict(effect.gates).get(index, -1) for effect in sure), default=-1)
             reach = [{dict(effect.gates).get(index, -1) for effect in each.values()} for each in effects]
-            strengths = _strongest(least, reach)
-            states = sorted({_STATES[_passed(gate, strength)] for strength in strengths})
+            strengths = strongest_effects(least, reach)
+            states = sorted({STATES[passed(gate, strength)] for strength in strengths})
             decides = [
                 name
                 for place, name in enumerate(names)
-                if _matters(gate, least, reach[:place] + reach[place + 1 :], reach[place])
+                if matters(gate, least, reach[:place] + reach[place + 1 :], reach[place])
             ]
             found[gate.name] = {"states": states, "decided_by": decides}
         return found
 
-    def _rate_bounds(self, sure: Sequence[_Effect], effects: Sequence[Mapping[str, _Effect]]) -> dict[str, Any]:
+    def _rate_bounds(self, sure: Sequence[Effect], effects: Sequence[Mapping[str, Effect]]) -> dict[str, Any]:
         found = {}
         for index, rate in enumerate(self._rates[: len(self.plan.dimensions)]):
-            gained = sum((_earned_in(effect, index) for effect in sure), Fraction())
-            of = sum(_counts_in(effect, index) for effect in sure)
-            options = [_chances(index, each.values()) for each in effects]
-            ends = [_rate(rate, *end) for end in rate_interval(gained, of, options)]
+            gained = sum((earned_in(effect, index) for effect in sure), Fraction())
+            of = sum(counts_in(effect, index) for effect in sure)
+            options = [chances(index, each.values()) for each in effects]
+            ends = [rate_value(rate, *end) for end in rate_interval(gained, of, options)]
             values = [self._empty[index] if end is None else end for end in ends]
             found[rate.name] = interval([None if value is None else leave(value) for value in values])
         return found
@@ -324,7 +318,7 @@ class Scorecard:
             del record["confidence"]
         return record
 
-    def _effect(self, verdict: VerdictRecord) -> _Effect:
+    def _effect(self, verdict: VerdictRecord) -> Effect:
         if any(getattr(verdict, name, None) != _EMPTY[name] for name in self._bulky):
             return self._work_out(verdict)
         key = self._key(verdict)
@@ -335,7 +329,7 @@ class Scorecard:
             effect = self._memo[key] = self._work_out(verdict)
         return effect
 
-    def _work_out(self, verdict: VerdictRecord, incomplete: bool = False) -> _Effect:
+    def _work_out(self, verdict: VerdictRecord, incomplete: bool = False) -> Effect:
         bindings = {**self._base, "v": self._record(verdict, self._read)}
         undecided: list[Undecided] = []
         unsaid = incomplete and verdict.eligible is not False and verdict.verdict != "FAIL"
@@ -350,7 +344,7 @@ class Scorecard:
             return decision.holds
 
         gates = [
-            (index, _LEAVES_OPEN if unsaid else self._strength(verdict, index, holds))
+            (index, LEAVES_OPEN if unsaid else self._strength(verdict, index, holds))
             for index, (of, _, _) in enumerate(self._gates)
             if holds(of, f"gates.{self.plan.gates[index].name}.of")
         ]
@@ -362,7 +356,7 @@ class Scorecard:
         flags = self.plan.flags
         flag = True if verdict.verdict in flags.raised else False if verdict.verdict in flags.clear else None
         flag = None if unsaid or verdict.eligible is False else flag
-        return _Effect(
+        return Effect(
             verdict.check_id,
             tuple(gates),
             tuple(hits),
@@ -376,13 +370,13 @@ class Scorecard:
 
     def _strength(self, verdict: VerdictRecord, index: int, holds: Callable[[Condition, str], bool]) -> int:
         if verdict.eligible is False:
-            return _BELONGS
+            return BELONGS
         _, stops, leaves_open = self._gates[index]
         name = self.plan.gates[index].name
         if holds(stops, f"gates.{name}.stops"):
-            return _STOPS
+            return STOPS
         unknown = verdict.verdict not in VERDICTS
-        return _LEAVES_OPEN if holds(leaves_open, f"gates.{name}.undecided") or unknown else _COUNTS
+        return LEAVES_OPEN if holds(leaves_open, f"gates.{name}.undecided") or unknown else COUNTS
 
     def _sort_rates(
         self, verdict: VerdictRecord, bindings: Bindings, undecided: list[Undecided], unsaid: bool
@@ -414,7 +408,7 @@ class Scorecard:
     # Each of the following fills `bindings` with what expressions see and `ready` with the same as JSON data.
 
     def _judge_gates(
-        self, effects: Sequence[_Effect], bindings: dict[str, Any], ready: dict[str, Any]
+        self, effects: Sequence[Effect], bindings: dict[str, Any], ready: dict[str, Any]
     ) -> dict[str, dict[str, Any]]:
         """The engine's result of every gate, `{state, reasons}`."""
         size = len(self.plan.gates)
@@ -425,21 +419,21 @@ class Scorecard:
             for gate, strength in effect.gates:
                 if strength > strongest[gate]:
                     strongest[gate] = strength
-                if strength == _STOPS:
+                if strength == STOPS:
                     stopping[gate].append(effect.check_id)
-                elif strength == _LEAVES_OPEN:
+                elif strength == LEAVES_OPEN:
                     leaving_open[gate].append(effect.check_id)
         gates: dict[str, dict[str, Any]] = {
-            part.name: {"passed": _passed(part, strongest[gate]), "reasons": stopping[gate] or leaving_open[gate]}
+            part.name: {"passed": passed(part, strongest[gate]), "reasons": stopping[gate] or leaving_open[gate]}
             for gate, part in enumerate(self.plan.gates)
         }
         ready["gates"] = gates
         if "gates" in self._needs:
             bindings["gates"] = {name: {**gate, "passed": _optional(gate["passed"])} for name, gate in gates.items()}
         bindings["undecided"] = {part.name: leaving_open[gate] for gate, part in enumerate(self.plan.gates)}
-        return {name: {"state": _state(gate), "reasons": gate["reasons"]} for name, gate in gates.items()}
+        return {name: {"state": state_of(gate), "reasons": gate["reasons"]} for name, gate in gates.items()}
 
-    def _add_rates(self, effects: Sequence[_Effect], bindings: dict[str, Any], ready: dict[str, Any]) -> None:
+    def _add_rates(self, effects: Sequence[Effect], bindings: dict[str, Any], ready: dict[str, Any]) -> None:
         gained: list[int | Fraction] = [0] * len(self._rates)
         of = [0] * len(self._rates)
         for effect in effects:
@@ -454,7 +448,7 @@ class Scorecard:
         seen: dict[str, Any] = {}
         leaving: dict[str, float | None] = {}
         for index, rate in enumerate(self._rates):
-            value = _rate(rate, gained[index], of[index])
+            value = rate_value(rate, gained[index], of[index])
             if value is None:
                 value = self._empty[index]
             leaving[rate.name] = None if value is None else leave(value)
@@ -465,7 +459,7 @@ class Scorecard:
         bindings["rates"] = seen
         bindings["weights"] = self._weights
 
-    def _add_counts(self, effects: Sequence[_Effect], bindings: dict[str, Any], ready: dict[str, Any]) -> None:
+    def _add_counts(self, effects: Sequence[Effect], bindings: dict[str, Any], ready: dict[str, Any]) -> None:
         totals = [0] * len(self.plan.counts)
         for effect in effects:
             for index in effect.counts:
@@ -475,7 +469,7 @@ class Scorecard:
 
     def _collect(
         self,
-        effects: Sequence[_Effect],
+        effects: Sequence[Effect],
         verdicts: Sequence[VerdictRecord],
         bindings: dict[str, Any],
         ready: dict[str, Any],
@@ -488,11 +482,11 @@ class Scorecard:
                 record = {}
                 for name, value in self._list_each[index]:
                     place = f"lists.{self.plan.lists[index].name}.each.{name}"
-                    record[name] = _value_or_none(value, about, place, verdict.check_id, undecided)
+                    record[name] = value_or_none(value, about, place, verdict.check_id, undecided)
                 lists[self.plan.lists[index].name].append(record)
         bindings["lists"] = ready["lists"] = lists
 
-    def _raise_flags(self, effects: Sequence[_Effect], bindings: dict[str, Any], ready: dict[str, Any]) -> None:
+    def _raise_flags(self, effects: Sequence[Effect], bindings: dict[str, Any], ready: dict[str, Any]) -> None:
         by_check: dict[str, bool | None] = {}
         for effect in effects:
             by_check[effect.check_id] = by_check.get(effect.check_id) or effect.flag
@@ -513,7 +507,7 @@ class Scorecard:
                 row[part.name] = ready[path[0]] if len(path) == 1 else ready[path[0]][path[1]]
                 continue
             before = len(undecided)
-            row[part.name] = _value_or_none(value, bindings, f"output.{part.name}", "", undecided)
+            row[part.name] = value_or_none(value, bindings, f"output.{part.name}", "", undecided)
             if part.guards and len(undecided) > before:
                 row[part.name] = True
         if undecided:
@@ -569,65 +563,6 @@ def _guard(program: Program) -> Condition:
     return condition(program, Polarity.GUARDING)
 
 
-def _passed(gate: GatePlan, strongest: int) -> bool | None:
-    if strongest == _STOPS:
-        return False
-    if strongest == _COUNTS:
-        return True
-    if strongest == _LEAVES_OPEN:
-        return None
-    answer = gate.not_eligible if strongest == _BELONGS else gate.not_run
-    return True if answer == "passed" else None
-
-
-def _state(gate: Mapping[str, Any]) -> str:
-    """The state of a gate for what it answers. One that is open names the checks that leave it open; without any, none
-    was run."""
-    if gate["passed"] is None:
-        return "undecided" if gate["reasons"] else "not_run"
-    return "passed" if gate["passed"] else "failed"
-
-
-# The state of a gate for what `_passed` says of it.
-_STATES: Final[Mapping[bool | None, str]] = {True: "passed", False: "failed", None: "undecided"}
-
-
-def _strongest(least: int, reach: Iterable[set[int]]) -> set[int]:
-    """What the strongest effect on a gate may be, where `reach` holds the possible effects of each unknown."""
-    strengths = {least}
-    for each in reach:
-        strengths = {max(one, other) for one in strengths for other in each}
-    return strengths
-
-
-def _matters(gate: GatePlan, least: int, others: Iterable[set[int]], reach: set[int]) -> bool:
-    """Whether the answers of one unknown lead a gate to different states, whatever the others may be."""
-    return any(
-        len({_passed(gate, max(other, strength)) for strength in reach}) > 1 for other in _strongest(least, others)
-    )
-
-
-def _counts_in(effect: _Effect, rate: int) -> bool:
-    """Whether the effect is in the denominator of a rate."""
-    return rate in effect.hits or rate in effect.misses or any(rate == index for index, _ in effect.credits)
-
-
-def _earned_in(effect: _Effect, rate: int) -> Fraction:
-    return sum((share for index, share in effect.credits if index == rate), Fraction(int(rate in effect.hits)))
-
-
-def _chances(rate: int, effects: Collection[_Effect]) -> tuple[bool, bool, bool]:
-    """Whether one of the effects may earn all of a rate, nothing of it, or stay out of it. What part credit somebody
-    would give is not known, so it may be both."""
-    part = any(rate == index for effect in effects for index, _ in effect.credits)
-    out = any(not _counts_in(effect, rate) for effect in effects)
-    return (
-        part or any(rate in effect.hits for effect in effects),
-        part or any(rate in effect.misses for effect in effects),
-        out,
-    )
-
-
 def _optional(value: Any) -> Optional:
     return NONE if value is None else Optional(value)
 
@@ -644,46 +579,6 @@ def _earned(
         if rate.error == "adjudicate":
             undecided.append({"place": f"rates.{rate.name}.credit", "check_id": check_id, "reason": str(error)})
         return Fraction(0)
-
-
-def _rate(rate: RatePlan, gained: int | Fraction, of: int) -> Score | None:
-    if not of:
-        return None
-    return Score(int(gained == of)) if rate.kind == "every" else Score(gained.numerator, gained.denominator * of)
-
-
-def _value_or_none(value: Evaluator, bindings: Bindings, place: str, check_id: str, undecided: list[Undecided]) -> Any:
-    try:
-        return export(value(bindings))
-    except EvaluationError as error:
-        undecided.append({"place": place, "check_id": check_id, "reason": str(error)})
-        return None
-
-
-def export(value: Any) -> Any:
-    """A value of the language as plain JSON data: scores are rounded once, absent values become null.
-
-    Raises EvaluationError for a score outside [0, 1] and for what JSON can't hold.
-    """
-    kind = value.__class__
-    if kind in _PLAIN:
-        return value
-    if kind is Score:
-        return leave(value)
-    if kind is Optional:
-        return export(value.value) if value.present else None
-    if kind is float:
-        if value - value != 0:
-            raise EvaluationError(f"`{value}` is not a number that can leave", "not_a_number")
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): export(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [export(item) for item in value]
-    raise EvaluationError("a value of this type can't leave a scorecard", "no_such_conversion")
-
-
-_PLAIN: Final = frozenset({str, bool, int, type(None)})
 
 
 def blindspot_rates(profiles: Iterable[Mapping[str, bool | None]]) -> dict[str, float | None]:

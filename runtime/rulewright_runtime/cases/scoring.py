@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from rulewright_runtime.aggregate.aggregation import export
+from rulewright_runtime.aggregate.export import export
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Metric
 from rulewright_runtime.cases.typographic_folding import fold
 from rulewright_runtime.errors import EvaluationError, PlanError

@@ -21,12 +21,18 @@ from rulewright_runtime.plan.envelope import content_hash
 from rulewright_runtime.workflow.activities import callable_agents
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentError, open_adapters
 from rulewright_runtime.workflow.carry import Carry, begun_anew, carry
+from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.events import Event, Said
 from rulewright_runtime.workflow.hil import OPEN, QueueItem
 from rulewright_runtime.workflow.machine import TERMINAL, activity, status
 from rulewright_runtime.workflow.notify import Notifier
 from rulewright_runtime.workflow.run_context import RunContext, utc_now
-from rulewright_runtime.workflow.run_database import OVER, Run, RunStatus, Store, StoreError
+from rulewright_runtime.workflow.run_database import (
+    OVER,
+    Run,
+    RunStatus,
+    Store,
+)
 from rulewright_runtime.workflow.run_settings import RunSettings
 from rulewright_runtime.workflow.steps import advance, fail, watch_budget
 from rulewright_runtime.workflow.workflow_plan import RunLimits, Task, WorkflowPlan, decode

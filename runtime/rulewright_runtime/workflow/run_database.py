@@ -6,20 +6,16 @@ import hashlib
 import logging
 import os
 import sqlite3
-import threading
-import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 from urllib.parse import quote
 
 import msgspec
 
-from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.workflow import database_schema as tables
+from rulewright_runtime.workflow.database import Database, StoreError, pack, unpack
 from rulewright_runtime.workflow.deciders import Deciders, Known, Role, check_name, check_origin, names_of_agents
 from rulewright_runtime.workflow.events import Event, Said
 from rulewright_runtime.workflow.gate import GateReport
@@ -29,11 +25,6 @@ from rulewright_runtime.workflow.record import TaskRecord
 from rulewright_runtime.workflow.signatures import SignedDecision, check_signature, digest_of
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan, decode
 
-try:
-    import fcntl
-except ImportError:  # another kind of system
-    fcntl = None  # type: ignore[assignment]
-
 LOG: Final = logging.getLogger("rulewright.workflow")
 MAX_CONTENT: Final = 2**20  # bytes of an output that are kept, so that reviewers can compare
 
@@ -41,10 +32,6 @@ RunStatus = Literal["RUNNING", "WAITING", "PAUSED", "COMPLETED", "FAILED", "CANC
 OVER: Final[frozenset[RunStatus]] = frozenset({"COMPLETED", "FAILED", "CANCELLED"})
 Log = Literal["gate_reports", "review_log"]
 Kind = TypeVar("Kind")
-
-
-class StoreError(RuntimeFailure):
-    """A database that can't be opened, written or understood."""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -88,7 +75,7 @@ class AgentCall(NamedTuple):
     purpose: str
 
 
-class Store:
+class Store(Database):
     """An open database of runs. Threads may share it; other processes may decide queue items meanwhile."""
 
     def __init__(
@@ -100,70 +87,9 @@ class Store:
     ) -> None:
         """Open or create the database at `path`. Raises StoreError. `queue_path` mirrors queue items as JSON files,
         `deciders` says who may decide them, besides what the plans of the runs say."""
-        self.path = Path(path)
+        super().__init__(path)
         self.deciders = Deciders() if deciders is None else deciders
         self._queue = None if not queue_path else Path(queue_path)
-        self._lock = threading.RLock()
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
-            self._db.row_factory = sqlite3.Row
-            self._db.execute("pragma journal_mode = wal")
-            self._db.execute("pragma synchronous = full")
-            self._prepare()
-        except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"the database `{self.path}` can't be opened: {error}") from None
-
-    def _prepare(self) -> None:
-        with self.transaction():
-            version = self._db.execute("pragma user_version").fetchone()[0]
-            if version == 0:
-                for statement in tables.statements():
-                    self._db.execute(statement)
-            elif version != tables.VERSION:
-                for statement in self._migration(version):
-                    self._db.execute(statement)
-
-    def _migration(self, version: int) -> list[str]:
-        steps = tables.migration(version)
-        if steps is None:
-            raise StoreError(
-                f"schema version mismatch: the database `{self.path}` has version {version}, and this runtime reads"
-                f" {tables.VERSION}; to migrate, export its runs with the release that wrote it"
-                " (`rulewright workflow trace RUN --format json`) and name another file in `workflow.state`"
-            )
-        return steps
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._db.close()
-
-    def __enter__(self) -> Store:
-        """The store itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close the file."""
-        self.close()
-
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing. Raises StoreError where the database refuses."""
-        with self._lock:
-            if self._db.in_transaction:  # part of a larger one
-                yield self._db
-                return
-            try:
-                self._db.execute("begin immediate")
-                try:
-                    yield self._db
-                except BaseException:
-                    self._db.execute("rollback")
-                    raise
-                self._db.execute("commit")
-            except sqlite3.Error as error:
-                raise StoreError(f"the database `{self.path}` can't be written: {error}") from error
 
     # runs
 
@@ -177,23 +103,23 @@ class Store:
                 " values (?,?,?,?,?,?,?)",
                 (number, run_id, plan.name, encode(plan), plan.hash, "RUNNING", now),
             )
-            rows = [(run_id, task, n, status, _pack(record)) for n, (task, status, record) in enumerate(records)]
+            rows = [(run_id, task, n, status, pack(record)) for n, (task, status, record) in enumerate(records)]
             db.executemany("insert into tasks values (?,?,?,?,?)", rows)
             self._say(db, run_id, plan.name, None, now, [Said("engine.started", _about(plan))])
         return self.run(run_id)
 
     def run(self, run_id: str) -> Run:
         """The run called `run_id`. Raises StoreError when there is none."""
-        rows = self._rows("select * from runs where run_id = ?", run_id)
+        rows = self.rows("select * from runs where run_id = ?", run_id)
         if not rows:
-            latest = self._rows("select run_id from runs order by number desc limit 5")
+            latest = self.rows("select run_id from runs order by number desc limit 5")
             known = ", ".join(f"`{row['run_id']}`" for row in latest)
             raise StoreError(f"there is no run `{run_id}`" + (f"; the latest are {known}" if known else ""))
         return msgspec.convert(dict(rows[0]), Run)
 
     def runs(self, workflow: str | None = None) -> list[Run]:
         """All runs, or those of one workflow, the newest last."""
-        rows = self._rows("select * from runs where ? is null or workflow = ? order by number", workflow, workflow)
+        rows = self.rows("select * from runs where ? is null or workflow = ? order by number", workflow, workflow)
         return [msgspec.convert(dict(row), Run) for row in rows]
 
     def finish(self, run_id: str, status: RunStatus, now: str, said: Sequence[Said] = ()) -> list[Event]:
@@ -229,7 +155,7 @@ class Store:
                 db.execute(
                     "insert into tasks values (?,?,?,?,?) on conflict (run_id, task_id)"
                     " do update set status = excluded.status, record = excluded.record",
-                    (run_id, task_id, position, status, _pack(record)),
+                    (run_id, task_id, position, status, pack(record)),
                 )
             self._withdraw(db, run_id, {*records, *removed}, now, "the workflow has changed")
             return self._say(db, run_id, plan.name, None, now, [said])
@@ -248,7 +174,7 @@ class Store:
         for item in self.items(run_id, waiting=True):
             if item.task_id in tasks:
                 item = msgspec.structs.replace(item, status="WITHDRAWN", resolved_at=now, resolution_notes=why)
-                values = (item.status, _pack(item), item.id)
+                values = (item.status, pack(item), item.id)
                 db.execute("update hil_items set status = ?, body = ? where id = ?", values)
                 self._mirror(item)
 
@@ -257,12 +183,12 @@ class Store:
     def task_run(self, run_id: str, task_id: str) -> str:
         """The name of a task in a run, which it keeps whatever becomes of the plan."""
         query = "select run_id || '.' || (position + 1) as name from tasks where run_id = ? and task_id = ?"
-        return str(self._rows(query, run_id, task_id)[0]["name"])
+        return str(self.rows(query, run_id, task_id)[0]["name"])
 
     def records(self, run_id: str) -> dict[str, tuple[str, TaskRecord]]:
         """Status and record of every task, in order."""
-        rows = self._rows("select task_id, status, record from tasks where run_id = ? order by position", run_id)
-        return {row["task_id"]: (row["status"], _unpack(row["record"], TaskRecord)) for row in rows}
+        rows = self.rows("select task_id, status, record from tasks where run_id = ? order by position", run_id)
+        return {row["task_id"]: (row["status"], unpack(row["record"], TaskRecord)) for row in rows}
 
     def commit(self, run_id: str, change: TaskChange, now: str) -> list[Event]:
         """One transaction: record, transition, events, queue item, gate report, review and outputs, or nothing.
@@ -272,7 +198,7 @@ class Store:
         with self.transaction() as db:
             db.execute(
                 "update tasks set record = ?, status = coalesce(?, status) where run_id = ? and task_id = ?",
-                (_pack(change.record), change.status, run_id, change.task_id),
+                (pack(change.record), change.status, run_id, change.task_id),
             )
             if change.moved is not None:
                 db.execute(
@@ -320,16 +246,16 @@ class Store:
 
     def items(self, run_id: str | None = None, *, waiting: bool = False) -> list[QueueItem]:
         """The queue, the oldest first; with `waiting` only what is not decided yet."""
-        rows = self._rows("select body from hil_items where ? is null or run_id = ? order by number", run_id, run_id)
-        found = [_unpack(row["body"], QueueItem) for row in rows]
+        rows = self.rows("select body from hil_items where ? is null or run_id = ? order by number", run_id, run_id)
+        found = [unpack(row["body"], QueueItem) for row in rows]
         return [item for item in found if item.status in OPEN] if waiting else found
 
     def item(self, item_id: str) -> QueueItem:
         """One item. Raises QueueError when there is none."""
-        rows = self._rows("select body from hil_items where id = ?", item_id)
+        rows = self.rows("select body from hil_items where id = ?", item_id)
         if not rows:
             raise QueueError(f"there is no item `{item_id}` in the queue")
-        return _unpack(rows[0]["body"], QueueItem)
+        return unpack(rows[0]["body"], QueueItem)
 
     def decide(
         self,
@@ -357,9 +283,9 @@ class Store:
             decision = SignedDecision(item.id, digest_of(asked), move, by, notes, now, signature)
             if self.deciders.signers and move != "ack":
                 check_signature(decision, self.deciders.signers)
-            values = (item.id, _pack(decision), _pack(origin))
+            values = (item.id, pack(decision), pack(origin))
             db.execute("insert into decisions (item_id, body, origin) values (?,?,?)", values)
-            db.execute("update hil_items set status = ?, body = ? where id = ?", (item.status, _pack(item), item.id))
+            db.execute("update hil_items set status = ?, body = ? where id = ?", (item.status, pack(item), item.id))
             if move != "ack":
                 kind = "hil.resolved" if move == "resolve" else "hil.rejected"
                 details = {"item": item.id, "trigger": item.trigger, "resolved_by": by, "notes": item.resolution_notes}
@@ -369,8 +295,8 @@ class Store:
 
     def decisions(self, item_id: str) -> list[tuple[SignedDecision, Origin]]:
         """Every decision about an item with the place where it was taken, in order."""
-        rows = self._rows("select body, origin from decisions where item_id = ? order by number", item_id)
-        return [(_unpack(row["body"], SignedDecision), _unpack(row["origin"], Origin)) for row in rows]
+        rows = self.rows("select body, origin from decisions where item_id = ? order by number", item_id)
+        return [(unpack(row["body"], SignedDecision), unpack(row["origin"], Origin)) for row in rows]
 
     def check_decided(self, item: QueueItem) -> None:
         """Raise QueueError unless the decision about an item is on record as it was taken, signed where it has to be:
@@ -400,41 +326,13 @@ class Store:
         query = "select role, boot, namespace, pid, started, name from processes where boot = ? order by number"
         return [
             Known(row["role"], row["boot"], row["namespace"], Process(row["pid"], row["started"], row["name"]))
-            for row in self._rows(query, machine().boot)
+            for row in self.rows(query, machine().boot)
         ]
-
-    @contextmanager
-    def at_work(self) -> Iterator[bool]:
-        """Hold the database for one run: whether it is ours. The lock goes with the process."""
-        handle = self._lock_file()
-        if handle is None:  # no such locks on this system
-            yield True
-            return
-        try:
-            yield _locked(handle, patience=0.2)  # who looks whether we are at work holds it for a moment
-        finally:
-            os.close(handle)
-
-    def is_at_work(self) -> bool:
-        """Whether a run holds the database."""
-        handle = self._lock_file()
-        if handle is None:
-            return False
-        try:
-            return not _locked(handle, shared=True)
-        finally:
-            os.close(handle)
-
-    def _lock_file(self) -> int | None:
-        if fcntl is None:
-            return None
-        path = self.path.with_name(self.path.name + ".lock")
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def _queue_item(self, db: sqlite3.Connection, item: QueueItem) -> None:
         try:
             number = db.execute("select coalesce(max(number), 0) + 1 from hil_items").fetchone()[0]
-            values = (item.id, number, item.run_id, item.task_id, item.status, _pack(item))
+            values = (item.id, number, item.run_id, item.task_id, item.status, pack(item))
             db.execute("insert into hil_items values (?,?,?,?,?,?)", values)
         except sqlite3.Error as error:
             raise _queue_failure(error) from error
@@ -446,7 +344,7 @@ class Store:
         try:
             self._queue.mkdir(parents=True, exist_ok=True)
             target = self._queue / f"{quote(item.id, safe='')}.json"  # an id can't lead out of the folder
-            write_whole(target, msgspec.json.format(_pack(item), indent=2) + b"\n")
+            write_whole(target, msgspec.json.format(pack(item), indent=2) + b"\n")
         except OSError as error:
             raise _queue_failure(error) from error
 
@@ -455,8 +353,8 @@ class Store:
     def events(self, run_id: str, *, by_task: bool = False) -> list[Event]:
         """What happened, in order of time; `by_task` gives the order that is the same whatever ran side by side: what
         began the run, then task by task in the order of the plan, then the rest."""
-        rows = self._rows("select body from events where run_id = ? order by number", run_id)
-        found = [_unpack(row["body"], Event) for row in rows]
+        rows = self.rows("select body from events where run_id = ? order by number", run_id)
+        found = [unpack(row["body"], Event) for row in rows]
         if not by_task:
             return found
         order = {task: number for number, task in enumerate(self.records(run_id))}
@@ -466,7 +364,7 @@ class Store:
     def transitions(self, run_id: str, task_id: str | None = None) -> list[dict[str, Any]]:
         """Every step of every task, in order."""
         query = "select * from transitions where run_id = ? and (? is null or task_id = ?) order by number"
-        return [dict(row) for row in self._rows(query, run_id, task_id, task_id)]
+        return [dict(row) for row in self.rows(query, run_id, task_id, task_id)]
 
     def reports(self, run_id: str, task_id: str | None = None) -> list[GateReport]:
         """The gate reports, in order."""
@@ -486,11 +384,11 @@ class Store:
             "select iteration, path, outputs.sha256, content from outputs left join contents using (sha256)"
             " where run_id = ? and task_id = ? order by outputs.number"
         )
-        return [tuple(row) for row in self._rows(query, run_id, task_id)]
+        return [tuple(row) for row in self.rows(query, run_id, task_id)]
 
     def attempts(self, run_id: str) -> list[dict[str, Any]]:
         """Every call that was begun, in order."""
-        return [dict(row) for row in self._rows("select * from attempts where run_id = ? order by number", run_id)]
+        return [dict(row) for row in self.rows("select * from attempts where run_id = ? order by number", run_id)]
 
     def export(self, run_id: str) -> dict[str, Any]:
         """The whole run as plain data, tasks in the order of the plan."""
@@ -524,13 +422,6 @@ class Store:
 
     # inside
 
-    def _rows(self, query: str, *values: object) -> list[sqlite3.Row]:
-        with self._lock:
-            try:
-                return self._db.execute(query, values).fetchall()
-            except sqlite3.Error as error:
-                raise StoreError(f"the database `{self.path}` can't be read: {error}") from error
-
     def _say(
         self, db: sqlite3.Connection, run_id: str, workflow: str, task_id: str | None, now: str, said: Sequence[Said]
     ) -> list[Event]:
@@ -551,17 +442,17 @@ class Store:
             )
             db.execute(
                 "insert into events (run_id, task_id, event_type, body) values (?,?,?,?)",
-                (run_id, task_id, each.event_type, _pack(event)),
+                (run_id, task_id, each.event_type, pack(event)),
             )
             written.append(event)
         return written
 
     def _keep(self, db: sqlite3.Connection, table: Log, run_id: str, task_id: str, body: Any) -> None:
-        db.execute(f"insert into {table} (run_id, task_id, body) values (?,?,?)", (run_id, task_id, _pack(body)))
+        db.execute(f"insert into {table} (run_id, task_id, body) values (?,?,?)", (run_id, task_id, pack(body)))
 
     def _kept(self, table: Log, run_id: str, task_id: str | None, kind: type[Kind]) -> list[Kind]:
         query = f"select body from {table} where run_id = ? and (? is null or task_id = ?) order by number"
-        return [_unpack(row["body"], kind) for row in self._rows(query, run_id, task_id, task_id)]
+        return [unpack(row["body"], kind) for row in self.rows(query, run_id, task_id, task_id)]
 
     def _log_review(self, db: sqlite3.Connection, run_id: str, task_id: str, entry: dict[str, Any]) -> None:
         """A log that can't be written is no reason to stop."""
@@ -582,20 +473,6 @@ class Store:
                 "insert into outputs (run_id, task_id, iteration, path, sha256) values (?,?,?,?,?)",
                 (run_id, change.task_id, change.record.iteration, path, digest),
             )
-
-
-def _locked(handle: int, *, shared: bool = False, patience: float = 0.0) -> bool:
-    """Lock a file, for us alone unless it is `shared`, within `patience` seconds: whether it is locked now."""
-    end = time.monotonic() + patience
-    while True:
-        try:
-            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except OSError:
-            if time.monotonic() >= end:
-                return False
-            time.sleep(0.01)
-        else:
-            return True
 
 
 def _about(plan: WorkflowPlan) -> dict[str, Any]:
@@ -623,14 +500,3 @@ def _told(decision: SignedDecision, origin: Origin) -> dict[str, Any]:
 def _queue_failure(error: Exception) -> QueueError:
     LOG.critical("the human queue can't be written: %s", error)
     return QueueError(f"the human queue can't be written: {error}")
-
-
-def _pack(value: Any) -> bytes:
-    return msgspec.json.encode(value, order="deterministic")
-
-
-def _unpack(data: bytes, kind: type[Kind]) -> Kind:
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except msgspec.MsgspecError as error:
-        raise StoreError(f"the database holds a row that can't be read: {error}") from None

@@ -11,10 +11,11 @@ from tests.runtime.workflow.running import Bench, bench, plan_of
 
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.workflow.carry import Carry
+from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.engine import EngineError, carried_over
 from rulewright_runtime.workflow.hil import QueueError
 from rulewright_runtime.workflow.narration import narrate
-from rulewright_runtime.workflow.run_database import Store, StoreError
+from rulewright_runtime.workflow.run_database import Store
 
 FLOW = """
 tasks:

@@ -1,0 +1,105 @@
+"""Effects: what one verdict does to the gates and rates of a scorecard, and what several of them come to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+from rulewright_runtime.plan.scorecard import GatePlan, RatePlan
+from rulewright_runtime.score import Score
+
+Undecided = dict[str, str]
+
+# What one verdict does to a gate, from the weakest to the strongest.
+BELONGS, COUNTS, LEAVES_OPEN, STOPS = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one verdict adds to the row; equal verdicts share it."""
+
+    check_id: str
+    gates: tuple[tuple[int, int], ...]  # gate, strength
+    hits: tuple[int, ...]  # rates
+    misses: tuple[int, ...]
+    credits: tuple[tuple[int, Fraction], ...]  # rates, with what is earned there
+    counts: tuple[int, ...]
+    lists: tuple[int, ...]
+    flag: bool | None
+    undecided: tuple[Undecided, ...]
+
+
+def waiting_effect(check_id: str, gates: tuple[int, ...]) -> Effect:
+    """The effect of a check that applies and was not run: it leaves its gates open and nothing else."""
+    return Effect(check_id, tuple((gate, LEAVES_OPEN) for gate in gates), (), (), (), (), (), None, ())
+
+
+def passed(gate: GatePlan, strongest: int) -> bool | None:
+    """Whether a gate is passed, given the strongest effect on it (-1: none); None where it is open."""
+    if strongest == STOPS:
+        return False
+    if strongest == COUNTS:
+        return True
+    if strongest == LEAVES_OPEN:
+        return None
+    answer = gate.not_eligible if strongest == BELONGS else gate.not_run
+    return True if answer == "passed" else None
+
+
+def state_of(gate: Mapping[str, Any]) -> str:
+    """The state of a gate for what it answers. One that is open names the checks that leave it open; without any, none
+    was run."""
+    if gate["passed"] is None:
+        return "undecided" if gate["reasons"] else "not_run"
+    return "passed" if gate["passed"] else "failed"
+
+
+# The state of a gate for what `passed` says of it.
+STATES: Final[Mapping[bool | None, str]] = {True: "passed", False: "failed", None: "undecided"}
+
+
+def strongest_effects(least: int, reach: Iterable[set[int]]) -> set[int]:
+    """What the strongest effect on a gate may be, where `reach` holds the possible effects of each unknown."""
+    strengths = {least}
+    for each in reach:
+        strengths = {max(one, other) for one in strengths for other in each}
+    return strengths
+
+
+def matters(gate: GatePlan, least: int, others: Iterable[set[int]], reach: set[int]) -> bool:
+    """Whether the answers of one unknown lead a gate to different states, whatever the others may be."""
+    return any(
+        len({passed(gate, max(other, strength)) for strength in reach}) > 1
+        for other in strongest_effects(least, others)
+    )
+
+
+def counts_in(effect: Effect, rate: int) -> bool:
+    """Whether the effect is in the denominator of a rate."""
+    return rate in effect.hits or rate in effect.misses or any(rate == index for index, _ in effect.credits)
+
+
+def earned_in(effect: Effect, rate: int) -> Fraction:
+    """What the effect adds to the numerator of a rate."""
+    return sum((share for index, share in effect.credits if index == rate), Fraction(int(rate in effect.hits)))
+
+
+def chances(rate: int, effects: Collection[Effect]) -> tuple[bool, bool, bool]:
+    """Whether one of the effects may earn all of a rate, nothing of it, or stay out of it. What part credit somebody
+    would give is not known, so it may be both."""
+    part = any(rate == index for effect in effects for index, _ in effect.credits)
+    out = any(not counts_in(effect, rate) for effect in effects)
+    return (
+        part or any(rate in effect.hits for effect in effects),
+        part or any(rate in effect.misses for effect in effects),
+        out,
+    )
+
+
+def rate_value(rate: RatePlan, gained: int | Fraction, of: int) -> Score | None:
+    """The exact value of a rate; None where nothing counts."""
+    if not of:
+        return None
+    return Score(int(gained == of)) if rate.kind == "every" else Score(gained.numerator, gained.denominator * of)

@@ -1,0 +1,160 @@
+"""A database of ours: one SQLite file with a schema, transactions, and a lock that one run holds."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.workflow import database_schema as tables
+
+try:
+    import fcntl
+except ImportError:  # another kind of system
+    fcntl = None  # type: ignore[assignment]
+
+Kind = TypeVar("Kind")
+
+
+class StoreError(RuntimeFailure):
+    """A database that can't be opened, written or understood."""
+
+
+class Database:
+    """An open database. Threads may share it, and so may other processes."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open or create the database at `path`. Raises StoreError."""
+        self.path = Path(path)
+        self._lock = threading.RLock()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+            self._db.row_factory = sqlite3.Row
+            self._db.execute("pragma journal_mode = wal")
+            self._db.execute("pragma synchronous = full")
+            self._prepare()
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"the database `{self.path}` can't be opened: {error}") from None
+
+    def _prepare(self) -> None:
+        with self.transaction():
+            version = self._db.execute("pragma user_version").fetchone()[0]
+            if version == 0:
+                for statement in tables.statements():
+                    self._db.execute(statement)
+            elif version != tables.VERSION:
+                for statement in self._migration(version):
+                    self._db.execute(statement)
+
+    def _migration(self, version: int) -> list[str]:
+        steps = tables.migration(version)
+        if steps is None:
+            raise StoreError(
+                f"schema version mismatch: the database `{self.path}` has version {version}, and this runtime reads"
+                f" {tables.VERSION}; to migrate, export its runs with the release that wrote it"
+                " (`rulewright workflow trace RUN --format json`) and name another file in `workflow.state`"
+            )
+        return steps
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def __enter__(self) -> Self:
+        """The database itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing. Raises StoreError where the database refuses."""
+        with self._lock:
+            if self._db.in_transaction:  # part of a larger one
+                yield self._db
+                return
+            try:
+                self._db.execute("begin immediate")
+                try:
+                    yield self._db
+                except BaseException:
+                    self._db.execute("rollback")
+                    raise
+                self._db.execute("commit")
+            except sqlite3.Error as error:
+                raise StoreError(f"the database `{self.path}` can't be written: {error}") from error
+
+    def rows(self, query: str, *values: object) -> list[sqlite3.Row]:
+        """What a query finds. Raises StoreError where the database can't be read."""
+        with self._lock:
+            try:
+                return self._db.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                raise StoreError(f"the database `{self.path}` can't be read: {error}") from error
+
+    @contextmanager
+    def at_work(self) -> Iterator[bool]:
+        """Hold the database for one run: whether it is ours. The lock goes with the process."""
+        handle = self._lock_file()
+        if handle is None:  # no such locks on this system
+            yield True
+            return
+        try:
+            yield _locked(handle, patience=0.2)  # who looks whether we are at work holds it for a moment
+        finally:
+            os.close(handle)
+
+    def is_at_work(self) -> bool:
+        """Whether a run holds the database."""
+        handle = self._lock_file()
+        if handle is None:
+            return False
+        try:
+            return not _locked(handle, shared=True)
+        finally:
+            os.close(handle)
+
+    def _lock_file(self) -> int | None:
+        if fcntl is None:
+            return None
+        path = self.path.with_name(self.path.name + ".lock")
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _locked(handle: int, *, shared: bool = False, patience: float = 0.0) -> bool:
+    """Lock a file, for us alone unless it is `shared`, within `patience` seconds: whether it is locked now."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except OSError:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.01)
+        else:
+            return True
+
+
+def pack(value: Any) -> bytes:
+    """A value as it stands in a row."""
+    return msgspec.json.encode(value, order="deterministic")
+
+
+def unpack(data: bytes, kind: type[Kind]) -> Kind:
+    """What stands in a row. Raises StoreError where it can't be read."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.MsgspecError as error:
+        raise StoreError(f"the database holds a row that can't be read: {error}") from None
