@@ -11,7 +11,8 @@ from tests.shared_data import ROOT
 from rulewright.check.project_check import compile_project
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.runs.store import run
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 LIVE: Final = ROOT / "benchmark" / "live"
 RECORDED: Final = LIVE / "recorded"

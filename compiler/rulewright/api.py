@@ -18,7 +18,7 @@ from rulewright.expression.environment import Environment
 from rulewright.project import Project, load_project
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.values import Optional, to_host
 
 if TYPE_CHECKING:

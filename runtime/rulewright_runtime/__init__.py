@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from rulewright_runtime.plan.envelope import encode as encode_plan
     from rulewright_runtime.plan.file import decode as decode_plan
     from rulewright_runtime.plan.scan import Plan
-    from rulewright_runtime.transcripts.messages import Turn
-    from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+    from rulewright_runtime.transcripts.messages import Transcript, Turn
+    from rulewright_runtime.transcripts.transcript_reader import Reader
     from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
     from rulewright_runtime.workflow.confidence import EvalMetric, compute_confidence, compute_raw
 

@@ -15,8 +15,9 @@ from rulewright_runtime.plan.question import WholeWindow
 from rulewright_runtime.plan.scan import NO_SCENARIO
 from rulewright_runtime.plan.verifiers import LexiconVerifier, ScenarioRule
 from rulewright_runtime.transcripts.completeness import Gap, ScriptedScenario, as_records
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.redaction import Redaction
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript, from_record
+from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
 from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, failed, incomplete, not_eligible
 from rulewright_runtime.verify import lexicon, verifier_of
 from rulewright_runtime.verify.decisions import Decided, Decider, bindings_of

@@ -13,7 +13,8 @@ from tests.attack.generated import ALL, SEED
 from tests.runtime.transcripts import test_readers as shapes
 
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 FILES: Final = 5000 if ALL else 500
 GOOD: Final = {"id": "good", "messages": shapes.SAID}

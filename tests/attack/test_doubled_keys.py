@@ -34,7 +34,8 @@ from rulewright_runtime.judging.replies import only_object
 from rulewright_runtime.models.wire import decoded
 from rulewright_runtime.plan import file as plan_file
 from rulewright_runtime.plan.envelope import encode, seal
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.workflow import workflow_plan as flow_plan
 from rulewright_runtime.workflow.adapters.base import read_reply
 from rulewright_runtime.workflow.collectors.base import read_json

@@ -20,8 +20,7 @@ from tests.compiler import small_project
 from rulewright.check.project_check import compile_project
 from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.transcripts.messages import Turn
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import Transcript, Turn
 
 PHRASES: Final = (
     "you don't need a doctor",

@@ -24,8 +24,7 @@ from rulewright_runtime.plan.question import TextSegment
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import JudgeVerifier
 from rulewright_runtime.runs.store import run
-from rulewright_runtime.transcripts.messages import Turn
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import Transcript, Turn
 
 LIMITS: Final = CallLimits(concurrency=16, seconds=30.0, attempts=1)
 NUMBER: Final = re.compile(r"number (\d+)\.")

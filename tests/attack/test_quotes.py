@@ -13,8 +13,7 @@ from tests.runtime.plans import Scripted, asked, plan, reply
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.evidence import QuotedTurns, fold
 from rulewright_runtime.plan.question import EvidencePolicy, LastPairWindow, WholeWindow
-from rulewright_runtime.transcripts.messages import Turn
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.verdicts import EvidenceSpan
 
 TURNS: Final = (

@@ -19,7 +19,8 @@ from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, open_judge
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import TOTALS, Summary, exit_status
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 BENCHMARK: Final = Path(__file__).resolve().parents[2] / "benchmark"
 Corpus = tuple[Path, str, str]

@@ -19,7 +19,8 @@ from rulewright_grammar import schema
 from rulewright_runtime.harness.branches import Choice, choose
 from rulewright_runtime.harness.harness_plan import Turn, decode
 from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 ROOT = Path(__file__).parents[2]
 

@@ -16,7 +16,7 @@ from rulewright.errors import DocumentError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.verdicts import VerdictResult
 
 BENCHMARK = Path(__file__).resolve().parents[2] / "benchmark"

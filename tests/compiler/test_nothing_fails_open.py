@@ -21,7 +21,8 @@ from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.judging import evidence, prompts, replies, votes
 from rulewright_runtime.judging.judge import BudgetExhaustedError, Judge, JudgeRequest, open_judge
 from rulewright_runtime.plan.scan import Plan, Scenario
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.transcripts.windows import WindowTurns
 from rulewright_runtime.verdicts import VerdictResult
 from rulewright_runtime.verify import VERIFIERS, verifier_of

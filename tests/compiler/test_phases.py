@@ -17,8 +17,8 @@ from rulewright.project import load_project
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.plan.verifiers import PhasedVerifier
-from rulewright_runtime.transcripts.messages import Turn
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript, Turn
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 BENCHMARK = Path(__file__).resolve().parents[2] / "benchmark"
 CHECK = """\

@@ -20,8 +20,7 @@ from rulewright_runtime.plan.scan import (
     Scenario,
 )
 from rulewright_runtime.plan.verifiers import JudgeVerifier, LexiconVerifier, Verifier
-from rulewright_runtime.transcripts.messages import Turn
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import Transcript, Turn
 
 
 def lexicon(*patterns: str, mode: Any = "substring_ci", role: Any = "assistant") -> Lexicon:

@@ -27,8 +27,8 @@ from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.judging import replies
 from rulewright_runtime.judging.evidence import QuotedTurns, tolerant
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.transcripts.messages import Turn
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript, Turn
+from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.verdicts import EvidenceSpan
 
 PAGE = ROOT / "docs" / "decisions" / "seed-differences.md"

@@ -23,7 +23,7 @@ from rulewright_runtime.judging.live import JudgeSettings, LiveJudge, open_live_
 from rulewright_runtime.judging.waiting_judge import WaitingJudge
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.terminal import complain, left, safe_stream, width_for
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import Transcript
 
 if TYPE_CHECKING:
     from rulewright.project import Project

@@ -26,7 +26,7 @@ from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
 from rulewright_runtime.terminal import complain, say
 from rulewright_runtime.transcripts.completeness import ScriptedScenario
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import Transcript
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

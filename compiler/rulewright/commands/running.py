@@ -34,8 +34,9 @@ from rulewright_runtime.report.threshold import check_threshold, status_at
 from rulewright_runtime.runs.folder import RunFolder
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.terminal import complain, safe_stream, say, wants_colour
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.readers.tables import FIELDS
-from rulewright_runtime.transcripts.transcript_reader import MAX_LINE, Reader, Transcript
+from rulewright_runtime.transcripts.transcript_reader import MAX_LINE, Reader
 
 if TYPE_CHECKING:
     from rulewright.project import Project

@@ -22,7 +22,7 @@ from rulewright_runtime.execution import Engine, Execution, TranscriptResult, ne
 from rulewright_runtime.judging.exchanges import recorded, replay_of
 from rulewright_runtime.judging.judge import REPLAY, NotRecordedError, ReplayJudge, open_judge
 from rulewright_runtime.plan.envelope import digest
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import Transcript
 
 if TYPE_CHECKING:
     from rulewright_runtime.judging.judge import JudgeRequest

@@ -15,7 +15,7 @@ from rulewright_runtime.calls.budget import MESSAGE_TOKENS, Price, cost
 from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.execution import Engine, Execution
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import Transcript
 
 if TYPE_CHECKING:
     from rulewright.documents.scoring import Price as Listed

@@ -12,7 +12,7 @@ from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.plan.scan import Plan
 
 if TYPE_CHECKING:
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
+    from rulewright_runtime.transcripts.messages import Transcript
 
 
 def compare_profiles(

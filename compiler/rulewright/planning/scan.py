@@ -27,7 +27,7 @@ from rulewright_runtime.verify.rubric import window_of
 
 if TYPE_CHECKING:
     from rulewright.project import Project
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
+    from rulewright_runtime.transcripts.messages import Transcript
 
 REPORTED: Final = (
     "profile",

@@ -10,7 +10,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from rulewright.vocabulary import Vocabulary
-from rulewright_runtime.aggregate.aggregation import Scorecard, export
+from rulewright_runtime.aggregate.aggregation import Scorecard
+from rulewright_runtime.aggregate.export import export
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.plan.scorecard import VERDICTS, ScorecardPlan, mentioned
 

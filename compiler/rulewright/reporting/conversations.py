@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from rulewright.errors import UsageError
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.runs.log import said
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 if TYPE_CHECKING:
     from rulewright.reporting.stored_run import StoredRun

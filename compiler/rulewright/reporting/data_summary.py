@@ -8,8 +8,7 @@ from typing import Any
 
 from rulewright_runtime.errors import EvaluationError, InputError
 from rulewright_runtime.functions.texts import scripts
-from rulewright_runtime.transcripts.messages import Message
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import Message, Transcript
 
 COUNTED = ("formats", "models", "scenarios", "roles", "tools", "scripts", "media", "holds")
 MOST = 8  # of a kind, as people see them

@@ -27,7 +27,7 @@ from rulewright_runtime.judging.judge import JudgeRecord, JudgeRequest, TooLongE
 from rulewright_runtime.judging.replies import VERDICTS
 from rulewright_runtime.models import open_model
 from rulewright_runtime.models.call import CallFailure, ChatMessage, Identity, ModelAnswer, ModelCall
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import Transcript
 
 if TYPE_CHECKING:
     from rulewright_runtime.execution import CheckAsking, Engine

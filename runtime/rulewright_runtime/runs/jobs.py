@@ -20,7 +20,8 @@ from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.log import changed, digest, missing, name
 from rulewright_runtime.runs.rows import Row, count
 from rulewright_runtime.runs.worker import Answer, Task, next_frame, put_frame
-from rulewright_runtime.transcripts.transcript_reader import Reader, printable
+from rulewright_runtime.transcripts.transcript_reader import Reader
+from rulewright_runtime.transcripts.turn_lines import printable
 
 if TYPE_CHECKING:
     import os

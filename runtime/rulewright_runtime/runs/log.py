@@ -16,7 +16,7 @@ from rulewright_runtime.errors import InputError, PlanError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
+    from rulewright_runtime.transcripts.messages import Transcript
 
 FORMAT: Final = "rulewright-run"
 VERSION: Final = 2

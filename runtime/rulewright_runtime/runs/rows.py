@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.execution import TranscriptResult
     from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.report.summary import Summary
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
+    from rulewright_runtime.transcripts.messages import Transcript
 
 WHOSE: Final = ("transcript_id", "scenario_id", "model")  # of a row of scores and of a verdict
 KEPT: Final = 4096  # encoded records that may come again

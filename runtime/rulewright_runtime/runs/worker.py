@@ -25,7 +25,7 @@ from rulewright_runtime.transcripts.transcript_reader import Reader
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
+    from rulewright_runtime.transcripts.messages import Transcript
 
 _LENGTH: Final = 8
 

@@ -143,3 +143,43 @@ def _message(turn: Turn) -> Message:
 def digest_of(data: bytes) -> str:
     """The digest by which the bytes of a medium are known."""
     return f"blake2b:{blake2b(data, digest_size=16).hexdigest()}"
+
+
+TURN_ROLES: Final = ("user", "assistant")  # of turns: messages have others too
+UNKNOWN_MODEL: Final = "unknown"
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    """One conversation as turns, and where it was read; `scenario_id` is empty where it was not played from a scenario.
+
+    `recorded` is the conversation that the turns are a view of, None where only turns were recorded.
+    """
+
+    id: str
+    scenario_id: str
+    model: str
+    turns: tuple[Turn, ...]
+    path: str = ""
+    line: int = 0
+    recorded: Conversation | None = None
+
+    @classmethod
+    def of(cls, conversation: Conversation, path: str = "", line: int = 0) -> Transcript:
+        """The turns of a conversation, which was read at `path` and `line`."""
+        name, scenario = conversation.id, conversation.scenario_id or ""
+        model, turns = conversation.model or UNKNOWN_MODEL, turns_of(conversation.messages)
+        return cls(name, scenario, model, turns, path, line, conversation)
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation with all its messages: as it was recorded, else made of the turns."""
+        if self.recorded is not None:
+            return self.recorded
+        return Conversation(
+            self.id, messages_of(self.turns), self.scenario_id or None, source="turns", model=self.model
+        )
+
+    @property
+    def harness(self) -> str:
+        """Through what the model was reached, as its turns say: `llm/raw`, a product; empty where none says it."""
+        return ", ".join(sorted({turn.harness for turn in self.turns if turn.harness}))

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from rulewright_runtime.matching.regex import compile_regex
 
 if TYPE_CHECKING:
-    from rulewright_runtime.transcripts.messages import Conversation, Message, Turn
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
+    from rulewright_runtime.transcripts.messages import Conversation, Message, Transcript, Turn
 
 
 class Redaction:

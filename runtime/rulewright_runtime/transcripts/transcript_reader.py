@@ -14,88 +14,39 @@ import msgspec
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.input_files import open_regular, read_small
-from rulewright_runtime.strict_json import Decoder, DoubledKeyError
+from rulewright_runtime.strict_json import Decoder
+from rulewright_runtime.transcripts.chats import Chats
 from rulewright_runtime.transcripts.containers import (
-    MAX_DOCUMENT,
     csv_rows,
     is_document,
     kind_of,
     numbered_lines,
     rows,
 )
-from rulewright_runtime.transcripts.messages import Conversation, Turn, messages_of, turns_of
+from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.transcripts.pieces import read_bytes, split
-from rulewright_runtime.transcripts.readers import format_of, is_turns, unknown
-from rulewright_runtime.transcripts.readers.shapes import ShapeError, named_results
-from rulewright_runtime.transcripts.readers.tables import Columns, format_for
+from rulewright_runtime.transcripts.readers import format_of, is_turns
+from rulewright_runtime.transcripts.readers.tables import Columns
+from rulewright_runtime.transcripts.turn_lines import (
+    NO_TURNS,
+    Loose,
+    broken_sequence,
+    conversation_of,
+    loose_line,
+    printable,
+    stem,
+    turn_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from rulewright_runtime.transcripts.containers import Row
     from rulewright_runtime.transcripts.pieces import Piece
-    from rulewright_runtime.transcripts.readers.shapes import Format, Record
 
 MAX_LINE: Final = 2**20  # bytes; a single turn or conversation of more than a mebibyte is a mistake
-ROLES: Final = ("user", "assistant")
-UNKNOWN_MODEL: Final = "unknown"
-
-
-class Transcript(msgspec.Struct, frozen=True):
-    """One conversation as turns, and where it was read; `scenario_id` is empty where it was not played from a scenario.
-
-    `recorded` is the conversation that the turns are a view of, None where only turns were recorded.
-    """
-
-    id: str
-    scenario_id: str
-    model: str
-    turns: tuple[Turn, ...]
-    path: str = ""
-    line: int = 0
-    recorded: Conversation | None = None
-
-    @classmethod
-    def of(cls, conversation: Conversation, path: str = "", line: int = 0) -> Transcript:
-        """The turns of a conversation, which was read at `path` and `line`."""
-        name, scenario = conversation.id, conversation.scenario_id or ""
-        model, turns = conversation.model or UNKNOWN_MODEL, turns_of(conversation.messages)
-        return cls(name, scenario, model, turns, path, line, conversation)
-
-    @property
-    def conversation(self) -> Conversation:
-        """The conversation with all its messages: as it was recorded, else made of the turns."""
-        if self.recorded is not None:
-            return self.recorded
-        return Conversation(
-            self.id, messages_of(self.turns), self.scenario_id or None, source="turns", model=self.model
-        )
-
-    @property
-    def harness(self) -> str:
-        """Through what the model was reached, as its turns say: `llm/raw`, a product; empty where none says it."""
-        return ", ".join(sorted({turn.harness for turn in self.turns if turn.harness}))
-
-
-class _Loose(msgspec.Struct, omit_defaults=True):
-    """A line of either form, with whatever types its author gave the values."""
-
-    turn: Any = msgspec.UNSET
-    role: Any = msgspec.UNSET
-    content: Any = msgspec.UNSET
-    branch_id: Any = None
-    error: Any = None
-    harness: Any = None
-    transcript_id: Any = None
-    scenario_id: Any = None
-    model: Any = None
-    turns: Any = msgspec.UNSET
-
-
 _TURNS: Final[Decoder[Turn]] = Decoder(Turn)
-_LOOSE: Final[Decoder[_Loose]] = Decoder(_Loose)
 TABLES: Final = ("csv", "parquet", "arrow")
-_NO_TURNS: Final = "a conversation needs the key `turns`, a list of turns"
 SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".arrow")
 
 
@@ -204,9 +155,9 @@ class Reader:
             turns = _TURNS.decode_lines(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
-        name = _stem(path)
+        name = stem(path)
         model, _, scenario = name.partition("__")
-        if not scenario or not turns or _broken_sequence(turns):
+        if not scenario or not turns or broken_sequence(turns):
             return None
         return self._admit(Transcript(name, scenario, model, tuple(turns), path, 1))
 
@@ -219,7 +170,7 @@ class Reader:
         turns: list[tuple[int, Turn]] = []
         records = _Batch(path, known=of_batch)
         for number, line in lines:
-            loose = _loose(line, path, number)
+            loose = loose_line(line, path, number)
             if isinstance(loose, InputError):
                 if records.started:
                     yield from records.flush(self._admit, several=True)
@@ -227,16 +178,16 @@ class Reader:
                 else:
                     broken.append(loose)
             elif loose.turns is not msgspec.UNSET:
-                stray = [*broken, *(InputError(_NO_TURNS, path, line) for line, _ in turns)]
+                stray = [*broken, *(InputError(NO_TURNS, path, line) for line, _ in turns)]
                 yield from sorted(stray, key=lambda error: error.line)
                 yield from records.flush(self._admit, several=True)
                 records.hold(loose, number, several=bool(stray) or records.started)
                 broken, turns = [], []
             elif records.started:
                 yield from records.flush(self._admit, several=True)
-                yield InputError(_NO_TURNS, path, number)
+                yield InputError(NO_TURNS, path, number)
             else:
-                made = _turn(loose, path, number)
+                made = turn_of(loose, path, number)
                 if isinstance(made, InputError):
                     broken.append(made)
                 else:
@@ -251,14 +202,14 @@ class Reader:
             return broken[0]
         if not turns:
             return InputError("the file is empty: a transcript needs at least one turn", path, 1)
-        model, _, scenario = _stem(path).partition("__")
+        model, _, scenario = stem(path).partition("__")
         if not scenario:
             return InputError("the file's name must be `<model>__<scenario_id>.jsonl`", path, 1)
-        wrong = _broken_sequence([turn for _, turn in turns])
+        wrong = broken_sequence([turn for _, turn in turns])
         if wrong:
             index, reason = wrong
             return InputError(reason, path, turns[index][0])
-        return self._admit(Transcript(_stem(path), scenario, model, tuple(turn for _, turn in turns), path, 1))
+        return self._admit(Transcript(stem(path), scenario, model, tuple(turn for _, turn in turns), path, 1))
 
     def _admit(self, transcript: Transcript) -> Transcript | InputError:
         """The transcript, unless its scenario is unknown or its id was seen before."""
@@ -291,7 +242,9 @@ def from_record(record: Mapping[str, Any]) -> Transcript:
         if isinstance(first, InputError):
             raise first
         return first
-    made = _conversation(msgspec.convert(dict(record), _Loose), name if isinstance(name, str) else "", 0, several=False)
+    made = conversation_of(
+        msgspec.convert(dict(record), Loose), name if isinstance(name, str) else "", 0, several=False
+    )
     if isinstance(made, InputError):
         raise made
     return made
@@ -304,9 +257,9 @@ class _Batch:
         self.started = known
         self._path = path
         self._several = known
-        self._held: tuple[_Loose, int] | None = None
+        self._held: tuple[Loose, int] | None = None
 
-    def hold(self, record: _Loose, number: int, *, several: bool) -> None:
+    def hold(self, record: Loose, number: int, *, several: bool) -> None:
         self.started = True
         self._several = self._several or several
         self._held = (record, number)
@@ -318,7 +271,7 @@ class _Batch:
             self._several = self._several or several
             record, number = self._held
             self._held = None
-            made = _conversation(record, self._path, number, several=self._several)
+            made = conversation_of(record, self._path, number, several=self._several)
             yield admit(made) if isinstance(made, Transcript) else made
 
 
@@ -364,15 +317,6 @@ def _is_something_else(path: str) -> bool:
     return isinstance(first, dict) and not is_turns(first) and format_of(first) is None
 
 
-def printable(path: str) -> str:
-    """The path as text that can be written anywhere: bytes of a name that is not UTF-8 become `\\xff`."""
-    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _stem(path: str) -> str:
-    return os.path.splitext(os.path.basename(path))[0]
-
-
 def _rows(kind: str, path: str, shown: str, limit: int) -> Iterator[Row]:
     """The records of a file of that kind."""
     if kind == "zip":
@@ -384,202 +328,3 @@ def _rows(kind: str, path: str, shown: str, limit: int) -> Iterator[Row]:
 
         return columnar_rows(path, shown, kind)
     return csv_rows(path, shown, limit) if kind == "csv" else rows(path, shown, limit)
-
-
-class Chats:
-    """The conversations among the records of one file."""
-
-    def __init__(self, path: str, columns: Columns, size: int, *, tabular: bool) -> None:
-        """`columns` says what the columns of a table hold; a file of `size` bytes may be too large to be joined. All
-        rows of a `tabular` file have the same columns.
-        """
-        self._path = path
-        self._columns = columns
-        self._size = size
-        self._tabular = tabular
-        self._table: Format | None = None
-        self._held: dict[str, tuple[Format, list[tuple[int, Record]]]] = {}
-        self._broken: InputError | None = None
-
-    def read(self, found: Iterable[Row]) -> Iterator[Transcript | InputError]:
-        """The conversations, or why a record is refused; those whose records have to be joined come last."""
-        empty = True
-        for number, row in found:
-            empty = False
-            if isinstance(row, InputError):
-                self._broken = self._broken or row
-                yield row
-                continue
-            try:
-                format = format_of(row) or self._format_of_table(row)
-            except ShapeError as wrong:
-                yield InputError(str(wrong), self._path, 1)
-                return
-            if format is None:
-                yield self._native(row, number)
-            elif not format.joins:
-                yield from self._named(format, [(number, row)])
-            elif self._size > MAX_DOCUMENT:
-                reason = f"the file has {self._size} bytes; at most {MAX_DOCUMENT} are joined to conversations"
-                yield InputError(reason, self._path, number)
-                return
-            else:
-                self._held.setdefault(format.name, (format, []))[1].append((number, row))
-        if empty:
-            yield InputError("the file is empty: a transcript needs at least one turn", self._path, 1)
-        yield from self._joined()
-
-    def _joined(self) -> Iterator[Transcript | InputError]:
-        for format, records in self._held.values():
-            if self._broken is not None:
-                reason = f"a conversation of this file may lack its line {self._broken.line}, which was refused"
-                yield InputError(reason, self._path, records[0][0])
-            else:
-                yield from self._named(format, records)
-
-    def _format_of_table(self, row: Record) -> Format | None:
-        """The format of a row by its columns. Raises ShapeError where those of a table hold no conversation."""
-        if self._tabular:
-            self._table = self._table or format_for(self._columns.of(list(row)))
-            return self._table
-        try:
-            return format_for(self._columns.of(list(row))) if _is_flat(row) and not is_turns(row) else None
-        except ShapeError:
-            return None
-
-    def _native(self, row: Record, number: int) -> Transcript | InputError:
-        if not is_turns(row):
-            return InputError(unknown(row), self._path, number)
-        try:
-            loose = msgspec.convert(row, _Loose)
-        except msgspec.ValidationError as error:
-            return InputError(f"the record is refused: {error}", self._path, number)
-        if loose.turns is msgspec.UNSET:
-            return InputError(_NO_TURNS, self._path, number)
-        return _conversation(loose, self._path, number, several=True)
-
-    def _named(self, format: Format, records: list[tuple[int, Record]]) -> Iterator[Transcript | InputError]:
-        """The conversations in records, by their own ids, else by the file and the line."""
-        line = records[0][0]
-        stem = _stem(self._path)
-        unnamed = stem if format.joins or not line else f"{stem}:{line}"
-        at = -1
-        for at, made in enumerate(_safely(format, [row for _, row in records])):
-            if isinstance(made, ShapeError):
-                yield InputError(f"{made} (read as {format.name})", self._path, line)
-                continue
-            own = f"{stem}:{made.id}" if made.id and format.local_ids else made.id
-            name = own.strip() or (unnamed if at == 0 else f"{unnamed}#{at + 1}")
-            if not any(message.role in ROLES for message in made.messages):
-                yield InputError("the conversation has no message of a user or an assistant", self._path, line)
-            else:
-                said = named_results(made.messages)
-                yield Transcript.of(msgspec.structs.replace(made, id=name, messages=said), self._path, line)
-        if at < 0:
-            yield InputError(f"the record holds no conversation (read as {format.name})", self._path, line)
-
-
-def _safely(format: Format, records: list[Record]) -> Iterator[Conversation | ShapeError]:
-    """What the format reads; a record that is nested too deeply is refused as a whole."""
-    try:
-        yield from format.read(records)
-    except ShapeError as wrong:
-        yield wrong
-    except RecursionError:
-        yield ShapeError("the record is nested too deeply")
-
-
-def _is_flat(row: Record) -> bool:
-    """Whether a record may be a row of a table: texts and numbers under names."""
-    return not any(isinstance(value, dict | list) for value in row.values())
-
-
-def _loose(line: bytes | InputError, path: str, number: int) -> _Loose | InputError:
-    if isinstance(line, InputError):
-        return line
-    try:
-        return _LOOSE.decode(line)
-    except RecursionError:
-        return InputError("the line is nested too deeply", path, number)
-    except UnicodeDecodeError:
-        return InputError("the line is not UTF-8 text", path, number)
-    except msgspec.ValidationError:
-        return InputError("a line must hold one JSON object", path, number)
-    except DoubledKeyError as error:
-        return InputError(f"the line is refused: {error}", path, number)
-    except msgspec.DecodeError as error:
-        return InputError(f"the line is not JSON: {str(error)[:200]}", path, number)
-
-
-def _turn(loose: _Loose, path: str, number: int) -> Turn | InputError:
-    """The turn in a line of a file, or in an item of a batch record."""
-    if loose.turn is msgspec.UNSET:
-        return InputError("the turn number is missing", path, number)
-    if not isinstance(loose.turn, int) or isinstance(loose.turn, bool) or loose.turn < 0:
-        return InputError(f"the turn number is {_shown(loose.turn)}; expected a whole number from 0 up", path, number)
-    if loose.role not in ROLES:
-        return InputError(f"the role is {_shown(loose.role)}; expected `user` or `assistant`", path, number)
-    content = "" if loose.error is not None and loose.content in (None, msgspec.UNSET) else loose.content
-    if not isinstance(content, str):
-        return InputError(f"the content is {_shown(content)}; expected text", path, number)
-    branch = loose.branch_id if isinstance(loose.branch_id, str) else None
-    harness = loose.harness if isinstance(loose.harness, str) else None
-    return Turn(loose.turn, loose.role, content, branch, loose.error, harness)
-
-
-def _shown(value: Any) -> str:
-    if value is msgspec.UNSET:
-        return "missing"
-    text = msgspec.json.encode(value).decode()
-    return f"`{value if isinstance(value, str) and len(value) <= 40 else text[:40]}`"
-
-
-def _conversation(record: _Loose, path: str, number: int, *, several: bool) -> Transcript | InputError:
-    for key, value in (("scenario_id", record.scenario_id), ("model", record.model)):
-        if not isinstance(value, str) or not value:
-            return InputError(f"a conversation needs the key `{key}`, a text", path, number)
-    if record.transcript_id is not None and (not isinstance(record.transcript_id, str) or not record.transcript_id):
-        return InputError("the `transcript_id` must be a text", path, number)
-    if not isinstance(record.turns, list) or not record.turns:
-        return InputError("a conversation needs the key `turns`, a list of at least one turn", path, number)
-    turns: list[Turn] = []
-    for index, item in enumerate(record.turns):
-        try:
-            made = _turn(msgspec.convert(item, _Loose), path, number)
-        except msgspec.ValidationError:
-            made = InputError("a turn must be an object", path, number)
-        if isinstance(made, InputError):
-            return InputError(f"turns[{index}]: {made.reason}", path, number)
-        turns.append(made)
-    wrong = _broken_sequence(turns)
-    if wrong:
-        return InputError(f"turns[{wrong[0]}]: {wrong[1]}", path, number)
-    name = record.transcript_id or (f"{_stem(path)}:{number}" if several else _stem(path))
-    return Transcript(name, record.scenario_id, record.model, tuple(turns), path, number)
-
-
-def _broken_sequence(turns: list[Turn]) -> tuple[int, str] | None:
-    """The first turn whose role or number can't stand where it does, by index, and why."""
-    before, heard = -1, ""  # the number before, and who has spoken under it
-    for index, turn in enumerate(turns):
-        number, role = turn.turn, turn.role
-        if role not in ROLES:
-            return index, f"the role is `{role}`; expected `user` or `assistant`"
-        if number == before:
-            if role in heard:
-                return index, f"turn {number} of the {role} is repeated"
-            heard += role
-            continue
-        if index == 0 and number not in (0, 1):
-            return index, f"turn 1 is missing: the first turn has the number {number}"
-        if index and number < before:
-            return index, _repeated(turns[:index], turn) or f"turn {number} comes after turn {before}"
-        if index and number > before + 1:
-            return index, f"turn {before + 1} is missing"
-        before, heard = number, role
-    return None
-
-
-def _repeated(earlier: list[Turn], turn: Turn) -> str | None:
-    known = any(one.turn == turn.turn and one.role == turn.role for one in earlier)
-    return f"turn {turn.turn} of the {turn.role} is repeated" if known else None

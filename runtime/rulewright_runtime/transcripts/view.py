@@ -17,8 +17,7 @@ from rulewright_runtime.values import from_host
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rulewright_runtime.transcripts.messages import Message
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
+    from rulewright_runtime.transcripts.messages import Message, Transcript
 
 Record = dict[str, Any]
 # The names under which tools record the same: the field, the key, and what the key's value is divided by.

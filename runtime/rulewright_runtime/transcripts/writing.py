@@ -11,8 +11,7 @@ from rulewright_runtime.transcripts.readers.native import written
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rulewright_runtime.transcripts.messages import Message, Part, ToolCall
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
+    from rulewright_runtime.transcripts.messages import Message, Part, ToolCall, Transcript
 
 
 def _rulewright(transcript: Transcript) -> bytes:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
         Scenario,
     )
     from rulewright_runtime.plan.state_machine import StateMachine
-    from rulewright_runtime.transcripts.messages import Turn
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
+    from rulewright_runtime.transcripts.messages import Transcript, Turn
     from rulewright_runtime.transcripts.windows import WindowTurns
     from rulewright_runtime.verdicts import VerdictResult
 

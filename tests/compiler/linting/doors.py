@@ -58,7 +58,8 @@ from rulewright_runtime.plan.envelope import encode as encode_workflow
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs import store
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import AgentError, AgentReply, Brief
 from rulewright_runtime.workflow.adapters.base import read_reply

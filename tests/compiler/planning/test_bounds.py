@@ -19,7 +19,8 @@ from rulewright.planning.profiles import shown
 from rulewright.project import load_project
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import JudgeRequest
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 
 class AtRandom:

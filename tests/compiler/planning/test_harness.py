@@ -17,7 +17,8 @@ from rulewright.project import load_project
 from rulewright_runtime.__main__ import main as runtime
 from rulewright_runtime.harness.adapters import Reply, Request, ScriptedAdapter
 from rulewright_runtime.harness.harness_run import run
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 ROOT = Path(__file__).parents[3]
 SECRET = "XMARKERX"

@@ -13,8 +13,8 @@ from tests.shared_data import folder
 from rulewright.check.project_check import compile_project
 from rulewright.planning.scan import cost_report, scan_plan
 from rulewright.project import load_project
-from rulewright_runtime.transcripts.messages import Turn
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript, Turn
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 ROOT = Path(__file__).resolve().parents[3]
 RUNS = [("real_publish", 126), ("template_publish", 151), ("template_smoke", 151), ("template_dev", 151)]

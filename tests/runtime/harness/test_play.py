@@ -17,7 +17,8 @@ from rulewright_runtime.harness.adapters import AdapterError, ProductAdapter, Re
 from rulewright_runtime.harness.harness_plan import RunPlan, Script, Session, Turn, decode
 from rulewright_runtime.harness.harness_run import run
 from rulewright_runtime.plan.envelope import encode, seal
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 
 class Listening:

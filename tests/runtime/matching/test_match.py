@@ -16,7 +16,8 @@ from tests.shared_data import folder
 from rulewright_runtime.matching.folding import DIFFERENCES
 from rulewright_runtime.matching.match import Matcher, MatchSpan, first, match
 from rulewright_runtime.plan.scan import Lexicon, Pattern
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 AWKWARD = "aAiIsSkK\u0130\u0131\u017f\u212a\u03c3\u03c2\u03a3\u00b5\u03bc\u00df\u1e9e\u0307' \u2019\n."
 

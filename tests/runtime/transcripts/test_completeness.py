@@ -37,8 +37,7 @@ from rulewright_runtime.plan.verifiers import (
     Verifier,
 )
 from rulewright_runtime.transcripts.completeness import ScriptedScenario, message_digest, says_something
-from rulewright_runtime.transcripts.messages import Turn
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.verdicts import VerdictResult
 
 NOTHING = [

@@ -12,8 +12,15 @@ from rulewright_runtime.plan.question import TextSegment, ValueSegment
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import JudgeVerifier, ProbeVerifier
 from rulewright_runtime.transcripts.completeness import ScriptedScenario
-from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall, messages_of, turns_of
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import (
+    Conversation,
+    Message,
+    Part,
+    ToolCall,
+    Transcript,
+    messages_of,
+    turns_of,
+)
 from rulewright_runtime.verdicts import VerdictResult
 
 READS_SCENARIO = program(call("_==_", name("scenario.category"), "x"))

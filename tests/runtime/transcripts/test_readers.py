@@ -13,8 +13,8 @@ from tests.runtime.plans import check, plan
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.execution import execute
-from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall, Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.transcripts.writing import WRITERS
 
 CHATS = Path(__file__).parent / "chats"

@@ -20,9 +20,8 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.runs.store import run
-from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall, Transcript
 from rulewright_runtime.transcripts.redaction import Redaction
-from rulewright_runtime.transcripts.transcript_reader import Transcript
 
 PROJECT = "project: p\nredact:\n  - pattern: '[\\w.]+@[\\w.]+\\w'\n    replacement: '[a@mail.x]'\n"
 SCENARIO = {

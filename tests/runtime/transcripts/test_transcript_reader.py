@@ -11,7 +11,8 @@ import pytest
 from tests.shared_data import folder
 
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 USER = '{"turn": 1, "role": "user", "content": "hello"}\n'
 REPLY = '{"turn": 1, "role": "assistant", "content": "good day"}\n'

@@ -23,8 +23,8 @@ from rulewright_runtime.plan.question import (
     Window,
 )
 from rulewright_runtime.plan.scan import CueAnchor, Scenario, Session
-from rulewright_runtime.transcripts.messages import Turn
-from rulewright_runtime.transcripts.transcript_reader import Reader, Transcript
+from rulewright_runtime.transcripts.messages import Transcript, Turn
+from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.transcripts.windows import select
 
 FOUR = talk(*"uaUAuaUA").turns  # four exchanges

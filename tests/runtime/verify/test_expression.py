@@ -16,8 +16,7 @@ from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
-from rulewright_runtime.transcripts.messages import Conversation, Message, Part, Role, ToolCall
-from rulewright_runtime.transcripts.transcript_reader import Transcript
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part, Role, ToolCall, Transcript
 from rulewright_runtime.verdicts import VerdictResult
 
 

@@ -1,0 +1,135 @@
+"""The native forms of a conversation: a turn a line, or `{transcript_id, scenario_id, model, turns}` a line."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+import msgspec
+
+from rulewright_runtime.errors import InputError
+from rulewright_runtime.strict_json import Decoder, DoubledKeyError
+from rulewright_runtime.transcripts.messages import TURN_ROLES, Transcript, Turn
+
+NO_TURNS: Final = "a conversation needs the key `turns`, a list of turns"
+
+
+class Loose(msgspec.Struct, omit_defaults=True):
+    """A line of either form, with whatever types its author gave the values."""
+
+    turn: Any = msgspec.UNSET
+    role: Any = msgspec.UNSET
+    content: Any = msgspec.UNSET
+    branch_id: Any = None
+    error: Any = None
+    harness: Any = None
+    transcript_id: Any = None
+    scenario_id: Any = None
+    model: Any = None
+    turns: Any = msgspec.UNSET
+
+
+_LOOSE: Final[Decoder[Loose]] = Decoder(Loose)
+
+
+def printable(path: str) -> str:
+    """The path as text that can be written anywhere: bytes of a name that is not UTF-8 become `\\xff`."""
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def stem(path: str) -> str:
+    """The name of a file without folder and ending."""
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def loose_line(line: bytes | InputError, path: str, number: int) -> Loose | InputError:
+    """A line of either form, or why it is refused."""
+    if isinstance(line, InputError):
+        return line
+    try:
+        return _LOOSE.decode(line)
+    except RecursionError:
+        return InputError("the line is nested too deeply", path, number)
+    except UnicodeDecodeError:
+        return InputError("the line is not UTF-8 text", path, number)
+    except msgspec.ValidationError:
+        return InputError("a line must hold one JSON object", path, number)
+    except DoubledKeyError as error:
+        return InputError(f"the line is refused: {error}", path, number)
+    except msgspec.DecodeError as error:
+        return InputError(f"the line is not JSON: {str(error)[:200]}", path, number)
+
+
+def turn_of(loose: Loose, path: str, number: int) -> Turn | InputError:
+    """The turn in a line of a file, or in an item of a batch record."""
+    if loose.turn is msgspec.UNSET:
+        return InputError("the turn number is missing", path, number)
+    if not isinstance(loose.turn, int) or isinstance(loose.turn, bool) or loose.turn < 0:
+        return InputError(f"the turn number is {_shown(loose.turn)}; expected a whole number from 0 up", path, number)
+    if loose.role not in TURN_ROLES:
+        return InputError(f"the role is {_shown(loose.role)}; expected `user` or `assistant`", path, number)
+    content = "" if loose.error is not None and loose.content in (None, msgspec.UNSET) else loose.content
+    if not isinstance(content, str):
+        return InputError(f"the content is {_shown(content)}; expected text", path, number)
+    branch = loose.branch_id if isinstance(loose.branch_id, str) else None
+    harness = loose.harness if isinstance(loose.harness, str) else None
+    return Turn(loose.turn, loose.role, content, branch, loose.error, harness)
+
+
+def _shown(value: Any) -> str:
+    if value is msgspec.UNSET:
+        return "missing"
+    text = msgspec.json.encode(value).decode()
+    return f"`{value if isinstance(value, str) and len(value) <= 40 else text[:40]}`"
+
+
+def conversation_of(record: Loose, path: str, number: int, *, several: bool) -> Transcript | InputError:
+    """The conversation in a record of a batch, or why it is refused; of `several` in a file each bears its line."""
+    for key, value in (("scenario_id", record.scenario_id), ("model", record.model)):
+        if not isinstance(value, str) or not value:
+            return InputError(f"a conversation needs the key `{key}`, a text", path, number)
+    if record.transcript_id is not None and (not isinstance(record.transcript_id, str) or not record.transcript_id):
+        return InputError("the `transcript_id` must be a text", path, number)
+    if not isinstance(record.turns, list) or not record.turns:
+        return InputError("a conversation needs the key `turns`, a list of at least one turn", path, number)
+    turns: list[Turn] = []
+    for index, item in enumerate(record.turns):
+        try:
+            made = turn_of(msgspec.convert(item, Loose), path, number)
+        except msgspec.ValidationError:
+            made = InputError("a turn must be an object", path, number)
+        if isinstance(made, InputError):
+            return InputError(f"turns[{index}]: {made.reason}", path, number)
+        turns.append(made)
+    wrong = broken_sequence(turns)
+    if wrong:
+        return InputError(f"turns[{wrong[0]}]: {wrong[1]}", path, number)
+    name = record.transcript_id or (f"{stem(path)}:{number}" if several else stem(path))
+    return Transcript(name, record.scenario_id, record.model, tuple(turns), path, number)
+
+
+def broken_sequence(turns: list[Turn]) -> tuple[int, str] | None:
+    """The first turn whose role or number can't stand where it does, by index, and why."""
+    before, heard = -1, ""  # the number before, and who has spoken under it
+    for index, turn in enumerate(turns):
+        number, role = turn.turn, turn.role
+        if role not in TURN_ROLES:
+            return index, f"the role is `{role}`; expected `user` or `assistant`"
+        if number == before:
+            if role in heard:
+                return index, f"turn {number} of the {role} is repeated"
+            heard += role
+            continue
+        if index == 0 and number not in (0, 1):
+            return index, f"turn 1 is missing: the first turn has the number {number}"
+        if index and number < before:
+            return index, _repeated(turns[:index], turn) or f"turn {number} comes after turn {before}"
+        if index and number > before + 1:
+            return index, f"turn {before + 1} is missing"
+        before, heard = number, role
+    return None
+
+
+def _repeated(earlier: list[Turn], turn: Turn) -> str | None:
+    known = any(one.turn == turn.turn and one.role == turn.role for one in earlier)
+    return f"turn {turn.turn} of the {turn.role} is repeated" if known else None
