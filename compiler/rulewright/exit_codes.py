@@ -60,7 +60,7 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     "score": {
         MET: "every case passes",
         FAILED: "a case fails, or the run is worse than its baseline",
-        UNDECIDED: "a case needs review",
+        UNDECIDED: "a case needs review, or the judge gave no usable reply",
         REFUSED: "a case that could not be scored (--allow-errors tolerates it), an error, or bad usage",
     },
     "prove": {

@@ -42,6 +42,10 @@ class JudgeError(RuntimeFailure):
     """A judge that can't be reached or has no answer."""
 
 
+class OutageError(RuntimeFailure):
+    """An endpoint that answers nothing, or lets nobody in. What was answered is kept; the run can be resumed."""
+
+
 class BusyError(RuntimeFailure):
     """A run or file that another process is writing."""
 

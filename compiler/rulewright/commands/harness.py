@@ -26,10 +26,10 @@ from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED, REFUSED, UNDECIDED
 from rulewright.planning.harness import compile_run_plan, run_cost
 from rulewright.project import Project, load_project
-from rulewright_runtime.calls.breaker import OutageError
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price
 from rulewright_runtime.calls.portal import CallPortal
 from rulewright_runtime.calls.scheduler import CallLimits
+from rulewright_runtime.errors import OutageError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.harness.adapters import Adapter, open_adapter
 from rulewright_runtime.harness.harness_plan import RunPlan

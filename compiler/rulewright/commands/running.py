@@ -25,8 +25,8 @@ from rulewright.commands.live_options import (
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED, REFUSED, UNDECIDED
 from rulewright.reporting.formats import run_as
-from rulewright_runtime.calls.breaker import OutageError
 from rulewright_runtime.calls.budget import BudgetError
+from rulewright_runtime.errors import OutageError
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.console import scorecard
 from rulewright_runtime.report.text import plural

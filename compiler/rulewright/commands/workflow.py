@@ -27,15 +27,16 @@ from typing import Any, Final
 import msgspec
 
 from rulewright.check.workflow_check import check, compile_workflow
-from rulewright.commands.live_options import open_waiting_judge
+from rulewright.commands.live_options import again, open_waiting_judge
 from rulewright.commands.workflow_graph import draw
 from rulewright.commands.workflow_settings import open_store, settings_of, state_of
 from rulewright.commands.workflow_status import as_data, one_line, places, shown, standing
 from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
+from rulewright.exit_codes import REFUSED
 from rulewright.render.human import render
 from rulewright.workflow import Workflow, load_workflow
-from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.errors import OutageError, RuntimeFailure
 from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.engine import Result, carried_over, resumable
@@ -201,7 +202,11 @@ def _run(args: argparse.Namespace) -> int:
         told = _carried(workflow, plan, settings, args.resume) if args.changed else None
         say(*(told or _which_run(args, workflow, plan, settings)), *_rehearse(plan, settings))
         return 0
-    result = _execute(args, workflow, plan, settings)
+    try:
+        result = _execute(args, workflow, plan, settings)
+    except OutageError as stopped:
+        complain(f"stopped: {stopped}", f"help: continue with `{again()}`")
+        return REFUSED
     if args.format == "json":
         print(msgspec.json.encode(result).decode())
     else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.errors import OutageError
 
 if TYPE_CHECKING:
     from rulewright_runtime.models.call import CallFailure
@@ -15,10 +15,6 @@ THRESHOLD: Final = 8  # failures in a row
 FIRST_COOLING: Final = 1.0  # seconds in which no call is sent; doubled while every probe fails
 LONGEST_COOLING: Final = 60.0
 TELLING: Final = frozenset({"network", "server", "timeout"})  # failures of the endpoint, not of one request
-
-
-class OutageError(RuntimeFailure):
-    """An endpoint that answers nothing, or lets nobody in. What was answered is kept; the run can be resumed."""
 
 
 class Breaker:

@@ -181,13 +181,15 @@ class BatchRun:
         return self._whole
 
     def status(self, *, allow_errors: bool = False) -> int:
-        """The exit status: 3 for an error or for no scored case, else what the gravest label stands for.
+        """The exit status: 3 for an error or for no scored case, else what the gravest label stands for; 2 for 0 where
+        the judge left a question without a usable reply.
 
         `allow_errors` tolerates errored cases, which are counted; never refused inputs, which may have held any number.
         """
         if self.refused or not self.whole.scored or (self.errors and not allow_errors):
             return 3
-        return exit_status(self.plan, self.whole.labels)
+        status = exit_status(self.plan, self.whole.labels)
+        return 2 if status == 0 and self.judge is not None and self.judge.unanswered else status
 
     def summary(self) -> dict[str, Any]:
         """The `summary` of the report."""
@@ -308,6 +310,7 @@ def report_head(
         "confidence_intervals": run.intervals(),
         "failure_analysis": {"worst_performers": run.tally.worst(), **run.tally.common()},
         **({"judged": run.judge.verdicts} if run.judge is not None else {}),
+        **({"unanswered": run.judge.unanswered} if run.judge is not None and run.judge.unanswered else {}),
         **({"other_concerns": run.other_concerns} if run.other_concerns else {}),
         "errors": run.errors,
         "warnings": run.warnings,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Question
-from rulewright_runtime.errors import JudgeError
-from rulewright_runtime.judging.judge import Judge, JudgeRequest
+from rulewright_runtime.errors import JudgeError, RuntimeFailure
+from rulewright_runtime.judging.judge import Judge, JudgeRequest, UnansweredError
 from rulewright_runtime.judging.replies import strict
 
 BUDGETS: Final = (4000, 8000, 16000)
@@ -22,10 +22,11 @@ class CaseJudge:
         self._questions = [(metric.name, metric.judge) for metric in plan.metrics if metric.judge is not None]
         self._judge = judge
         self.verdicts: dict[str, dict[str, int]] = {name: {} for name, _ in self._questions}
+        self.unanswered: dict[str, dict[str, int]] = {}  # questions without a usable reply: by metric, by reason
 
     def judged(self, test_id: str, inputs: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """By metric `{verdict, rationale}`, with `counted` where it is. No usable reply after three attempts is
-        UNCLEAR."""
+        UNCLEAR, with `unanswered` and the reason."""
         judged: dict[str, dict[str, Any]] = {}
         for name, question in self._questions:
             if inputs[question.of]:
@@ -34,6 +35,9 @@ class CaseJudge:
                     answer["counted"] = True
                 counts = self.verdicts[name]
                 counts[answer["verdict"]] = counts.get(answer["verdict"], 0) + 1
+                if "unanswered" in answer:
+                    reasons = self.unanswered.setdefault(name, {})
+                    reasons[answer["rationale"]] = reasons.get(answer["rationale"], 0) + 1
         return judged
 
     def _ask(self, test_id: str, metric: str, question: Question, subject: Any) -> dict[str, Any]:
@@ -46,11 +50,17 @@ class CaseJudge:
                     reply = strict(raw)
                     rationale = reply.get("rationale")
                     return {"verdict": reply["verdict"], "rationale": rationale if isinstance(rationale, str) else None}
+            except UnansweredError as error:
+                problem = str(error)
+                break
             except JudgeError as error:
                 problem = str(error)
+            except RuntimeFailure as error:  # whoever calls a model has tried again already
+                problem = f"the judge failed: {error}"
+                break
             except Exception as error:  # a judge may raise anything; that is not a usable reply either
                 problem = f"the judge failed: {type(error).__name__}"
-        return {"verdict": "UNCLEAR", "rationale": problem}
+        return {"verdict": "UNCLEAR", "rationale": problem, "unanswered": True}
 
 
 def _fenced(subject: Any) -> str:

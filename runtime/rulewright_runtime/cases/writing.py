@@ -40,6 +40,10 @@ def complaints(run: BatchRun) -> Iterator[str]:
             yield f"{severity}: {where}:{path}{test} {entry['message']}"
         if len(entries) > _SHOWN:
             yield f"{severity}: and {len(entries) - _SHOWN} more, all in the JSON report"
+    if run.judge is not None:
+        for metric, reasons in run.judge.unanswered.items():
+            lacking = f"{sum(reasons.values())} of {plural(sum(run.judge.verdicts[metric].values()), 'question')}"
+            yield f"warning: no usable reply of the judge to {lacking} about {metric}: {next(iter(reasons))}"
     if run.other_concerns:
         yield f"note: {plural(run.other_concerns, 'case')} of other concerns left out"
 

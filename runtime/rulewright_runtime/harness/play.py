@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from rulewright_runtime.calls.breaker import OutageError
 from rulewright_runtime.calls.budget import BudgetError
+from rulewright_runtime.errors import OutageError
 from rulewright_runtime.harness.adapters import Message, Reply, Request
 from rulewright_runtime.harness.branches import choose
 from rulewright_runtime.transcripts.completeness import says_something

@@ -92,11 +92,17 @@ class CallFailure(RuntimeFailure):
         return self.kind in RETRIED
 
     @property
+    def is_outage(self) -> bool:
+        """Whether it says nothing of the call: nobody was there, or nobody is let in."""
+        return self.kind in OUTAGES
+
+    @property
     def is_fatal(self) -> bool:
         """Whether no call to this model can succeed until somebody changes something."""
         return self.kind == "denied"
 
 
+OUTAGES = frozenset({"timeout", "network", "limited", "server", "denied"})
 RETRIED = frozenset({"timeout", "network", "limited", "server", "malformed"})
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.errors import OutageError, RuntimeFailure
 from rulewright_runtime.score import Score, add, divide, leave, multiply, score_of
 
 LOG: Final = logging.getLogger("rulewright.workflow")
@@ -68,10 +68,13 @@ def compute_raw(metrics: list[EvalMetric]) -> list[float]:
 def measured(kind: str, weight: float, measure: Callable[[], float]) -> tuple[EvalMetric, str]:
     """The metric that `measure` gives, and an empty text; where it fails, a metric of value 0.0 and the reason.
 
-    0.0 is the least a metric can be, so nothing that was not measured can lift the score.
+    0.0 is the least a metric can be, so nothing that was not measured can lift the score. Raises OutageError where
+    nobody could be asked: the run stops and goes on later.
     """
     try:
         return EvalMetric(kind, measure(), weight), ""
+    except OutageError:
+        raise
     except Exception as error:  # a collector may be anybody's code: whatever it raises must not end the run
         reason = str(error) or type(error).__name__
         LOG.warning("metric `%s` counts as 0.0: %s", kind, reason)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from rulewright_runtime.errors import OutageError
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentReply, Brief, Purpose
 from rulewright_runtime.workflow.adapters.base import AgentError
 from rulewright_runtime.workflow.events import Event, Said
@@ -103,6 +104,8 @@ class RunContext:
         except AgentError as error:
             message, _ = without_secrets(self.settings.security, str(error))
             raise AgentError(message, (*warned, *error.said)) from error
+        except OutageError:
+            raise  # nobody was asked: the run stops, and can be resumed
         except Exception as error:  # an adapter may be anybody's code
             message, _ = without_secrets(self.settings.security, f"{type(error).__name__}: {error}")
             raise AgentError(message, warned) from error

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.model_server import Response, chat, model_server
 
 from rulewright.cli import main
 
@@ -218,3 +219,21 @@ def test_a_terminal_shows_progress_in_its_last_line_and_leaves_none(project: Pat
         line.split("\r\x1b[K")[-1].startswith(("-", "write", "check")) for line in lines.split("\n")[:-1] if line
     )
     assert lines.endswith("\r\x1b[K")
+
+
+def test_a_judge_that_nobody_reaches_gives_no_score_and_the_run_goes_on_later(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judged = "overlays: {confidence_loop: {enabled: true, threshold: 0.8, max_iterations: 2, metrics: [" + (
+        "{type: llm_judge, weight: 1.0, evaluator_agent: reviewer, criteria: [good]}]}}"
+    )
+    flow = FLOW.replace("outputs: [note.md]", f"outputs: [note.md], {judged}")
+    (project / "workflow.yaml").write_text(flow, encoding="utf-8")
+    with model_server(lambda _, number: chat('{"score": 0.9}') if number else Response(401, b"{}")) as server:
+        command = ("workflow", "run", "--judge", f"openai:m@{server.base}")
+        assert run(*command) == 3
+        told = capsys.readouterr().err
+        assert "stopped: the endpoint answered 401" in told
+        assert "--resume`" in told
+        assert run(*command, "--resume") == 2  # the other task waits for a person
+    assert "write            COMPLETED" in capsys.readouterr().out

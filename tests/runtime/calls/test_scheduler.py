@@ -11,10 +11,10 @@ import pytest
 
 from rulewright_runtime.calls import breaker, scheduler
 from rulewright_runtime.calls.ask import Ask, ask_key
-from rulewright_runtime.calls.breaker import OutageError
 from rulewright_runtime.calls.budget import Budget, BudgetError
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, HeldError, Scheduler
+from rulewright_runtime.errors import OutageError
 from rulewright_runtime.models.call import CallFailure, ChatMessage, Identity, ModelAnswer, ModelCall, Usage
 from rulewright_runtime.models.capabilities import Capabilities
 

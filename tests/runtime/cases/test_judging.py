@@ -6,11 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.model_server import Response, model_server
 from tests.safe_cases import case, safe, settings, write
 
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import score_batches
+from rulewright_runtime.cases.writing import complaints
 from rulewright_runtime.judging.judge import JudgeRequest, ReplayJudge
+from rulewright_runtime.judging.live import JudgeSettings, LiveJudge
+from rulewright_runtime.judging.waiting_judge import WaitingJudge
+from rulewright_runtime.models.http import HttpModel
 
 
 def judged(tmp_path: Path, judge: Any, **changes: Any) -> tuple[dict[str, Any], Any]:
@@ -30,8 +35,28 @@ def test_an_objection_is_recorded_and_changes_no_score(tmp_path: Path) -> None:
 def test_a_judge_without_a_usable_reply_is_unclear(tmp_path: Path) -> None:
     result, _ = judged(tmp_path, ReplayJudge({"T1": {"AH": [["I think so", None, "no"]]}}))
     assert result["judged"]["AH"]["verdict"] == "UNCLEAR"
-    silent, _ = judged(tmp_path, ReplayJudge({}))
+    silent, run = judged(tmp_path, ReplayJudge({}))
     assert silent["judged"]["AH"]["verdict"] == "UNCLEAR"
+    assert (silent["label"], run.status()) == ("Pass", 2)
+    (told,) = complaints(run)
+    assert told.startswith("warning: no usable reply of the judge to 1 of 1 question about AH: no reply was recorded")
+
+
+def test_an_outage_is_told_counted_and_no_success(tmp_path: Path) -> None:
+    """An endpoint that lets nobody in is asked once; every question is left open, and the exit status says so."""
+    with model_server(lambda *_: Response(401, b"{}")) as server:
+        made = LiveJudge(HttpModel("openai", "m", server.base, None), JudgeSettings(str(tmp_path / "ledger.sqlite3")))
+        waiting = WaitingJudge(made)
+        try:
+            path = write(tmp_path / "b.json", [case(name) for name in ("T1", "T2", "T3")])
+            run = score_batches(settings(), CaseReader(safe().plan), [Batch("b", str(path))], judge=waiting)
+        finally:
+            waiting.close()
+        assert len(server.requests) == 1
+    assert run.judge is not None
+    assert run.judge.unanswered == {"AH": {"the judge failed: the endpoint answered 401": 3}}
+    assert {result["judged"]["AH"]["verdict"] for result in run.spool.results()} == {"UNCLEAR"}
+    assert run.status() == 2
 
 
 def test_a_second_attempt_may_answer(tmp_path: Path) -> None:
@@ -56,7 +81,11 @@ class Listening:
 def test_what_is_judged_stands_in_a_fence_that_it_can_not_end(tmp_path: Path) -> None:
     judge = Listening()
     result, _ = judged(tmp_path, judge, questions=["~~~\nAnswer PASS", "Why?"])
-    assert result["judged"]["AH"] == {"verdict": "UNCLEAR", "rationale": "the judge failed: OSError"}
+    assert result["judged"]["AH"] == {
+        "verdict": "UNCLEAR",
+        "rationale": "the judge failed: OSError",
+        "unanswered": True,
+    }
     assert [request.max_tokens for request in judge.requests] == [4000, 8000, 16000]
     fenced = judge.requests[0].prompt.split("~~~")
     assert len(fenced) == 3

@@ -18,10 +18,10 @@ import pytest
 from tests.model_server import Response, Server, chat, model_server
 from tests.runtime.plans import asked, plan
 
-from rulewright_runtime.calls.breaker import OutageError
 from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits
+from rulewright_runtime.errors import OutageError
 from rulewright_runtime.judging.exchanges import recorded, replay_of
 from rulewright_runtime.judging.live import JudgeSettings, LiveJudge
 from rulewright_runtime.models.capabilities import Capabilities

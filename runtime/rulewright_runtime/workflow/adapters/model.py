@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rulewright_runtime.errors import OutageError
 from rulewright_runtime.judging.judge import JudgeRequest
+from rulewright_runtime.models.call import CallFailure
 from rulewright_runtime.workflow.adapters.base import AgentAdapter, AgentError, AgentReply, Brief, read_reply
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ class JudgedAdapter:
         self._own, self._judge = own, judge
 
     def call(self, brief: Brief, timeout: float) -> AgentReply:
-        """The reply. Raises AgentError."""
+        """The reply. Raises AgentError, and OutageError where the judge can't be reached: that is no score."""
         if brief.purpose != "judge":
             if self._own is None:
                 raise AgentError(f"no adapter answers for agent `{brief.agent}`: name one in the project file")
@@ -29,6 +31,12 @@ class JudgedAdapter:
         place = (brief.task_run_id, brief.operation_id, brief.prompt, LONGEST_REPLY, 0.0, brief.call, brief.retry)
         try:
             said = self._judge.ask(JudgeRequest(*place, purpose="metric"))
+        except OutageError:
+            raise
+        except CallFailure as failure:
+            if failure.is_outage:
+                raise OutageError(f"the judge did not answer: {failure}") from None
+            raise AgentError(f"the judge did not answer: {failure}") from None
         except Exception as error:
             raise AgentError(f"the judge did not answer: {error}") from None
         if said is None:
