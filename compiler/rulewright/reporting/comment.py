@@ -32,7 +32,7 @@ def _lines(run: FinishedRun, status: int) -> Iterator[str]:
     summary = run.summary
     yield f"## Rulewright: {RESULTS[status]}"
     yield ""
-    yield _sentence(summary)
+    yield sentence(summary)
     yield ""
     gates = [(name, g["passed"], g["failed"], g["undecided"], g["not_run"]) for name, g in summary["gates"].items()]
     if gates:
@@ -47,7 +47,8 @@ def _lines(run: FinishedRun, status: int) -> Iterator[str]:
     yield f"<sub>{', '.join([*about, f'plan {run.plan.hash[:12]}'])}</sub>"
 
 
-def _sentence(summary: Mapping[str, Any]) -> str:
+def sentence(summary: Mapping[str, Any]) -> str:
+    """What the run came to, in one sentence."""
     outcomes, failed = summary["outcomes"], summary["failed"]
     parts = [f"{failed['count']} of {plural(summary['transcripts'], 'transcript')} failed ({percent(failed['rate'])})"]
     if failed["unproven"]:

@@ -29,7 +29,7 @@ from rulewright_runtime.harness.harness_run import forget_conversation
 from rulewright_runtime.harness.harness_run import holds_run as holds_harness_run
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.report.markdown import markdown
-from rulewright_runtime.runs.folder import LOG, MADE_FROM_THEM, REPLIES, ROWS, SUMMARY, RunFolder
+from rulewright_runtime.runs.folder import LOG, MADE_FROM_THEM, REPLIES, ROWS, SUMMARY, RunFolder, remove
 from rulewright_runtime.runs.log import Header, LogStep, checked_lines, line_of
 from rulewright_runtime.runs.rows import summary_of
 
@@ -121,8 +121,8 @@ def _from_run(place: Path, transcript_id: str) -> list[Path]:
         if finished:
             changed += _summarised(place, kept, rows, sum(step.calls for step in steps))
         for name in MADE_FROM_THEM:
-            if (place / name).is_file():
-                (place / name).unlink()
+            if (place / name).exists():
+                remove(str(place / name))
                 changed.append(place / name)
     return changed
 

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.errors import UsageError
-from rulewright.reporting.contrasts import contrasts
+from rulewright.reporting.contrasts import cluster_of, contrasts
 from rulewright.reporting.run_reader import engine_of, headline_of, plan_of, rows, score_of, summary_of
 from rulewright.reporting.tallies import RunTally
+from rulewright_runtime.aggregate.inference import clustered_mean
+from rulewright_runtime.cases.confidence_intervals import wilson
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
 
-VERSION: Final = 2
+VERSION: Final = 3
+MOST_WAITING: Final = 1000  # verdicts; the others are counted
 MOST_FAILURES: Final = 50  # of one check; the others are counted
 
 
@@ -23,15 +26,17 @@ def gather(folder: Path) -> dict[str, Any]:
     """The report of the run in `folder` as JSON data.
 
     `summary` is the run's own; `models` are in order of name; `checks` hold a tally per model; `scenarios` hold the
-    mean score, transcripts and failed transcripts per model, `categories` the same; `contrasts`
-    see `contrasts.contrasts`; `failures` hold
-    the quotes behind each failing check, gravest first. Raises UsageError or PlanError when `folder` holds no finished
-    run.
+    mean score, transcripts and failed transcripts per model, `categories` the same; `contrasts` see
+    `contrasts.contrasts`; `failures` hold the quotes behind each failing check, gravest first; `transcripts` are the
+    rows, numbered from 1 in the order of the run's files; `waiting` is what a person has to decide; `intervals` are
+    those of 95 %. Raises UsageError or PlanError when `folder` holds no finished run.
     """
     plan = plan_of(folder)
+    summary = summary_of(folder)
     gathered, headline = _Gathered(), headline_of(plan)
     for row in rows(folder / "scores.jsonl"):
-        gathered.add_row(row, score_of(row, folder, headline), failed=engine_of(row, folder)["outcome"] == "failed")
+        score, cluster = score_of(row, folder, headline), cluster_of(plan, _word(row, "scenario_id"), _id(row))
+        gathered.add_row(row, engine_of(row, folder), score, cluster, summary.get("label"))
     for verdict in rows(folder / "verdicts.jsonl"):
         gathered.add_verdict(verdict)
     models = sorted(gathered.models)
@@ -39,13 +44,16 @@ def gather(folder: Path) -> dict[str, Any]:
         "version": VERSION,
         "run": str(folder),
         "plan_hash": plan.hash,
-        "summary": summary_of(folder),
+        "summary": summary,
+        "intervals": gathered.intervals(),
         "models": models,
         "checks": list(_checks(plan, models, gathered.tallies)),
         "scenarios": list(_scenarios(plan, models, gathered.cells)),
         "categories": _categories(plan, gathered.cells),
         "contrasts": contrasts(plan.scenarios, models, gathered.tallies),
         "failures": _failures(plan, gathered.failures),
+        "waiting": {"count": gathered.waits, "shown": gathered.waiting},
+        "transcripts": list(gathered.transcripts.values()),
     }
 
 
@@ -78,36 +86,103 @@ class _Failing:
 @dataclass(slots=True)
 class _Gathered:
     models: set[str] = field(default_factory=set)
-    played: dict[str, tuple[str, str]] = field(default_factory=dict)  # transcript -> (model, scenario)
+    transcripts: dict[str, dict[str, Any]] = field(default_factory=dict)
     cells: dict[tuple[str, str], _LeaderboardCell] = field(default_factory=dict)
     tallies: dict[tuple[str, str], dict[str, RunTally]] = field(default_factory=dict)
     failures: dict[str, _Failing] = field(default_factory=dict)
+    waits: int = 0
+    waiting: list[dict[str, Any]] = field(default_factory=list)  # the first ones
+    samples: dict[tuple[str, str], list[tuple[str, float]]] = field(default_factory=dict)  # figure -> scores by cluster
 
-    def add_row(self, row: dict[str, Any], score: float | None, *, failed: bool) -> None:
-        key = (str(row.get("model")), str(row.get("scenario_id")))
+    def add_row(
+        self, row: dict[str, Any], engine: dict[str, Any], score: float | None, cluster: str, label: str | None
+    ) -> None:
+        name, key = _id(row), _place(row)
+        failed = engine["outcome"] == "failed"
         self.models.add(key[0])
-        self.played[str(row.get("transcript_id"))] = key
         self.tallies.setdefault(key, {})
         cell = self.cells.setdefault(key, _LeaderboardCell())
         cell.transcripts += 1
         cell.failed += failed
         if score is not None:
             cell.scores.append(score)
+            self._sample("score", "", cluster, score)
+            self._sample("models", key[0], cluster, score)
+        dimensions = row.get("dimension_scores")
+        for dimension, value in dimensions.items() if isinstance(dimensions, dict) else ():
+            if type(value) in (int, float):
+                self._sample("dimensions", dimension, cluster, value)
+        bounds = engine["bounds"]
+        self.transcripts[name] = {
+            "number": len(self.transcripts) + 1,
+            "transcript_id": name,
+            "scenario_id": row.get("scenario_id") or "",
+            "model": key[0],
+            "outcome": engine["outcome"],
+            "label": None if label is None or row.get(label) is None else str(row[label]),
+            "score": score,
+            "bounds": bounds and bounds["overall_score"],
+            "coverage": engine["coverage"],
+            "because": engine["because"],
+            "unproven": engine["unproven"],
+            "incomplete": bool(row.get("missing")),
+            "waiting": 0,
+        }
+
+    def _sample(self, kind: str, name: str, cluster: str, value: float) -> None:
+        self.samples.setdefault((kind, name), []).append((cluster, value))
+
+    def intervals(self) -> dict[str, Any]:
+        """`{score, models, dimensions, failed}`, each `{low, high}`: robust to clusters, Wilson's of what failed."""
+        found: dict[str, Any] = {"score": None, "models": {}, "dimensions": {}}
+        for (kind, name), sample in self.samples.items():
+            mean = clustered_mean(sample)
+            ends = None if mean.low is None or mean.high is None else _within(mean.low, mean.high)
+            if kind == "score":
+                found["score"] = ends
+            else:
+                found[kind][name] = ends
+        failed = sum(row["outcome"] == "failed" for row in self.transcripts.values())
+        return {**found, "failed": wilson(failed, len(self.transcripts)) if self.transcripts else None}
 
     def add_verdict(self, verdict: dict[str, Any]) -> None:
-        transcript, check = str(verdict.get("transcript_id")), str(verdict.get("check_id"))
-        key = self.played.get(transcript)
-        if key is None:
+        transcript, check = _id(verdict), str(verdict.get("check_id"))
+        row = self.transcripts.get(transcript)
+        if row is None:
             raise UsageError(f"`verdicts.jsonl` judges `{transcript}`, of which `scores.jsonl` knows nothing")
         if not verdict.get("eligible"):
             return
-        self.tallies[key].setdefault(check, RunTally()).add(str(verdict.get("verdict")))
+        self.tallies[_place(row)].setdefault(check, RunTally()).add(str(verdict.get("verdict")))
+        about = {"transcript_id": transcript, "number": row["number"], "model": row["model"]}
+        if verdict.get("adjudication_required") or verdict.get("verdict") == "UNCLEAR":
+            row["waiting"] += 1
+            kept = {name: verdict.get(name) for name in ("check_id", "verdict", "rationale_code", "cause")}
+            self.waits += 1
+            if len(self.waiting) < MOST_WAITING:
+                self.waiting.append({**about, **kept})
         if verdict.get("verdict") == "FAIL":
             failing = self.failures.setdefault(check, _Failing())
             failing.count += 1
             if len(failing.shown) < MOST_FAILURES:
                 kept = {name: verdict.get(name) for name in ("rationale_code", "evidence", "cause")}
-                failing.shown.append({"transcript_id": transcript, "model": key[0], **kept})
+                failing.shown.append({**about, **kept})
+
+
+def _id(row: dict[str, Any]) -> str:
+    return str(row.get("transcript_id"))
+
+
+def _word(row: dict[str, Any], key: str) -> str:
+    return str(row.get(key) or "")
+
+
+def _place(row: dict[str, Any]) -> tuple[str, str]:
+    """The model and the scenario."""
+    return str(row.get("model")), _word(row, "scenario_id")
+
+
+def _within(low: float, high: float) -> dict[str, float]:
+    return {"low": max(0.0, low), "high": min(1.0, high)}
 
 
 def _checks(

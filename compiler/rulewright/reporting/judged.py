@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Judged:
     """One transcript of a run: its row of `scores.jsonl`, the engine's results in it, the place where it was read, the
-    harness that recorded it, and its records of `verdicts.jsonl`."""
+    harness that recorded it, its records of `verdicts.jsonl`, and the fingerprint of its conversation."""
 
     row: Mapping[str, Any]
     engine: Mapping[str, Any]
@@ -30,6 +30,7 @@ class Judged:
     line: int
     harness: str
     verdicts: tuple[Mapping[str, Any], ...]
+    said: str = ""
 
     @property
     def id(self) -> str:
@@ -51,12 +52,13 @@ class FinishedRun:
         groups = groupby(rows(self.folder / "verdicts.jsonl"), key=lambda verdict: verdict.get("transcript_id"))
         waiting = next(groups, None)
         for row in rows(self.folder / "scores.jsonl"):
-            path, line, harness = next(places, ("", 0, ""))
+            place = next(places, _Place())
             found: tuple[Mapping[str, Any], ...] = ()
             if waiting is not None and waiting[0] == row.get("transcript_id"):
                 found = tuple(waiting[1])
                 waiting = next(groups, None)
-            yield Judged(row, engine_of(row, self.folder), path, line, harness, found)
+            engine = engine_of(row, self.folder)
+            yield Judged(row, engine, place.path, place.line, place.harness, found, place.said)
         if waiting is not None:
             raise UsageError(f"`verdicts.jsonl` judges `{waiting[0]}`, of which `scores.jsonl` knows nothing")
 
@@ -67,16 +69,17 @@ def open_run(folder: Path) -> FinishedRun:
 
 
 class _Place(msgspec.Struct):
-    """As much of a line of the log as tells where an input was read."""
+    """As much of a line of the log as tells where an input was read, and what was said there."""
 
     refused: Any = None
     path: str = ""
     line: int = 0
     harness: str = ""
+    said: str = ""
 
 
-def _places(folder: Path) -> Iterator[tuple[str, int, str]]:
-    """The path, line and harness of each transcript that was not refused."""
+def _places(folder: Path) -> Iterator[_Place]:
+    """The place of each transcript that was not refused."""
     log = folder / LOG
     if not log.is_file():
         return
@@ -88,4 +91,4 @@ def _places(folder: Path) -> Iterator[tuple[str, int, str]]:
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 raise UsageError(f"{log}: a line is damaged; scan again") from None
             if place.refused is None:
-                yield place.path, place.line, place.harness
+                yield place

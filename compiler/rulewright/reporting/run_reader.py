@@ -78,6 +78,7 @@ class _Engine(msgspec.Struct):
     because: list[str]
     unproven: dict[str, str]
     gates: dict[str, _Gate]
+    coverage: float | None = None
     bounds: _Bounds | None = None
 
 

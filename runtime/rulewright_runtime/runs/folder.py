@@ -10,6 +10,7 @@ Every step can be repeated: whoever opens the folder after a kill first ends wha
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +27,7 @@ ROWS: Final = ("verdicts.jsonl", "scores.jsonl")
 REPLIES: Final = "replies.jsonl"
 # The summary comes last, and goes first: whoever finds it can trust what stands beside it.
 NAMES: Final = (LOG, "plan.json", *ROWS, REPLIES, "summary.md", SUMMARY)
-MADE_FROM_THEM: Final = ("report.html",)
+MADE_FROM_THEM: Final = ("report.html", "report-pages")
 PREVIOUS: Final = "previous"
 _EARLIER: Final = "progress.jsonl"  # the log of versions before 0.2
 
@@ -103,7 +104,7 @@ class RunFolder:
     def reopen(self) -> None:
         """Let a run grow on, also one that is finished."""
         for name in (SUMMARY, "summary.md", *MADE_FROM_THEM):
-            _remove(self.at(name))
+            remove(self.at(name))
         for name in (LOG, *ROWS, REPLIES):
             if self._has(name):
                 os.replace(self.at(name), self.part(name))
@@ -129,8 +130,8 @@ class RunFolder:
     def _drop_previous(self) -> None:
         previous = RunFolder(self.at(PREVIOUS))
         for name in (SUMMARY, *MADE_FROM_THEM, *NAMES):
-            _remove(previous.at(name))
-        _remove(previous.part(SUMMARY))
+            remove(previous.at(name))
+        remove(previous.part(SUMMARY))
         with suppress(OSError):  # somebody else's files may lie there
             os.rmdir(previous.path)
 
@@ -141,6 +142,10 @@ class RunFolder:
         return os.path.exists(self.at(name))
 
 
-def _remove(path: str) -> None:
+def remove(path: str) -> None:
+    """Remove a file, or a folder with all that is in it, where there is one."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+        return
     with suppress(FileNotFoundError):
         os.remove(path)

@@ -116,7 +116,7 @@ def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
 def _numbered(messages: Sequence[Message]) -> Iterator[tuple[int, Message]]:
     number, answered = 0, True
     for message in messages:
-        if message.role not in SPEAKERS or _only_calls(message):
+        if not is_turn(message):
             continue
         is_answer = message.role == "assistant"
         number += answered or not is_answer
@@ -124,8 +124,9 @@ def _numbered(messages: Sequence[Message]) -> Iterator[tuple[int, Message]]:
         yield number, message
 
 
-def _only_calls(message: Message) -> bool:
-    return bool(message.tool_calls) and not message.shown.strip()
+def is_turn(message: Message) -> bool:
+    """Whether a message is a turn: the user or the assistant says something, or at least does not only call tools."""
+    return message.role in SPEAKERS and (not message.tool_calls or bool(message.shown.strip()))
 
 
 def messages_of(turns: Sequence[Turn]) -> tuple[Message, ...]:

@@ -1,0 +1,269 @@
+"""One transcript of a run as its page shows it: the conversation with what was quoted, and the verdicts on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.expression.decompile import decompile
+from rulewright.expression.unparse import unparse
+from rulewright.render.record import told
+from rulewright.reporting.highlights import Mark, Piece, find, pieces
+from rulewright.reporting.judge_words import JudgeWords, Words
+from rulewright_runtime.plan.verifiers import ExpressionVerifier
+from rulewright_runtime.report.summary import UNPROVEN, gaps
+from rulewright_runtime.transcripts.messages import is_turn
+
+if TYPE_CHECKING:
+    from rulewright.reporting.judged import FinishedRun, Judged
+    from rulewright_runtime.plan.scan import Check
+    from rulewright_runtime.transcripts.messages import Message
+    from rulewright_runtime.transcripts.transcript_reader import Transcript
+
+REJECTED: Final = "unverified_evidence"
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A quote of a verdict; `anchor` is that of the message in which it was found, empty where it was not."""
+
+    quote: str
+    role: str
+    turn: str
+    why: str = ""
+    anchor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One verdict with all that the run knows about how it came about."""
+
+    anchor: str
+    check_id: str
+    name: str
+    about: str
+    verdict: str
+    reason: str
+    confidence: float
+    decides: bool
+    waits: bool
+    conditions: tuple[tuple[str, str], ...]
+    quotes: tuple[Quoted, ...]
+    rejected: tuple[Quoted, ...]
+    told: tuple[tuple[str, str], ...]
+    words: tuple[Words, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of a conversation."""
+
+    anchor: str
+    role: str
+    who: str
+    pieces: tuple[Piece, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """One transcript: its row, the verdicts that need eyes, the others, the checks that did not apply, what was said
+    (None where the conversation is gone)."""
+
+    number: int
+    row: Mapping[str, Any]
+    engine: Mapping[str, Any]
+    missing: str
+    grave: tuple[Shown, ...]
+    quiet: tuple[Shown, ...]
+    not_applied: tuple[str, ...]
+    messages: tuple[Said, ...] | None
+
+    @property
+    def anchor(self) -> str:
+        """Where the transcript stands on its page."""
+        return f"t{self.number}"
+
+
+@dataclass(slots=True)
+class Chats:
+    """Makes the view of one transcript after the other."""
+
+    run: FinishedRun
+    words: JudgeWords
+    places: dict[str, int] = field(init=False)
+    checks: dict[str, Check] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Number the checks."""
+        self.checks = {check.id: check for check in self.run.plan.checks}
+        self.places = {name: place for place, name in enumerate(self.checks)}
+
+    def view(self, number: int, judged: Judged, transcript: Transcript | None) -> Chat:
+        """The view of the transcript with this number."""
+        applied = [verdict for verdict in judged.verdicts if verdict.get("eligible")]
+        said = None if transcript is None else _Conversation(number, transcript)
+        asked = {str(verdict["check_id"]): _repetitions(verdict) for verdict in applied}
+        words = self.words.about(judged.id, asked)
+        shown = [self._shown(number, judged, verdict, said, words) for verdict in applied]
+        graver = sorted((each for each in shown if is_grave(each)), key=self._order)
+        return Chat(
+            number,
+            judged.row,
+            judged.engine,
+            gaps(judged.row.get("missing") or ()),
+            tuple(graver),
+            tuple(each for each in shown if not is_grave(each)),
+            tuple(str(verdict["check_id"]) for verdict in judged.verdicts if not verdict.get("eligible")),
+            None if said is None else tuple(said.messages()),
+        )
+
+    def anchor(self, number: int, check_id: str) -> str:
+        """Where the verdict of a check stands."""
+        place = self.places.get(check_id)
+        return f"t{number}" if place is None else f"t{number}-c{place}"
+
+    def _order(self, shown: Shown) -> tuple[bool, bool, int, int]:
+        """What waits for a person first, then what decided, then the gravest."""
+        check = self.checks.get(shown.check_id)
+        severities = self.run.plan.severities
+        gravity = severities.index(check.severity) if check and check.severity in severities else len(severities)
+        return not shown.waits, not shown.decides, -gravity, self.places.get(shown.check_id, 0)
+
+    def _shown(
+        self,
+        number: int,
+        judged: Judged,
+        verdict: Mapping[str, Any],
+        said: _Conversation | None,
+        words: Mapping[str, Sequence[Words]],
+    ) -> Shown:
+        check_id = str(verdict["check_id"])
+        check, anchor, word = self.checks.get(check_id), self.anchor(number, check_id), str(verdict["verdict"])
+        extra = verdict.get("extra") or {}
+        quotes = tuple(_quoted(span, said, word, check_id, anchor) for span in verdict.get("evidence") or ())
+        return Shown(
+            anchor,
+            check_id,
+            "" if check is None or check.name == check_id else check.name,
+            _about(verdict, check),
+            word,
+            _reason(verdict),
+            float(verdict.get("confidence") or 0.0),
+            check_id in judged.engine["because"],
+            bool(verdict.get("adjudication_required")) or word == "UNCLEAR",
+            tuple(_conditions(check)),
+            quotes,
+            tuple(_as_quoted(span) for span in _rejected(extra)),
+            tuple(told({key: value for key, value in extra.items() if key != REJECTED})),
+            tuple(words.get(check_id, ())),
+        )
+
+
+class _Conversation:
+    """The messages of a transcript, and the marks that verdicts leave in them."""
+
+    def __init__(self, number: int, transcript: Transcript) -> None:
+        self._number = number
+        self._messages = transcript.conversation.messages
+        turns = iter(transcript.turns)
+        self._turns = [next(turns, None) if is_turn(message) else None for message in self._messages]
+        self._texts = [message.shown for message in self._messages]
+        self._marks: dict[int, list[Mark]] = {}
+
+    def mark(self, role: str, turn: int, quote: str, verdict: str, label: str, anchor: str) -> str:
+        """Mark a quote, and return the anchor of its message; empty where it does not occur there."""
+        for at, known in enumerate(self._turns):
+            if known is None or (known.role, known.turn) != (role, turn):
+                continue
+            if places := find(quote, self._texts[at]):
+                marks = self._marks.setdefault(at, [])
+                marks += [Mark(start, end, verdict, label, anchor) for start, end in places]
+                return self._anchor(at)
+        return ""
+
+    def messages(self) -> Iterator[Said]:
+        """What was said, with the marks."""
+        for at, message in enumerate(self._messages):
+            turn = self._turns[at]
+            who = message.role + (f", {message.name}" if message.name else "") + (f", turn {turn.turn}" if turn else "")
+            found = tuple(pieces(self._texts[at], self._marks.get(at, ())))
+            yield Said(self._anchor(at), message.role, who, found, tuple(_notes(message)))
+
+    def _anchor(self, at: int) -> str:
+        return f"t{self._number}-m{at}"
+
+
+def _notes(message: Message) -> Iterator[str]:
+    """What a message holds besides its text."""
+    if message.reasoning:
+        yield f"reasoning: {message.reasoning}"
+    for call in message.tool_calls:
+        yield f"calls {call.name}: {call.raw or json.dumps(call.arguments, ensure_ascii=False)}"
+    if message.metadata.get("error") is not None:
+        yield f"error: {message.metadata['error']}"
+
+
+def is_grave(shown: Shown) -> bool:
+    """Whether a verdict needs eyes: it fails, is unclear, or waits for a person."""
+    return shown.waits or shown.verdict in ("FAIL", "UNCLEAR")
+
+
+def _quoted(span: Mapping[str, Any], said: _Conversation | None, verdict: str, label: str, anchor: str) -> Quoted:
+    role, turn, quote = str(span.get("role")), span.get("turn"), str(span.get("quote"))
+    place = said.mark(role, turn, quote, verdict, label, anchor) if said and isinstance(turn, int) else ""
+    return Quoted(quote, role, str(turn), str(span.get("rationale") or ""), place)
+
+
+def _as_quoted(span: Any) -> Quoted:
+    if not isinstance(span, dict):
+        return Quoted(json.dumps(span, ensure_ascii=False), "", "")
+    quote = span.get("quote")
+    text = quote if isinstance(quote, str) else json.dumps(span, ensure_ascii=False)
+    return Quoted(text, str(span.get("role", "")), str(span.get("turn", "")))
+
+
+def _rejected(extra: Any) -> Iterator[Any]:
+    """The quotes that do not occur, also those of single windows."""
+    if isinstance(extra, dict):
+        found = extra.get(REJECTED)
+        yield from found if isinstance(found, list) else ()
+        for key, value in extra.items():
+            if key != REJECTED:
+                yield from _rejected(value)
+    elif isinstance(extra, list):
+        for value in extra:
+            yield from _rejected(value)
+
+
+def _about(verdict: Mapping[str, Any], check: Check | None) -> str:
+    words = [
+        str(verdict.get("severity") or ""),
+        f"bucket {verdict['primary_bucket']}" if verdict.get("primary_bucket") else "",
+    ]
+    words += ["gate check"] if check is not None and check.is_gate else []
+    return ", ".join(filter(None, words))
+
+
+def _reason(verdict: Mapping[str, Any]) -> str:
+    code, cause = str(verdict.get("rationale_code") or ""), verdict.get("cause")
+    return ", ".join(filter(None, (code.replace("_", " "), UNPROVEN.get(str(cause), str(cause)) if cause else "")))
+
+
+def _repetitions(verdict: Mapping[str, Any]) -> int:
+    """How many repetitions were asked, as far as the record says."""
+    extra = verdict.get("extra") or {}
+    planned, unasked = extra.get("planned"), extra.get("unasked", 0)
+    return planned - unasked if isinstance(planned, int) and isinstance(unasked, int) else 1_000
+
+
+def _conditions(check: Check | None) -> Iterable[tuple[str, str]]:
+    """The conditions of an expression check, in the order in which they decide."""
+    if check is None or not isinstance(check.verifier, ExpressionVerifier):
+        return
+    verifier = check.verifier
+    for what, program in (("fail", verifier.fails), ("unclear", verifier.unclear), ("pass", verifier.passes)):
+        if program is not None:
+            yield f"{what} when", program.source or unparse(decompile(program))

@@ -1,0 +1,130 @@
+"""What the judge of a run said, by transcript and check: from the run's own record, or from the replies it replayed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from rulewright_runtime import strict_json
+from rulewright_runtime.judging.exchanges import Recorded
+from rulewright_runtime.judging.judge import REPLAY, ReplayJudge, open_judge
+from rulewright_runtime.runs.folder import REPLIES
+
+if TYPE_CHECKING:
+    from rulewright.reporting.judged import FinishedRun
+
+_FENCE: Final = re.compile(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One answer of the judge: which one, what it voted, its reason, the whole reply, or why there is none."""
+
+    which: str
+    verdict: str = ""
+    reason: str = ""
+    reply: str = ""
+    error: str = ""
+
+
+class _Place(msgspec.Struct):
+    transcript_id: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class JudgeWords:
+    """Looks up what was said. Of a record it keeps in memory where the lines are, not the lines."""
+
+    def __init__(self, run: FinishedRun, files: Sequence[Path] = ()) -> None:
+        """`files` are replies that the run may have replayed; the one with its digest counts."""
+        self._path = run.folder / REPLIES
+        self._lines: dict[str, list[int]] = {}
+        self.tokens = (0, 0)  # in and out, as far as the endpoint counted
+        self._index()
+        self._replayed = None if self._lines else _replayed(run.summary.get("judge") or {}, files)
+
+    def _index(self) -> None:
+        if not self._path.is_file():
+            return
+        offset, sent, received = 0, 0, 0
+        with self._path.open("rb") as stream:
+            for line in stream:
+                with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # a damaged line has nothing to tell
+                    place = msgspec.json.decode(line, type=_Place)
+                    self._lines.setdefault(place.transcript_id, []).append(offset)
+                    sent += place.input_tokens or 0
+                    received += place.output_tokens or 0
+                offset += len(line)
+        self.tokens = sent, received
+
+    @property
+    def known(self) -> bool:
+        """Whether there is anything to look up."""
+        return bool(self._lines) or self._replayed is not None
+
+    def about(self, transcript: str, asked: Mapping[str, int]) -> dict[str, list[Words]]:
+        """The answers on a transcript by check; `asked` says how many repetitions each check took."""
+        found: dict[str, list[Words]] = {}
+        for each in self._recorded(transcript, asked):
+            found.setdefault(each.check_id, []).append(_words(each))
+        return found
+
+    def _recorded(self, transcript: str, asked: Mapping[str, int]) -> Iterable[Recorded]:
+        if self._replayed is not None:
+            for check, repetitions in asked.items():
+                yield from _of_replay(self._replayed, transcript, check, repetitions)
+        if transcript in self._lines:
+            with self._path.open("rb") as stream:
+                for offset in self._lines[transcript]:
+                    stream.seek(offset)
+                    yield msgspec.json.decode(stream.readline(), type=Recorded)
+
+
+def _replayed(judge: Mapping[str, Any], files: Sequence[Path]) -> ReplayJudge | None:
+    for file in files:
+        opened = open_judge(f"{REPLAY}{file}")
+        if isinstance(opened, ReplayJudge) and opened.record.digest == judge.get("digest"):
+            return opened
+    return None
+
+
+def _of_replay(judge: ReplayJudge, transcript: str, check: str, repetitions: int) -> Iterable[Recorded]:
+    for key, sequence in judge.about(transcript, check).items():
+        _, *question = key.rsplit("/", 2) if "/" in key else (key,)
+        purpose, window = (question[0], int(question[1])) if len(question) == 2 and question[1].isdecimal() else ("", 0)
+        for repetition, attempts in enumerate(sequence[:repetitions] if not question else sequence):
+            for attempt, entry in enumerate(attempts):
+                reply, error = (entry, None) if isinstance(entry, str) else (None, _error(entry))
+                yield Recorded(transcript, check, repetition, attempt, window, purpose or "check", reply, error)
+
+
+def _error(entry: Any) -> str:
+    return str(entry.get("raise")) if isinstance(entry, dict) else "no reply"
+
+
+def _words(each: Recorded) -> Words:
+    which = f"vote {each.repetition + 1}"
+    which += f", attempt {each.attempt + 1}" if each.attempt else ""
+    which += f", part {each.window + 1}" if each.window else ""
+    which += f", {each.purpose}" if each.purpose != "check" else ""
+    if each.reply is None:
+        return Words(which, error=each.error or "no reply")
+    cut = "" if each.finish in ("", "stop") else f"ended with {each.finish}"
+    said = _object(each.reply)
+    verdict, reason = said.get("verdict"), said.get("rationale") or said.get("rationale_code")
+    return Words(which, verdict if type(verdict) is str else "", reason if type(reason) is str else "", each.reply, cut)
+
+
+def _object(reply: str) -> dict[str, Any]:
+    fenced = _FENCE.match(reply)
+    try:
+        return strict_json.decode((fenced[1] if fenced else reply).encode(), type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return {}

@@ -1,0 +1,148 @@
+"""What a reader of a run's page sees first: the verdict, one sentence, the figures that bear it, and the facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rulewright.reporting.comment import RESULTS, sentence
+from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
+from rulewright_runtime.report.summary import equations, exit_status, judge_line, label_name, scores
+from rulewright_runtime.report.text import number, percent, plural
+from rulewright_runtime.report.unresolved import is_unresolved
+
+Data = Mapping[str, Any]
+_TONES: Final = ("good", "bad", "open", "bad")  # by exit code
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A mean with its bounds while answers are missing, and its interval."""
+
+    name: str
+    mean: float | None
+    bounds: Data | None = None
+    interval: Data | None = None
+    counted: int = 0
+    absent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number with its name and what stands beside it."""
+
+    label: str
+    value: str
+    notes: tuple[str, ...] = ()
+    tone: str = ""
+    range: Range | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The head and the foot of the page."""
+
+    word: str
+    tone: str
+    sentence: str
+    figures: tuple[Figure, ...]
+    measured: tuple[Range, ...]
+    facts: tuple[tuple[str, str], ...]
+
+
+def overview(report: Data, status: int | None = None, tokens: tuple[int, int] = (0, 0)) -> Overview:
+    """The overview of a report; `status` is the exit code where `--fail-on` chose it, `tokens` are the judge's in and
+    out."""
+    summary = report["summary"]
+    known = exit_status(summary) if status is None else status
+    measured = tuple(_measured(report))
+    figures = tuple(_figures(report, measured))
+    return Overview(
+        RESULTS[known].capitalize(), _TONES[known], sentence(summary), figures, measured, tuple(_facts(report, tokens))
+    )
+
+
+def headline_name(summary: Data) -> str:
+    """What the averaged output is called: `Overall`, or its own name."""
+    return "Overall" if summary.get("headline", HEADLINE) == HEADLINE else str(summary["headline"])
+
+
+def _measured(report: Data) -> Iterator[Range]:
+    """The means of the run: the headline, and the dimensions."""
+    summary, intervals = report["summary"], report["intervals"]
+    for place, (name, means) in enumerate(scores(summary)):
+        if not means["counted"]:
+            continue
+        first = summary.get("headline", HEADLINE) is not None and not place
+        bounds = summary["unresolved"]["overall_score"] if first and is_unresolved(summary["unresolved"]) else None
+        interval = intervals["score"] if first else intervals["dimensions"].get(name)
+        yield Range(name, means["mean"], bounds, interval, means["counted"], means["absent"])
+
+
+def _figures(report: Data, measured: tuple[Range, ...]) -> Iterator[Figure]:
+    summary, intervals = report["summary"], report["intervals"]
+    failed, outcomes = summary["failed"], summary["outcomes"]
+    notes = [f"{percent(failed['rate'])} of {plural(summary['transcripts'], 'transcript')}"]
+    if intervals["failed"] and failed["count"]:
+        notes.append(f"95 % interval {percent(intervals['failed']['low'])} to {percent(intervals['failed']['high'])}")
+    notes += [f"{failed['unproven']} unproven"] if failed["unproven"] else []
+    notes += ["no gate holds a check"] if summary["decided_by"] == "checks" else []
+    yield Figure("Failed", str(failed["count"]), tuple(notes), "bad" if failed["count"] else "")
+    if summary.get("headline", HEADLINE) is not None and measured:
+        yield _score(headline_name(summary), measured[0], exact=summary["unresolved"]["exact"])
+    if summary.get("label", LABEL) not in (None, LABEL) and summary["status"]:
+        words = [f"{count} {word.replace('_', ' ')}" for word, count in summary["status"].items()]
+        yield Figure(label_name(summary), words[0], tuple(words[1:]))
+    waiting, answers = report["waiting"]["count"], summary["unresolved"]["answers"]
+    missing = (f"{plural(answers, 'answer')} missing",) if answers else ("every answer is there",)
+    yield Figure("Waiting for a person", str(waiting), missing, "open" if waiting else "")
+    if outcomes["undecided"]:
+        yield Figure("Undecided", str(outcomes["undecided"]), ("neither passed nor failed",), "open")
+    if outcomes["nothing_applied"]:
+        yield Figure("Not judged", str(outcomes["nothing_applied"]), ("no check applied",))
+    yield _coverage(summary)
+    if summary["incomplete"]["count"]:
+        yield Figure("Incomplete", str(summary["incomplete"]["count"]), ("nothing passes there",), "open")
+    if summary["refused"]["count"]:
+        yield Figure("Refused", str(summary["refused"]["count"]), ("inputs that nobody judged",), "bad")
+
+
+def _score(name: str, score: Range, *, exact: bool) -> Figure:
+    notes = [f"of {plural(score.counted, 'transcript')}"]
+    if score.bounds and score.bounds["low"] is not None:
+        outer = "" if exact else " (an outer bound)"
+        notes.append(f"{_ends(score.bounds)} while answers are missing{outer}")
+    if score.interval:
+        notes.append(f"95 % interval {_ends(score.interval)}")
+    return Figure(name, number(score.mean), tuple(notes), range=score)
+
+
+def _ends(ends: Data) -> str:
+    return f"{number(ends['low'])} to {number(ends['high'])}"
+
+
+def _coverage(summary: Data) -> Figure:
+    verdicts = summary["verdicts"]
+    answered = verdicts["PASS"] + verdicts["FAIL"]
+    share = answered / verdicts["eligible"] if verdicts["eligible"] else None
+    return Figure("Coverage", percent(share), (f"{answered} of {verdicts['eligible']} verdicts are PASS or FAIL",))
+
+
+def _facts(report: Data, tokens: tuple[int, int]) -> Iterator[tuple[str, str]]:
+    summary = report["summary"]
+    yield "plan", report["plan_hash"]
+    judge = judge_line(summary.get("judge"))
+    yield "judge", judge or "nobody was asked"
+    calls = [plural(summary["judge_calls"], "call")] if summary.get("judge_calls") else []
+    calls += [f"{tokens[0]} tokens in, {tokens[1]} out"] if any(tokens) else []
+    if calls:
+        yield "cost", ", ".join(calls)
+    if parameters := summary.get("parameters"):
+        yield "parameters", ", ".join(f"{name}={value}" for name, value in sorted(parameters.items()))
+    for name, equation in equations(summary).items():
+        yield name.lower(), equation
+    verdicts = summary["verdicts"]
+    yield "verdicts", ", ".join(f"{verdicts[word]} {word}" for word in ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"))
+    if summary["left_out"]:
+        yield "left out", ", ".join(f"{name} ({count})" for name, count in summary["left_out"].items())

@@ -1,0 +1,109 @@
+"""The report of a run on the disk: one file, or one file and a folder of linked pages beside it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from rulewright.reporting.chats import Chat, Chats
+from rulewright.reporting.conversations import Conversations
+from rulewright.reporting.gather import gather
+from rulewright.reporting.judge_words import JudgeWords
+from rulewright.reporting.judged import FinishedRun
+from rulewright.reporting.overview import overview
+from rulewright.reporting.page import Look, chats_page, list_page, run_page
+from rulewright_runtime.files import open_whole
+
+IN_ONE_FILE: Final = 200  # transcripts
+A_PAGE: Final = 25  # transcripts of a page in the folder
+LIST: Final = "transcripts.html"
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """The report of a finished run, ready to be written. `transcripts` and `replies` say where what the run has read
+    lies now."""
+
+    run: FinishedRun
+    status: int | None = None
+    transcripts: Sequence[str] = ()
+    replies: Sequence[Path] = ()
+    with_conversations: bool = True
+
+    def write(self, out: Path, *, one_file: bool = False) -> list[str]:
+        """Write the page to `out` and, beyond `IN_ONE_FILE` transcripts, conversations into a folder beside it.
+
+        The value is what was written. Raises OSError.
+        """
+        report, words = gather(self.run.folder), JudgeWords(self.run, self.replies)
+        folder = out.with_name(f"{out.stem}-pages")
+        split = self.with_conversations and not one_file and len(report["transcripts"]) > IN_ONE_FILE
+        if split:
+            _replace_folder(folder, self._pages(report, words, out.name))
+        elif (folder / LIST).is_file():
+            shutil.rmtree(folder)  # the pages of an earlier report
+        with open_whole(out) as stream:
+            for piece in self._first(report, words, folder.name if split else ""):
+                stream.write(piece.encode("utf-8", "replace"))
+        return [str(out), *([f"{folder}{os.sep}"] if split else [])]
+
+    def text(self) -> str:
+        """The whole report as one page."""
+        return "".join(self._first(gather(self.run.folder), JudgeWords(self.run, self.replies), ""))
+
+    def chats(self, words: JudgeWords) -> Iterator[Chat]:
+        """The transcripts one after the other."""
+        view, found = Chats(self.run, words), Conversations(self.transcripts)
+        for number, judged in enumerate(self.run.judged(), 1):
+            yield view.view(number, judged, found.of(judged))
+
+    def _first(self, report: dict[str, Any], words: JudgeWords, folder: str) -> Iterator[str]:
+        about, view = overview(report, self.status, words.tokens), Chats(self.run, words)
+
+        def link(number: int, check_id: str | None = None) -> str:
+            if not self.with_conversations:
+                return "#transcripts"
+            anchor = f"t{number}" if check_id is None else view.anchor(number, check_id)
+            return f"{folder}/{_page_of(number)}#{anchor}" if folder else f"#{anchor}"
+
+        chats = self.chats(words) if self.with_conversations and not folder else None
+        return run_page(report, about, link=link, chats=chats, list_link=f"{folder}/{LIST}" if folder else "")
+
+    def _pages(self, report: dict[str, Any], words: JudgeWords, home: str) -> Iterator[tuple[str, Iterable[str]]]:
+        """The pages of the folder by name."""
+        look = Look(home=Markup('<a href="../{}">Rulewright</a>').format(home))
+        chats, count = self.chats(words), len(report["transcripts"])
+        for first in range(1, count + 1, A_PAGE):
+            last = min(first + A_PAGE - 1, count)
+            links = [(f"../{home}", "The run"), (LIST, "All transcripts")]
+            links += [(_page_of(first - 1), "Before")] if first > 1 else []
+            links += [(_page_of(last + 1), "Next")] if last < count else []
+            title = f"Transcripts {first} to {last} of {count}"
+            yield _page_of(first), chats_page(title, islice(chats, A_PAGE), links, look)
+        yield LIST, list_page(report, lambda number: f"{_page_of(number)}#t{number}", f"../{home}", look)
+
+
+def _page_of(number: int) -> str:
+    """The page of the folder on which the transcript with this number stands."""
+    return f"chats-{(number - 1) // A_PAGE + 1:04}.html"
+
+
+def _replace_folder(folder: Path, pages: Iterable[tuple[str, Iterable[str]]]) -> None:
+    """Write pages into a folder that appears when all of them are there."""
+    part = folder.with_name(f".{folder.name}.rulewright")
+    if part.exists():
+        shutil.rmtree(part)
+    part.mkdir()
+    for name, pieces in pages:
+        with (part / name).open("w", encoding="utf-8", errors="replace", newline="\n") as stream:
+            stream.writelines(pieces)
+    if folder.exists():
+        shutil.rmtree(folder)
+    part.rename(folder)

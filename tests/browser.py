@@ -1,0 +1,134 @@
+"""A real browser for tests: Chromium behind ChromeDriver, spoken to in the W3C's WebDriver protocol."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+FLAGS = (
+    "--headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    " --disable-component-update --disable-sync --force-prefers-reduced-motion"
+)
+
+
+class Browser:
+    """One window."""
+
+    def __init__(self, address: str, session: str) -> None:
+        self._address = f"{address}/session/{session}"
+
+    def ask(self, method: str, path: str, **body: Any) -> Any:
+        """One command of the protocol."""
+        return command(method, f"{self._address}{path}", body)
+
+    def show(self, address: str) -> None:
+        """Go to an address."""
+        self.ask("POST", "/url", url=address)
+
+    def resize(self, width: int, height: int = 900) -> None:
+        """Show pages as wide and high as this."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.devtools("Emulation.setDeviceMetricsOverride", **size)
+
+    def prefer(self, scheme: str) -> None:
+        """Prefer `dark` or `light` pages."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.devtools("Emulation.setEmulatedMedia", features=features)
+
+    def devtools(self, name: str, **params: Any) -> Any:
+        """A command of Chromium's own protocol."""
+        return self.ask("POST", "/goog/cdp/execute", cmd=name, params=params)
+
+    def run(self, script: str, *args: Any) -> Any:
+        """The value that a function body returns."""
+        return self.ask("POST", "/execute/sync", script=script, args=list(args))
+
+    def wait_for(self, script: str, *args: Any) -> Any:
+        """The value of an asynchronous function body, which calls its last argument."""
+        return self.ask("POST", "/execute/async", script=script, args=list(args))
+
+    def find(self, css: str) -> str:
+        """The first element that a selector finds."""
+        found: dict[str, str] = self.ask("POST", "/element", using="css selector", value=css)
+        return found[ELEMENT]
+
+    def press(self, *keys: str) -> None:
+        """Press keys one after the other, wherever the focus is."""
+        actions = [
+            each for key in keys for each in ({"type": "keyDown", "value": key}, {"type": "keyUp", "value": key})
+        ]
+        self.ask("POST", "/actions", actions=[{"type": "key", "id": "keyboard", "actions": actions}])
+
+    def name(self, css: str) -> tuple[str, str]:
+        """What a screen reader calls an element: its role and its name."""
+        element = self.find(css)
+        role: str = self.ask("GET", f"/element/{element}/computedrole")
+        label: str = self.ask("GET", f"/element/{element}/computedlabel")
+        return role, label
+
+    def overflow(self) -> int:
+        """By how many pixels the page is wider than the window."""
+        wider: int = self.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        return wider
+
+    def screenshot(self, path: Path, *, whole: bool = False) -> None:
+        """A picture of the window, or of the whole page."""
+        size = self.devtools("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"clip": {**{k: size[k] for k in ("x", "y", "width", "height")}, "scale": 1}} if whole else {}
+        shot = self.devtools("Page.captureScreenshot", captureBeyondViewport=whole, **clip)
+        path.write_bytes(base64.b64decode(shot["data"]))
+
+
+def command(method: str, address: str, body: Any = None) -> Any:
+    """One command; raises AssertionError with what the driver says."""
+    data = None if method == "GET" else json.dumps(body or {}).encode()
+    request = urllib.request.Request(address, data, {"Content-Type": "application/json"}, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)["value"]
+    except urllib.error.HTTPError as error:
+        raise AssertionError(json.load(error)["value"]["message"]) from None
+
+
+@contextlib.contextmanager
+def open_browser(profile: Path) -> Iterator[Browser]:
+    """A browser with an empty profile; skips the test where there is none."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("no browser is installed (chromium and chromedriver)")
+    log = profile / "driver.log"
+    profile.mkdir(parents=True, exist_ok=True)
+    with subprocess.Popen([driver, "--port=0", f"--log-path={log}"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            address = f"http://127.0.0.1:{_port(process)}"
+            flags = [*FLAGS.split(), f"--user-data-dir={profile / 'user'}"]
+            flags += ["--no-sandbox"] if os.geteuid() == 0 else []  # a browser refuses its sandbox to root
+            options = {"binary": chromium, "args": flags}
+            wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}}
+            session = command("POST", f"{address}/session", wanted)["sessionId"]
+            yield Browser(address, session)
+            command("DELETE", f"{address}/session/{session}")
+        finally:
+            process.terminate()
+
+
+def _port(process: subprocess.Popen[str]) -> int:
+    assert process.stdout is not None
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        line = process.stdout.readline()
+        if "started successfully on port" in line:
+            return int(line.rstrip(".\n").rsplit(" ", 1)[1])
+    raise AssertionError("the driver did not start")

@@ -1,0 +1,219 @@
+"""The page of a run as a document: what it holds of every transcript, that its links lead somewhere, and that nothing a
+transcript, a name or a judge says becomes markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.compiler.small_project import check, write
+
+from rulewright.check.project_check import compile_project
+from rulewright.cli import main
+from rulewright.reporting import writing
+from rulewright.reporting.highlights import Mark, find, pieces
+from rulewright.reporting.page import Look
+from rulewright_runtime.runs.store import run
+
+EVIL = "</p><script>alert(1)</script><img src=x onerror=alert(1)> \u202e\u2066\u0007{{ 7*7 }} <!--"
+LONG = "W" * 3000
+VOID = ("meta", "br", "link", "input", "img")
+
+
+class Document(HTMLParser):
+    """The tags of a page, its ids, the places it links to, and the text of its scripts; tags must close in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.scripts: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        for name, value in attrs:
+            assert not name.startswith("on"), name
+            assert name not in ("src", "style", "action", "formaction"), name
+            if name == "id":
+                self.ids.append(value or "")
+            if name == "href":
+                self.links.append(value or "")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            self.scripts.append(data)
+
+
+def said(folder: Path, name: str, *lines: str) -> None:
+    turns = [
+        {"turn": 1 + at // 2, "role": "assistant" if at % 2 else "user", "content": line}
+        for at, line in enumerate(lines)
+    ]
+    (folder / f"{name}.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns), encoding="utf-8")
+
+
+def reply(verdict: str, quote: str, reason: str = "because", turn: int = 1) -> str:
+    evidence = [{"role": "assistant", "turn": turn, "quote": quote}]
+    return json.dumps({"verdict": verdict, "evidence": evidence, "rationale_code": reason, "rationale": reason})
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Path:
+    """A run whose judge fails `model__night` with a quote that differs in case and one that nobody said, is divided
+    about `other__night`, and whose third transcript is hostile."""
+    plan = compile_project(write(tmp_path / "project", {"checks/W-1.yaml": check()}))
+    folder = tmp_path / "said"
+    folder.mkdir()
+    said(folder, "model__night", "Hello", "I fear you MUST\n go now.", "Why?", "Because.")
+    said(folder, "other__night", "Hello", "As you like.")
+    said(folder, "evil<b>__night", EVIL, f"{EVIL} {LONG}")
+    two = json.loads(reply("FAIL", "you must go now"))
+    two["evidence"].append({"role": "assistant", "turn": 2, "quote": "never said <b>this</b> at all"})
+    replies: dict[str, Any] = {
+        "model__night": {"W-1": [[json.dumps(two)]] * 3},
+        "other__night": {"W-1": [[reply("FAIL", "As you like.")], [reply("PASS", "")], [reply("UNCLEAR", "")]]},
+        "evil<b>__night": {"W-1": [[reply("FAIL", EVIL, EVIL)]] * 3},
+    }
+    (tmp_path / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
+    run(plan, [folder], tmp_path / "run", judge=f"replay:{tmp_path / 'replies.json'}")
+    return tmp_path / "run"
+
+
+def report(folder: Path, *more: str) -> str:
+    main(["report", str(folder), "--replies", str(folder.parent / "replies.json"), *more])
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_failure_opens_to_its_conversation_with_the_quote_marked(finished: Path) -> None:
+    text = report(finished)
+    chat = text[text.index('id="t2"') : text.index('id="t3"')]
+    assert '<mark class="FAIL">you MUST\n go now</mark><a href="#t2-c0"' in chat
+    assert "Rejected quotes" in chat
+    assert "never said &lt;b&gt;this&lt;/b&gt; at all" in chat
+    assert "2 of 3 planned for the verdict; cast: FAIL, FAIL; 1 not asked" in chat
+    assert "The judge's words (2)" in chat
+
+
+def test_what_waits_for_a_person_stands_before_what_failed(finished: Path) -> None:
+    text = report(finished)
+    assert 0 < text.index('id="waiting"') < text.index('id="failures"') < text.index('id="transcripts"')
+    waiting = text[text.index('id="waiting"') : text.index('id="failures"')]
+    assert 'href="#t3-c0">other__night</a>' in waiting
+    assert "no majority" in waiting
+
+
+def test_nothing_that_anybody_says_becomes_markup(finished: Path) -> None:
+    text = report(finished)
+    document = Document(text)
+    assert {"script", "img", "b", "iframe"} & document.tags <= {"script", "b"}
+    assert len(document.scripts) == 1
+    assert "&lt;script&gt;alert(1)" in text
+    assert "{{ 7*7 }}" in text
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\u0007]", text)
+
+
+def test_a_page_may_use_its_own_style_and_script_and_nothing_else(finished: Path) -> None:
+    text = report(finished)
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.replace("&#39;", "'").split(";"))
+    assert rules.pop("default-src") == rules.pop("base-uri") == rules.pop("form-action") == "'none'"
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    assert rules == {
+        f"{kind}-src": f"'sha256-{_digest(body)}'" for kind, body in (("script", script), ("style", style))
+    }
+    assert not re.search(r"https?://|url\(|@import|innerHTML|fetch\(", text.replace(Look().script, script))
+
+
+def _digest(text: str) -> str:
+    return b64encode(sha256(text.encode()).digest()).decode()
+
+
+def test_many_transcripts_make_a_folder_of_pages_whose_links_all_lead_somewhere(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = Document(report(finished))
+    assert {link for link in one.links if link[1:] not in one.ids} == set()
+    assert len(one.ids) == len(set(one.ids))
+    monkeypatch.setattr(writing, "IN_ONE_FILE", 2)
+    monkeypatch.setattr(writing, "A_PAGE", 2)
+    report(finished)
+    assert capsys.readouterr().out.endswith(f"wrote {finished / 'report.html'} and {finished / 'report-pages'}/\n")
+    pages = {path: Document(path.read_text(encoding="utf-8")) for path in finished.rglob("*.html")}
+    assert {path.name for path in pages} == {"report.html", "chats-0001.html", "chats-0002.html", "transcripts.html"}
+    for path, page in pages.items():
+        for link in page.links:
+            file, _, anchor = link.partition("#")
+            target = (path.parent / file).resolve() if file else path
+            assert anchor == "" or anchor in pages[target].ids, (path.name, link)
+    report(finished, "--one-file")
+    assert not (finished / "report-pages").exists()
+
+
+def test_a_conversation_that_was_changed_since_is_not_shown(finished: Path) -> None:
+    place = finished.parent / "said" / "model__night.jsonl"
+    place.rename(finished.parent / "moved.jsonl")
+    said(finished.parent / "said", "model__night", "Hello", "Something else.")
+    text = report(finished)
+    assert "Something else." not in text
+    assert "it was changed since" in text
+    folder = finished.parent / "elsewhere"
+    folder.mkdir()
+    (finished.parent / "moved.jsonl").rename(folder / "model__night.jsonl")
+    assert "it was changed since" not in report(finished, "--transcripts", str(folder))
+
+
+def test_conversations_are_left_out_on_demand(finished: Path) -> None:
+    text = report(finished, "--no-conversations")
+    assert "go now" in text  # the quote that proves the failure
+    assert "I fear" not in text
+    assert {link for link in Document(text).links if link[1:] not in Document(text).ids} == set()
+
+
+def test_the_same_run_gives_the_same_bytes(finished: Path) -> None:
+    assert report(finished) == report(finished)
+
+
+@given(st.text(max_size=30), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=5))
+def test_marks_never_change_the_text(text: str, ends: list[tuple[int, int]]) -> None:
+    inside = [(min(a, b, len(text)), min(max(a, b), len(text))) for a, b in ends]
+    marks = [Mark(start, end, "FAIL", f"c{n}", f"c{n}") for n, (start, end) in enumerate(inside) if start < end]
+    found = pieces(text, marks)
+    assert "".join(piece.text for piece in found) == text
+    assert sorted(mark.label for piece in found for mark in piece.ends) == sorted(mark.label for mark in marks)
+    assert sum(len(piece.text) for piece in found if piece.verdict) == len(
+        {at for mark in marks for at in range(mark.start, mark.end)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("quote", "found"),
+    [
+        ("can count on me", ["can count on me"]),
+        ("CAN count, on me!", ["can count on me"]),
+        ("You can … day and night", ["You can", "day and\nnight"]),
+        ("you never", []),
+        ("", []),
+        ("...", []),
+    ],
+)
+def test_a_quote_is_found_as_judges_write_it(quote: str, found: list[str]) -> None:
+    text = "You can count on me, day and\nnight."
+    assert [text[start:end] for start, end in find(quote, text)] == found
