@@ -24,11 +24,11 @@ import msgspec
 
 from rulewright.commands.workflow_settings import open_store, settings_of
 from rulewright.errors import UsageError
+from rulewright.signoff.server import serve
 from rulewright.workflow import load_workflow
 from rulewright_runtime.terminal import say
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.hil_text import describe
-from rulewright_runtime.workflow.hil_web.server import serve
 from rulewright_runtime.workflow.processes import here
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store

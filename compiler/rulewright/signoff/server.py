@@ -15,11 +15,10 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import msgspec
 
+from rulewright.signoff import pages
+from rulewright.signoff.clients import client
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.workflow.clients import client
 from rulewright_runtime.workflow.hil import OPEN, QueueError
-from rulewright_runtime.workflow.hil_web import pages
-from rulewright_runtime.workflow.hil_web.style import STYLE
 from rulewright_runtime.workflow.processes import Origin, ancestry, here
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store
@@ -145,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "/":
             self._send(HTTPStatus.OK, pages.queue_page(self.queue.store.items()))
         elif path == "/style.css":
-            self._send(HTTPStatus.OK, STYLE, "text/css")
+            self._send(HTTPStatus.OK, pages.style(), "text/css")
         elif path.startswith("/item/"):
             self._send(HTTPStatus.OK, self._item_page(unquote(path.removeprefix("/item/"))))
         else:
