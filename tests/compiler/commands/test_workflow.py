@@ -236,6 +236,6 @@ def test_a_judge_that_nobody_reaches_gives_no_score_and_the_run_goes_on_later(
         assert "stopped: the endpoint answered 401" in told
         assert "--resume`" in told
         assert run(*command, "--resume") == 2  # without evidence the gate waits for a person
-    told = capsys.readouterr()
-    assert "0.9" in told.err
-    assert "counts as 0.0" not in told.err
+    told = capsys.readouterr().err
+    assert "0.9" in told
+    assert "counts as 0.0" not in told
