@@ -19,8 +19,7 @@ from rulewright_runtime.transcripts.messages import is_turn
 if TYPE_CHECKING:
     from rulewright.reporting.judged import FinishedRun, Judged
     from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.transcripts.messages import Message
-    from rulewright_runtime.transcripts.transcript_reader import Transcript
+    from rulewright_runtime.transcripts.messages import Message, Transcript
 
 REJECTED: Final = "unverified_evidence"
 
