@@ -52,9 +52,7 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.write(text if args.format == "json" else "".join(f"{line.rstrip()}\n" for line in _shown(board)))
     settled = not any(model["unproven"] for model in board["models"])
     complete = board["models"] and settled and not (board["excluded"] or board["incomplete"] or board["refused"])
-    if not complete:
-        return FAILED
-    return UNDECIDED if any(model["awaiting"] or model["unresolved"] for model in board["models"]) else MET
+    return FAILED if not complete else UNDECIDED if board["hindrances"] else MET
 
 
 def _shown(board: Mapping[str, Any]) -> Iterator[str]:
@@ -96,6 +94,12 @@ def _shown(board: Mapping[str, Any]) -> Iterator[str]:
             yield fit(
                 f"unproven: {what} of {model['model']}, in which nobody found a failure; adjudicate them", columns
             )
+    for model in board["models"]:
+        if shown := [f"{label} {each['raised']} of {each['of']}" for label, each in _worst(model["blindspots"])]:
+            yield fit(f"blindspots of {model['model']}: {', '.join(shown)}", columns)
+    if board["hindrances"]:
+        more = f" and {len(board['hindrances']) - 1} more" if len(board["hindrances"]) > 1 else ""
+        yield fit(f"not to be published: {board['hindrances'][0]}{more}", columns)
     if board["refused"]:
         yield fit(f"refused by the scans: {plural(board['refused'], 'input')}, in no score here", columns)
     if board["unplayed"]:
@@ -104,6 +108,12 @@ def _shown(board: Mapping[str, Any]) -> Iterator[str]:
     others = sorted({name for part in board["excluded"] for name in part["harness"]})
     if others:
         yield fit(f"help: {' '.join(f'`--harness {name}`' for name in others)} accepts them", columns)
+
+
+def _worst(blindspots: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The three labels that most of the transcripts show."""
+    raised = [(label, each) for label, each in blindspots.items() if each["raised"]]
+    return sorted(raised, key=lambda pair: (-pair[1]["rate"], pair[0]))[:3]
 
 
 def _between(low: object, high: object) -> str:

@@ -11,23 +11,25 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import cluster_of
 from rulewright.reporting.run_reader import engine_of, plan_of, rows, score_of, summary_of
-from rulewright_runtime.aggregate.inference import clustered_mean
+from rulewright_runtime.aggregate.inference import clustered_mean, holm, two_sided
 from rulewright_runtime.aggregate.outcome import GATE_STATES, OUTCOMES
 from rulewright_runtime.cases.confidence_intervals import Sample, wilson
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.summary import is_unproven, judge_line
+from rulewright_runtime.report.text import plural
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
 
-VERSION: Final = 2
+VERSION: Final = 3
+ALPHA: Final = 0.05
 RAW: Final = "llm/raw"
 UNRECORDED: Final = "unrecorded"
 _SAME: Final = ("plan", "parameters")  # what runs must share to be compared, as their summaries say it
@@ -42,8 +44,8 @@ def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> d
     robust to scenarios of one contrast set. `excluded` names models whose transcripts another harness recorded than
     `harnesses` (`unrecorded` accepts those that do not say), `incomplete` those that lack scenarios which others
     played. `unplayed` are scenarios of the plan that none of them played, `refused` counts the inputs that the scans
-    refused: what they held is in no score. Raises UsageError when a folder holds no finished run or the runs can't be
-    compared, PlanError for a plan that was changed.
+    refused: what they held is in no score. `hindrances` say why the board is not to be published. Raises UsageError
+    when a folder holds no finished run or the runs can't be compared, PlanError for a plan that was changed.
     """
     if not folders:
         raise UsageError("a leaderboard needs at least one run")
@@ -63,17 +65,41 @@ def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> d
         if (missing := [scenario for scenario in scenarios if scenario not in entry.scores])
     ]
     ranked = {name: entry for name, entry in playing.items() if not any(left["model"] == name for left in incomplete)}
-    return {
+    clusters = {name: cluster_of(plan, name) for name in scenarios}
+    categories = {name: plan.scenarios[name].category for name in scenarios if name in plan.scenarios}
+    board = {
         "version": VERSION,
         **_about(plan, summaries),
         "harnesses": sorted(set(harnesses)),
         "scenarios": scenarios,
         "unplayed": sorted(plan.scenarios.keys() - scenarios),
         "refused": sum(summary["refused"]["count"] for summary in summaries.values()),
-        "models": _ranked(ranked, {name: cluster_of(plan, name) for name in scenarios}),
+        "models": _ranked(ranked, clusters, categories),
         "incomplete": incomplete,
         "excluded": excluded,
     }
+    return {**board, "hindrances": hindrances(board)}
+
+
+def hindrances(board: Mapping[str, Any]) -> list[str]:
+    """Why the leaderboard is not to be published; none where it is."""
+    reasons = [] if board["models"] else ["no model is ranked"]
+    reasons += [f"{part['model']} lacks scenarios" for part in board["incomplete"]]
+    reasons += [f"{part['model']} is left out for its harness" for part in board["excluded"]]
+    if board["refused"]:
+        reasons.append(f"{plural(board['refused'], 'input')} refused by the scans")
+    for model in board["models"]:
+        for key, words in _UNSETTLED.items():
+            if model[key]:
+                reasons.append(f"{plural(model[key], 'transcript')} of {model['model']} {words}")
+    return reasons
+
+
+_UNSETTLED: Final = {
+    "unproven": "failed and nobody found a failure",
+    "unresolved": "with missing answers",
+    "awaiting": "awaiting a person",
+}
 
 
 @dataclass(slots=True)
@@ -91,6 +117,9 @@ class _Entry:
     gates: dict[str, dict[str, int]] = field(default_factory=dict)
     outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
     harnesses: dict[str, int] = field(default_factory=dict)
+    blindspots: dict[str, list[bool]] = field(default_factory=dict)  # what is known of each label
+    places: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # of each dimension, by scenario
+    failures: dict[str, list[bool]] = field(default_factory=dict)  # by scenario, whether it failed
 
 
 def _comparable(summaries: Mapping[Path, Mapping[str, Any]]) -> None:
@@ -152,6 +181,11 @@ def _take_in(folder: Path, summary: Mapping[str, Any], entries: dict[str, _Entry
         entry.outcomes[engine["outcome"]] += 1
         for dimension, value in (row.get("dimension_scores") or {}).items():
             entry.dimensions.setdefault(dimension, Sample()).add([] if value is None else [(value, 1)])
+            if value is not None:
+                entry.places.setdefault(dimension, {}).setdefault(scenario, []).append(value)
+        for label, flag in (row.get("blindspot_profile") or {}).items():
+            entry.blindspots.setdefault(label, []).extend([] if flag is None else [flag])
+        entry.failures.setdefault(scenario, []).append(engine["outcome"] == "failed")
         for gate, found in engine["gates"].items():
             counts = entry.gates.setdefault(gate, dict.fromkeys(GATE_STATES, 0))
             counts[found["state"]] += 1
@@ -174,8 +208,10 @@ def _ends(bounds: Mapping[str, Any] | None, score: float | None) -> tuple[float,
     return (0.0 if ends["absent"] else ends["low"] or 0.0, ends["high"] or 0.0)
 
 
-def _ranked(entries: Mapping[str, _Entry], clusters: Mapping[str, str]) -> list[dict[str, Any]]:
-    found = [_figures(name, entry, clusters) for name, entry in entries.items()]
+def _ranked(
+    entries: Mapping[str, _Entry], clusters: Mapping[str, str], categories: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    found = [_figures(name, entry, clusters, categories) for name, entry in entries.items()]
     found.sort(key=lambda model: (-model["bounds"]["low"], -model["score"], model["model"]))
     places = [(model["bounds"]["low"], model["score"]) for model in found]
     sets = _rank_sets(entries, clusters)
@@ -187,12 +223,14 @@ def _ranked(entries: Mapping[str, _Entry], clusters: Mapping[str, str]) -> list[
 
 def _rank_sets(entries: Mapping[str, _Entry], clusters: Mapping[str, str]) -> dict[str, list[int]]:
     """The first and the last rank that each model may have: behind those that are surely better, before those that are
-    surely worse, at 95 % over all pairs."""
-    pairs = len(entries) * (len(entries) - 1) // 2
+    surely worse, by paired tests at 95 % over all pairs (Holm)."""
+    pairs = list(combinations(entries, 2))
+    tested = [_tested(entries[one], entries[other], clusters) for one, other in pairs]
+    corrected = holm([p for p, _ in tested])
     better = {
-        (one, other)
-        for one, other in permutations(entries, 2)
-        if _is_better(entries[one], entries[other], clusters, 1 - 0.05 / pairs)
+        (one, other) if above else (other, one)
+        for (one, other), (_, above), p in zip(pairs, tested, corrected, strict=True)
+        if p < ALPHA
     }
     return {
         name: [
@@ -203,11 +241,15 @@ def _rank_sets(entries: Mapping[str, _Entry], clusters: Mapping[str, str]) -> di
     }
 
 
-def _is_better(one: _Entry, other: _Entry, clusters: Mapping[str, str], level: float) -> bool:
-    """Whether the worst that one model may still come to is above the best of the other, beyond chance."""
-    worst, best = _scenario_means(one, 0), _scenario_means(other, 1)
-    found = clustered_mean(((clusters[name], worst[name] - best[name]) for name in worst), level)
-    return found.low is not None and found.low > 0
+def _tested(one: _Entry, other: _Entry, clusters: Mapping[str, str]) -> tuple[float, bool]:
+    """How likely chance alone sets the worst that the better model may come to so far above the best of the other, and
+    whether the first model is the better one; 1 where their bounds leave the order open."""
+    for left, right, above in ((one, other, True), (other, one, False)):
+        worst, best = _scenario_means(left, 0), _scenario_means(right, 1)
+        found = clustered_mean((clusters[name], worst[name] - best[name]) for name in worst)
+        if found.mean is not None and found.mean > 0:
+            return two_sided(found), above
+    return 1.0, True
 
 
 def _scenario_means(entry: _Entry, end: int) -> dict[str, float]:
@@ -226,7 +268,54 @@ def _interval(entry: _Entry, clusters: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _figures(name: str, entry: _Entry, clusters: Mapping[str, str]) -> dict[str, Any]:
+def _dimensions(entry: _Entry, clusters: Mapping[str, str]) -> dict[str, Any]:
+    """The mean of each dimension, and the 95 % interval of its mean over scenarios, robust to clusters."""
+    found = {}
+    for name, sample in entry.dimensions.items():
+        means = {key: math.fsum(values) / len(values) for key, values in entry.places.get(name, {}).items()}
+        mean = clustered_mean((clusters[key], value) for key, value in means.items())
+        figures = {"mean": sample.mean if sample.count else None, "counted": sample.count}
+        found[name] = {**figures, "low": _within(mean.low), "high": _within(mean.high)}
+    return found
+
+
+def _within(value: float | None) -> float | None:
+    return None if value is None else min(1.0, max(0.0, value))
+
+
+def _blindspots(entry: _Entry) -> dict[str, Any]:
+    """For each label how many of the transcripts that know it show it, with Wilson's interval."""
+    return {
+        label: {"raised": sum(flags), **_rate(sum(flags), len(flags))}
+        for label, flags in sorted(entry.blindspots.items())
+    }
+
+
+def _categories(entry: _Entry, of: Mapping[str, str], clusters: Mapping[str, str]) -> dict[str, Any]:
+    """For each category of scenarios the mean score with its interval, and how many transcripts failed."""
+    found = {}
+    for category in sorted(set(of.values())):
+        scenarios = [name for name in entry.scores if of.get(name, "") == category]
+        if not scenarios:
+            continue
+        means = [math.fsum(each or 0.0 for each in entry.scores[name]) / len(entry.scores[name]) for name in scenarios]
+        mean = clustered_mean((clusters[name], value) for name, value in zip(scenarios, means, strict=True))
+        failures = [failed for name in scenarios for failed in entry.failures[name]]
+        found[category] = {
+            "score": mean.mean,
+            "low": _within(mean.low),
+            "high": _within(mean.high),
+            "scenarios": len(scenarios),
+            "failed": {"count": sum(failures), **_rate(sum(failures), len(failures))},
+        }
+    return found
+
+
+def _rate(count: int, of: int) -> dict[str, Any]:
+    return {"of": of, "rate": count / of if of else None, **wilson(count, of)}
+
+
+def _figures(name: str, entry: _Entry, clusters: Mapping[str, str], categories: Mapping[str, str]) -> dict[str, Any]:
     means = [math.fsum(score or 0.0 for score in scores) / len(scores) for scores in entry.scores.values()]
     lows, highs = (list(_scenario_means(entry, end).values()) for end in (0, 1))
     unscored = sum(score is None for scores in entry.scores.values() for score in scores)
@@ -245,8 +334,7 @@ def _figures(name: str, entry: _Entry, clusters: Mapping[str, str]) -> dict[str,
         "failed_rate": {"rate": entry.failed / entry.transcripts, **wilson(entry.failed, entry.transcripts)},
         "outcomes": entry.outcomes,
         "gates": entry.gates,
-        "dimensions": {
-            dimension: {"mean": sample.mean if sample.count else None, "counted": sample.count}
-            for dimension, sample in entry.dimensions.items()
-        },
+        "dimensions": _dimensions(entry, clusters),
+        "categories": _categories(entry, categories, clusters),
+        "blindspots": _blindspots(entry),
     }

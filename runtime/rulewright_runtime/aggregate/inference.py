@@ -53,6 +53,15 @@ def clustered_mean(values: Iterable[tuple[Hashable, float]], level: float = LEVE
     return Mean(mean, count, clusters, error, mean - reach * error, mean + reach * error, detectable)
 
 
+def two_sided(mean: Mean) -> float:
+    """The two-sided p-value of Student's t test that the true mean is zero; 1 where its error is unknown."""
+    if mean.mean is None or mean.error is None:
+        return 1.0
+    if not mean.error:
+        return 0.0 if mean.mean else 1.0
+    return 2 * student_below(-abs(mean.mean) / mean.error, mean.clusters - 1)
+
+
 def mcnemar(only_before: int, only_after: int) -> float:
     """The exact two-sided p-value of McNemar's test: how often a fair coin divides the changed pairs so unevenly."""
     changed = only_before + only_after

@@ -12,7 +12,7 @@ from tests.compiler.small_project import check, write
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
-from rulewright.reporting.leaderboard import leaderboard
+from rulewright.reporting.leaderboard import _Entry, _rank_sets, leaderboard
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.store import run
 
@@ -80,6 +80,42 @@ def test_models_of_several_runs_are_ranked_and_equal_scores_share_a_rank(tmp_pat
     assert ranks(board) == [(1, "best", 1.0), (2, "a", 0.5), (2, "b", 0.5), (4, "worst", 0.0)]
     assert (board["excluded"], board["incomplete"], board["scenarios"]) == ([], [], ["day", "night"])
     assert leaderboard([second, first]) == board
+
+
+def test_a_model_is_shown_per_category_and_by_its_blindspots(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = "flags: {raised: [FAIL], clear: [PASS], unknown: [UNCLEAR, NOT_APPLICABLE]}\n"
+    shown = f"{flags}output:\n  blindspot_profile: flags"
+    folder = tmp_path / "p"
+    plan(folder)
+    (folder / "configs/blindspots.yaml").write_text("commands: W-1\n", encoding="utf-8")
+    (folder / "configs/scorecards/quality.yaml").write_text(SCORECARD.replace("output:", shown), encoding="utf-8")
+    made = compile_project(folder)
+    board = leaderboard([scan(tmp_path / "a", made, answers("a", BAD, GOOD) | answers("b", GOOD, GOOD))])
+    one, two = sorted(board["models"], key=lambda model: model["model"])
+    assert {name: (each["score"], each["scenarios"]) for name, each in one["categories"].items()} == {
+        "safety": (0.5, 2)
+    }
+    assert [each["blindspots"]["commands"]["raised"] for each in (one, two)] == [1, 0]
+    assert board["hindrances"] == []
+    assert main(["leaderboard", str(tmp_path / "a" / "run")]) == 0
+    assert "blindspots of a: commands 1 of 2" in capsys.readouterr().out
+
+
+def test_ranks_are_sets_by_paired_tests_over_all_pairs(tmp_path: Path) -> None:
+    scores = {
+        "best": (1.0, 0.9, 1.0, 1.0, 0.95, 1.0),
+        "near": (0.9, 1.0, 1.0, 0.95, 1.0, 1.0),
+        "far": (0.1, 0.0, 0.2, 0.1, 0.0, 0.1),
+    }
+    entries = {
+        name: _Entry(ends={f"s{at}": [(each, each)] for at, each in enumerate(row)}) for name, row in scores.items()
+    }
+    clusters = {f"s{at}": f"s{at}" for at in range(6)}
+    assert _rank_sets(entries, clusters) == {"best": [1, 2], "near": [1, 2], "far": [3, 3]}
+    entries["far"].ends |= {f"s{at}": [(0.0, 1.0)] for at in range(6)}  # nobody answered: it may be the best
+    assert _rank_sets(entries, clusters)["far"] == [1, 3]
 
 
 def test_a_model_that_lacks_a_scenario_is_named_and_not_ranked(tmp_path: Path) -> None:
