@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -182,6 +182,29 @@ class Execution:
         return self._finish({place: verdict for place, verdict in verdicts.items() if verdict is not None})
 
 
+class _Applied(NamedTuple):
+    """A check in a scenario, by its place in the plan. Its record may be `foregone`: in every transcript, or in those
+    in which the matcher finds nothing of the role `where`."""
+
+    place: int
+    check: Check
+    how: Decided
+    foregone: VerdictResult | None = None
+    where: str | None = None
+
+
+class _Due(NamedTuple):
+    """What is to be done about the transcripts of one scenario: the checks that run `first`, and those that run `last`
+    because they read the verdicts of others; `owed` are the ids of both, `roles` those that decide foregone records.
+    `bindings` is what expressions see."""
+
+    bindings: dict[str, Any]
+    first: tuple[_Applied, ...]
+    last: tuple[_Applied, ...]
+    roles: tuple[str, ...]
+    owed: tuple[str, ...]
+
+
 class Engine:
     """A plan made ready to run. It does no I/O but read transcripts: what a judge is asked, somebody else asks."""
 
@@ -189,12 +212,11 @@ class Engine:
         """Prepare the plan's programs and matcher. Raises PlanError for an unknown parameter or a bad value."""
         self._plan, self._redaction = plan, Redaction(plan.redact)
         self._matcher = Matcher(_looked_for(plan), prefilter=prefilter)
-        self._not_eligible = [conclude(check, not_eligible()) for check in plan.checks]
         self._without_hit = [_without_hit(check, plan, self._matcher) for check in plan.checks]
         self._decider = Decider(plan.checks)
         self._last = reading_verdicts(plan)
         self._kept: dict[str, Any] = {}
-        self._decided: dict[str, tuple[dict[str, Any], list[Decided]]] = {}
+        self._due_in: dict[str, _Due] = {}
         self._scripts: dict[str, ScriptedScenario] = {}
         self._left_out: list[tuple[str, tuple[int, ...]]] = []
         self._left_out_in: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
@@ -230,16 +252,18 @@ class Engine:
             reason = scenario.refused if scenario else f"unknown scenario `{item.scenario_id}`"
             error = InputError(reason, item.path or item.id, item.line)
             return TranscriptResult(item.id, item.scenario_id, item.model, errors=(error,))
-        bindings, decided = self._decide(item.scenario_id)
+        due = self._due(item.scenario_id)
         item = self._redaction.transcript(item)
         complete = self._script(item.scenario_id).completeness(item.turns)
         if complete.branches:
             item = _with_branches(item, complete.branches)
-        context = EvaluationContext(self._plan, item, self._matcher, bindings, complete, self._kept)
+        context = EvaluationContext(self._plan, item, self._matcher, due.bindings, complete, self._kept)
+        silent = () if complete.gaps else [role for role in due.roles if context.is_without_hit(role)]
         verdicts = {
-            place: self._foregone(place, check, how, context) or self._verdict(check, how, context)
-            for place, (check, how) in enumerate(zip(self._plan.checks, decided, strict=True))
-            if not how.suppressed and place not in self._last
+            each.place: each.foregone
+            if each.foregone is not None and (each.where is None or each.where in silent)
+            else self._verdict(each.check, each.how, context)
+            for each in due.first
         }
         execution = Execution(item, verdicts, partial(self._finish, context))
         return execution if execution.askings else execution.result()
@@ -263,16 +287,15 @@ class Engine:
     def _finish(self, context: EvaluationContext, settled: dict[int, VerdictResult]) -> TranscriptResult:
         """The result, once those checks have run that read the verdicts of others."""
         item, gaps = context.transcript, context.complete.gaps
-        _, decided = self._decide(item.scenario_id)
-        if self._last:
+        due = self._due(item.scenario_id)
+        if due.last:
             context.verdicts = {verdict.check_id: verdict for verdict in settled.values()}
-        for place in self._last:
-            if not decided[place].suppressed:
-                verdict = self._verdict(self._plan.checks[place], decided[place], context)
-                assert isinstance(verdict, VerdictResult), "a check that reads verdicts asks nobody"
-                settled[place] = context.verdicts[verdict.check_id] = verdict
+        for each in due.last:
+            verdict = self._verdict(each.check, each.how, context)
+            assert isinstance(verdict, VerdictResult), "a check that reads verdicts asks nobody"
+            settled[each.place] = context.verdicts[verdict.check_id] = verdict
         verdicts = tuple(settled[place] for place in sorted(settled))
-        scores = self._score(item, verdicts, decided, gaps)
+        scores = self._score(item, verdicts, due, gaps)
         return TranscriptResult(
             item.id, item.scenario_id, item.model, verdicts, scores, context.calls, harness=item.harness, missing=gaps
         )
@@ -285,26 +308,38 @@ class Engine:
             self._scripts[scenario_id] = known
         return known
 
-    def _foregone(self, place: int, check: Check, how: Decided, context: EvaluationContext) -> VerdictResult | None:
-        """The record of a check that is settled before its verifier runs; equal records are one object."""
-        if how.undecided:
-            return None
+    def _due(self, scenario_id: str) -> _Due:
+        """What is to be done about the transcripts of a scenario; kept once known."""
+        known = self._due_in.get(scenario_id)
+        if known is None:
+            bindings = bindings_of(self._plan, scenario_id)
+            checks = enumerate(zip(self._plan.checks, self._decider.decide(bindings), strict=True))
+            every = {place: self._applied(place, check, how) for place, (check, how) in checks if not how.suppressed}
+            known = self._due_in[scenario_id] = _Due(
+                bindings,
+                tuple(each for place, each in every.items() if place not in self._last),
+                tuple(every[place] for place in self._last if place in every),
+                tuple(sorted({each.where for each in every.values() if each.where is not None})),
+                tuple(each.check.id for each in every.values()),
+            )
+        return known
+
+    def _applied(self, place: int, check: Check, how: Decided) -> _Applied:
+        without_hit = self._without_hit[place]
+        if how.undecided or how.why is not None:
+            return _Applied(place, check, how)
         if not how.eligible:
-            return self._not_eligible[place] if how.why is None else None
-        known = self._without_hit[place]
-        if known is None or context.complete.gaps:
-            return None
-        return known[1] if context.is_without_hit(known[0]) else None
+            return _Applied(place, check, how, conclude(check, not_eligible()))
+        return _Applied(place, check, how, *(without_hit or ()))
 
     def _score(
-        self, item: Transcript, verdicts: tuple[VerdictResult, ...], decided: list[Decided], gaps: tuple[Gap, ...]
+        self, item: Transcript, verdicts: tuple[VerdictResult, ...], due: _Due, gaps: tuple[Gap, ...]
     ) -> dict[str, Any] | None:
         if self._scorecard is None:
             return None
-        owed = [check.id for check, how in zip(self._plan.checks, decided, strict=True) if not how.suppressed]
         row = {"transcript_id": item.id, "scenario_id": item.scenario_id}
         row["model"] = self._plan.models.get(item.model, item.model)
-        row |= self._scorecard.score(verdicts, owed, self._waiting_in(item.scenario_id), incomplete=bool(gaps))
+        row |= self._scorecard.score(verdicts, due.owed, self._waiting_in(item.scenario_id), incomplete=bool(gaps))
         return {**row, "missing": as_records(gaps)} if gaps else row
 
     def _waiting_in(self, scenario_id: str) -> list[tuple[str, tuple[int, ...]]]:
@@ -313,22 +348,13 @@ class Engine:
             return self._left_out
         known = self._left_out_in.get(scenario_id)
         if known is None:
-            bindings, _ = self._decide(scenario_id)
-            answers = Decider(self._plan.left_out).decide(bindings)
+            answers = Decider(self._plan.left_out).decide(self._due(scenario_id).bindings)
             known = [
                 waiting
                 for waiting, how in zip(self._left_out, answers, strict=True)
                 if waiting[1] and how.eligible and not how.suppressed
             ]
             self._left_out_in[scenario_id] = known
-        return known
-
-    def _decide(self, scenario_id: str) -> tuple[dict[str, Any], list[Decided]]:
-        """What expressions see of a scenario, and which checks are suppressed or eligible there; kept once known."""
-        known = self._decided.get(scenario_id)
-        if known is None:
-            bindings = bindings_of(self._plan, scenario_id)
-            known = self._decided[scenario_id] = (bindings, self._decider.decide(bindings))
         return known
 
 
@@ -340,9 +366,9 @@ def _with_branches(transcript: Transcript, branches: Mapping[int, str]) -> Trans
     return msgspec.structs.replace(transcript, turns=tuple(turns))
 
 
-def _without_hit(check: Check, plan: Plan, matcher: Matcher) -> tuple[str, VerdictResult] | None:
-    """For a check whose verdict is known where the matcher finds nothing in the turns of a role: that role, and the
-    record."""
+def _without_hit(check: Check, plan: Plan, matcher: Matcher) -> tuple[VerdictResult, str] | None:
+    """For a check whose verdict is known where the matcher finds nothing in the turns of a role: the record, and that
+    role."""
     verifier = check.verifier
     if isinstance(verifier, LexiconVerifier):
         known = plan.lexicons.get(verifier.lexicon)
@@ -353,7 +379,7 @@ def _without_hit(check: Check, plan: Plan, matcher: Matcher) -> tuple[str, Verdi
         role, finding, name = "user", not_eligible(verifier.no_question, occasion=True), verifier.question
     else:
         return None
-    return (role, conclude(check, finding)) if matcher.covers(role, name) else None
+    return (conclude(check, finding), role) if matcher.covers(role, name) else None
 
 
 def _looked_for(plan: Plan) -> dict[str, dict[str, Lexicon]]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 MAX_EXPANDED: Final = 256 * 2**20  # bytes of a file that is read as a whole, of a compressed one when it is expanded
 _BLOCK: Final = 2**20
+_BUFFER: Final = 2**18  # bytes; lines of conversations are long
 _GZIP: Final = b"\x1f\x8b"
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _KINDS: Final = ((stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
@@ -22,7 +23,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
     Raises OSError, also for pipes, devices and sockets: what they hold may never end.
     """
-    return os.fdopen(_regular(path)[0], "rb")
+    return os.fdopen(_regular(path)[0], "rb", _BUFFER)
 
 
 def _read(stream: BinaryIO | GzipFile, most: int) -> bytes:

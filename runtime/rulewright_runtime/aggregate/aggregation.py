@@ -66,6 +66,7 @@ _ALWAYS_READ: Final = frozenset({"check_id", "eligible", "verdict", "severity", 
 _EMPTY: Final[Mapping[str, Any]] = {"evidence": (), "secondary_tags": (), "extra": {}}
 _UNHASHABLE: Final = frozenset(_EMPTY)
 _MEMO_LIMIT: Final = 65536
+_ROWS_LIMIT: Final = 1024
 
 
 Bindings = Mapping[str, Any]
@@ -92,6 +93,7 @@ class Scorecard:
         self._minimum_coverage = self._coverage_asked()
         self._has_gates = any(any(self._held(check_id)) for check_id in plan.checks)
         self._memo: dict[Any, Effect] = {}
+        self._prepare_keys()
 
     def _prepare_conditions(self) -> None:
         plan = self.plan
@@ -114,6 +116,25 @@ class Scorecard:
         self._output = [(part, prepare(part.value), _plain_path(part.value, own)) for part in self.plan.output]
         worked_out = (part.value for part, _, path in self._output if path is None)
         self._needs = mentioned(worked_out) | mentioned(part.value for part in self.plan.variables)
+
+    def _prepare_keys(self) -> None:
+        """What of its verdicts a row depends on: rows of equal verdicts are worked out once."""
+        listed = mentioned(program for part in self.plan.lists for _, program in part.each)
+        read = set(VERDICT_FIELDS) if "verdicts" in self._needs else self._read | listed.intersection(VERDICT_FIELDS)
+        self._rows: dict[Any, dict[str, Any]] = {}
+        self._row_bulky = sorted(read & _UNHASHABLE)
+        self._row_part = attrgetter(*sorted(read - _UNHASHABLE), "cause")
+
+    def _row_key(self, verdicts: Sequence[VerdictRecord], left_out: Sequence[Any], incomplete: bool) -> Any:
+        """A key that only rows with equal results share; None where there is none."""
+        if any(getattr(verdict, name, None) != _EMPTY[name] for name in self._row_bulky for verdict in verdicts):
+            return None
+        try:
+            key = tuple(map(self._row_part, verdicts)), tuple(left_out), incomplete
+            hash(key)
+        except (AttributeError, TypeError):  # records that are not our own
+            return None
+        return key
 
     def _coverage_asked(self) -> Score:
         """The least share of resolved checks. Raises PlanError where the plan's has no value from 0 to 1."""
@@ -196,10 +217,15 @@ class Scorecard:
         """The row of `aggregate`, which holds under `engine` its `bounds` where something is unknown."""
         if expected is not None:
             verdicts = self._with_missing(verdicts, expected)
-        row = self.aggregate(verdicts, None, left_out, incomplete=incomplete)
-        if bounds := self.bounds(verdicts, left_out, incomplete=incomplete):
-            row[ENGINE]["bounds"] = bounds
-        return row
+        key = self._row_key(verdicts, left_out, incomplete)
+        row = self._rows.get(key)
+        if row is None:
+            row = self.aggregate(verdicts, None, left_out, incomplete=incomplete)
+            if bounds := self.bounds(verdicts, left_out, incomplete=incomplete):
+                row[ENGINE]["bounds"] = bounds
+            if key is not None and len(self._rows) < _ROWS_LIMIT:
+                self._rows[key] = row
+        return dict(row)
 
     def bounds(
         self,

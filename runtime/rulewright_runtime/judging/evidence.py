@@ -65,9 +65,6 @@ class QuotedTurns:
     def __init__(self, turns: Sequence[Turn]) -> None:
         """Nothing is folded before a quote names its turn."""
         self._turns = turns
-        self._indices: dict[tuple[str, int], list[int]] = {}
-        for index, turn in enumerate(turns):
-            self._indices.setdefault((turn.role, turn.turn), []).append(index)
         self._folded: dict[int, str] = {}
         self._found: dict[tuple[str, int, str], frozenset[int]] = {}
 
@@ -77,7 +74,7 @@ class QuotedTurns:
         found = self._found.get(key)
         if found is None:
             quote = Quote.of(span.quote)
-            named = self._indices.get((span.role, span.turn), ())
+            named = (i for i, turn in enumerate(self._turns) if (turn.role, turn.turn) == (span.role, span.turn))
             found = self._found[key] = frozenset(index for index in named if occurs(quote, self._fold(index)))
         return found
 

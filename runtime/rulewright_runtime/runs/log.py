@@ -154,12 +154,24 @@ def read_steps(path: str) -> list[LogStep]:
         raise PlanError(f"`{path}` is damaged ({error}); scan again") from None
 
 
+def fingerprints(item: Transcript | InputError) -> tuple[str, str]:
+    """`digest` and `said` of an input."""
+    if isinstance(item, InputError):
+        return _fingerprint(str(item).encode()), ""
+    conversation = said(item)
+    about = (conversation, item.id, item.scenario_id, item.model, item.path, item.line, item.recorded)
+    return _fingerprint(msgspec.json.encode(about)), conversation
+
+
 def digest(item: Transcript | InputError) -> str:
     """A fingerprint of everything that was read of an input, and from where."""
-    data = str(item).encode() if isinstance(item, InputError) else msgspec.json.encode(item)
-    return blake2b(data, digest_size=16).hexdigest()
+    return fingerprints(item)[0]
 
 
 def said(item: Transcript | InputError) -> str:
     """A fingerprint of a conversation wherever it was read; empty for what is none."""
-    return "" if isinstance(item, InputError) else blake2b(msgspec.json.encode(item.turns), digest_size=16).hexdigest()
+    return "" if isinstance(item, InputError) else _fingerprint(msgspec.json.encode(item.turns))
+
+
+def _fingerprint(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()

@@ -9,7 +9,7 @@ import msgspec
 
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.runs.log import digest, name, said
+from rulewright_runtime.runs.log import fingerprints, name
 from rulewright_runtime.transcripts.completeness import as_records
 from rulewright_runtime.verdicts import VerdictResult
 
@@ -63,7 +63,7 @@ class RowWriter:
     def row(self, result: TranscriptResult) -> Row:
         """The row of the result of the next item."""
         item = self._items.popleft()
-        about = (name(item), digest(item), said(item), item.path, item.line)
+        about = (name(item), *fingerprints(item), item.path, item.line)
         refused = next((error for error in result.errors if isinstance(error, InputError)), None)
         if refused is not None:
             self._summary.refuse(refused)

@@ -29,6 +29,7 @@ from rulewright_runtime.transcripts.readers import format_of, is_turns
 from rulewright_runtime.transcripts.readers.tables import Columns
 from rulewright_runtime.transcripts.turn_lines import (
     NO_TURNS,
+    Batched,
     Loose,
     broken_sequence,
     conversation_of,
@@ -36,6 +37,7 @@ from rulewright_runtime.transcripts.turn_lines import (
     printable,
     stem,
     turn_of,
+    well_formed,
 )
 
 if TYPE_CHECKING:
@@ -170,14 +172,14 @@ class Reader:
         turns: list[tuple[int, Turn]] = []
         records = _Batch(path, known=of_batch)
         for number, line in lines:
-            loose = loose_line(line, path, number)
+            loose = well_formed(line) or loose_line(line, path, number)
             if isinstance(loose, InputError):
                 if records.started:
                     yield from records.flush(self._admit, several=True)
                     yield loose
                 else:
                     broken.append(loose)
-            elif loose.turns is not msgspec.UNSET:
+            elif isinstance(loose, Batched) or loose.turns is not msgspec.UNSET:
                 stray = [*broken, *(InputError(NO_TURNS, path, line) for line, _ in turns)]
                 yield from sorted(stray, key=lambda error: error.line)
                 yield from records.flush(self._admit, several=True)
@@ -257,9 +259,9 @@ class _Batch:
         self.started = known
         self._path = path
         self._several = known
-        self._held: tuple[Loose, int] | None = None
+        self._held: tuple[Loose | Batched, int] | None = None
 
-    def hold(self, record: Loose, number: int, *, several: bool) -> None:
+    def hold(self, record: Loose | Batched, number: int, *, several: bool) -> None:
         self.started = True
         self._several = self._several or several
         self._held = (record, number)

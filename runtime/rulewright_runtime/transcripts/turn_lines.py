@@ -29,6 +29,16 @@ class Loose(msgspec.Struct, omit_defaults=True):
     turns: Any = msgspec.UNSET
 
 
+class Batched(msgspec.Struct):
+    """A conversation a line, in which everything has its type."""
+
+    scenario_id: str
+    model: str
+    turns: list[Turn]
+    transcript_id: str | None = None
+
+
+_BATCHED: Final[Decoder[Batched]] = Decoder(Batched)
 _LOOSE: Final[Decoder[Loose]] = Decoder(Loose)
 
 
@@ -40,6 +50,18 @@ def printable(path: str) -> str:
 def stem(path: str) -> str:
     """The name of a file without folder and ending."""
     return os.path.splitext(os.path.basename(path))[0]
+
+
+def well_formed(line: bytes | InputError) -> Batched | None:
+    """The conversation in a line in which nothing is wrong."""
+    if isinstance(line, InputError) or b'"turns"' not in line:
+        return None
+    try:
+        record = _BATCHED.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    is_named = record.scenario_id and record.model and record.transcript_id != ""
+    return record if is_named and record.turns and not broken_sequence(record.turns) else None
 
 
 def loose_line(line: bytes | InputError, path: str, number: int) -> Loose | InputError:
@@ -83,8 +105,16 @@ def _shown(value: Any) -> str:
     return f"`{value if isinstance(value, str) and len(value) <= 40 else text[:40]}`"
 
 
-def conversation_of(record: Loose, path: str, number: int, *, several: bool) -> Transcript | InputError:
+def conversation_of(record: Loose | Batched, path: str, number: int, *, several: bool) -> Transcript | InputError:
     """The conversation in a record of a batch, or why it is refused; of `several` in a file each bears its line."""
+    made = _batched(record, path, number) if isinstance(record, Loose) else record
+    if isinstance(made, InputError):
+        return made
+    name = made.transcript_id or (f"{stem(path)}:{number}" if several else stem(path))
+    return Transcript(name, made.scenario_id, made.model, tuple(made.turns), path, number)
+
+
+def _batched(record: Loose, path: str, number: int) -> Batched | InputError:
     for key, value in (("scenario_id", record.scenario_id), ("model", record.model)):
         if not isinstance(value, str) or not value:
             return InputError(f"a conversation needs the key `{key}`, a text", path, number)
@@ -104,8 +134,7 @@ def conversation_of(record: Loose, path: str, number: int, *, several: bool) -> 
     wrong = broken_sequence(turns)
     if wrong:
         return InputError(f"turns[{wrong[0]}]: {wrong[1]}", path, number)
-    name = record.transcript_id or (f"{stem(path)}:{number}" if several else stem(path))
-    return Transcript(name, record.scenario_id, record.model, tuple(turns), path, number)
+    return Batched(record.scenario_id, record.model, turns, record.transcript_id)
 
 
 def broken_sequence(turns: list[Turn]) -> tuple[int, str] | None:
