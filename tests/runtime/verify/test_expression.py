@@ -8,6 +8,7 @@ import pytest
 from tests.runtime.plans import check, plan
 
 from rulewright.expression.build import build
+from rulewright.expression.types import DYN
 from rulewright.lower.environments import verdict_environment
 from rulewright.vocabulary import invisiblebench
 from rulewright_runtime.errors import PlanError
@@ -33,7 +34,8 @@ TALK = (
 
 
 def expression(name: str = "X1", *, each: Any = "conversation", params: Any = None, **conditions: str) -> Check:
-    environment = verdict_environment(each, tuple(params or ()), None, invisiblebench())
+    types = tuple((name, DYN) for name in params or ())
+    environment = verdict_environment(each, types, None, invisiblebench())
     built = {key: build(text, environment) for key, text in conditions.items()}
     needs = {path[1] for each in built.values() for path in each.reads if path[0] == "v"}
     programs = {key: part.program for key, part in built.items()}
