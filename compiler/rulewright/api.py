@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rulewright.check.project_check import compile_project
 from rulewright.errors import UsageError
+from rulewright.exporting.records import score_records, verdict_records
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.project import Project, load_project
@@ -55,26 +56,15 @@ class Run:
         return status_at(self.summary, self.plan, fail_on)
 
     def records(self) -> Iterator[Row]:
-        """Every verdict as a dict that reads without a join: `run`, `transcript_id`, `scenario_id`, `model`, `path`,
-        `line`, `check_id`, `verdict`, `eligible`, `severity`, `bucket`, `confidence`, `cause`, `code`, `quotes`,
-        `adjudication_required`. Raises UsageError where a file of the run was damaged."""
-        for judged in self._finished().judged():
-            about = {
-                "run": str(self.folder),
-                "transcript_id": judged.id,
-                "scenario_id": judged.row.get("scenario_id"),
-                "model": judged.row.get("model"),
-                "path": judged.path,
-                "line": judged.line,
-            }
-            yield from ({**about, **_verdict(verdict)} for verdict in judged.verdicts)
+        """Every verdict as a dict that reads without a join: `run` and `run_id`, `plan`, `transcript_id`,
+        `scenario_id`, `model`, `path`, `line`, `check_id`, `verdict`, `eligible`, `severity`, `bucket`, `confidence`,
+        `cause`, `code`, `quotes`, `adjudication_required`. Raises UsageError where a file of the run was damaged."""
+        return verdict_records(self._finished())
 
     def rows(self) -> Iterator[Row]:
-        """Every transcript's row: what the scorecard outputs, with `run`, `outcome` and `coverage` of the engine."""
-        for judged in self._finished().judged():
-            outputs = {name: value for name, value in judged.row.items() if name != "engine"}
-            engine = {"outcome": judged.engine["outcome"], "because": judged.engine["because"]}
-            yield {"run": str(self.folder), **outputs, **engine}
+        """Every transcript's row: what the scorecard outputs, with `run`, `run_id` and `plan`, and the engine's
+        `outcome` and `because`."""
+        return score_records(self._finished())
 
     @property
     def verdicts(self) -> Any:
@@ -220,19 +210,3 @@ def frame(records: list[Row]) -> Any:
 
 def _project(path: str | os.PathLike[str]) -> Project:
     return load_project(os.fspath(path))
-
-
-def _verdict(verdict: Mapping[str, Any]) -> Row:
-    quotes = [str(span.get("quote", "")) for span in verdict.get("evidence", ())]
-    return {
-        "check_id": verdict.get("check_id"),
-        "verdict": verdict.get("verdict"),
-        "eligible": verdict.get("eligible"),
-        "severity": verdict.get("severity"),
-        "bucket": verdict.get("primary_bucket"),
-        "confidence": verdict.get("confidence"),
-        "cause": verdict.get("cause"),
-        "code": verdict.get("rationale_code"),
-        "quotes": quotes,
-        "adjudication_required": verdict.get("adjudication_required"),
-    }

@@ -30,6 +30,7 @@ COMMANDS = (
     ("why", "explain one verdict of a run"),
     ("adjudicate", "take people's decisions on what a run left open, and recompute it"),
     ("report", "show a finished run as one page"),
+    ("export", "write a finished run as Parquet, events or reports"),
     ("diff", "compare two runs: what flipped, why, and whether it is worse"),
     ("whatif", "say what a run would tell under another policy"),
     ("rescore", "write a run again under another scorecard or other parameters"),

@@ -37,6 +37,7 @@ EXIT_CODES: dict[str, dict[int, str]] = {
         REFUSED: "a decision that was refused, a run that can't be read, or bad usage",
     },
     "report": {**_RUN, REFUSED: "the scan refused input, a run that can't be read, or bad usage"},
+    "export": {MET: "written", REFUSED: "a run that can't be read or was changed, no pyarrow, or bad usage"},
     "diff": {
         MET: "not worse",
         FAILED: "worse",

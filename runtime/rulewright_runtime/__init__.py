@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
     from rulewright_runtime.workflow.confidence import EvalMetric, compute_confidence, compute_raw
 
+__version__ = "0.1.0"
+
 __all__ = [
     "EvalMetric",
     "EvaluationError",

@@ -40,10 +40,12 @@ MARKS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("profile", frozenset({"include_modes"})),
     ("profile", frozenset({"llm_repetitions"})),
 )
-# Plans, summaries of runs and what `plan` writes: no documents, though some hold a scorecard.
+# Plans, summaries and manifests of runs, what `plan` and `export` write: no documents, though some hold a scorecard.
 WRITTEN: Final = (
     frozenset({"format", "version", "hash"}),
     frozenset({"plan", "totals", "judge_calls"}),
+    frozenset({"run", "plan", "files"}),
+    frozenset({"schema_version", "evaluation_id"}),
     frozenset({"planned_llm_calls", "pricing_known", "cost_usd"}),
 )
 

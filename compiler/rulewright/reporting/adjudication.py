@@ -6,6 +6,7 @@ in its record what it was before, who decided, when and why.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,8 @@ from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.folder import LOG, SUMMARY
+from rulewright_runtime.runs.folder import LOG, MADE_FROM_THEM, SUMMARY, remove, write_manifest
+from rulewright_runtime.runs.manifest import NAME as MANIFEST
 from rulewright_runtime.runs.rows import WHOSE, verdict_key
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
 
@@ -156,10 +158,12 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Decision]) -> dict[str, 
         }
         if (folder / LOG).is_file():
             files[LOG] = (folder / LOG).read_bytes()
-        (out / SUMMARY).unlink(missing_ok=True)  # whoever finds a summary can trust what stands beside it
+        for name in (SUMMARY, MANIFEST, *MADE_FROM_THEM):  # whoever finds a summary can trust what stands beside it
+            remove(os.fspath(out / name))
         for name, data in files.items():
             write_whole(out / name, data)
         write_whole(out / SUMMARY, msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
+        write_manifest(out, run.plan, DECISIONS)
     return result
 
 

@@ -29,7 +29,16 @@ from rulewright_runtime.harness.harness_run import forget_conversation
 from rulewright_runtime.harness.harness_run import holds_run as holds_harness_run
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.report.markdown import markdown
-from rulewright_runtime.runs.folder import LOG, MADE_FROM_THEM, REPLIES, ROWS, SUMMARY, RunFolder, remove
+from rulewright_runtime.runs.folder import (
+    LOG,
+    MADE_FROM_THEM,
+    REPLIES,
+    ROWS,
+    SUMMARY,
+    RunFolder,
+    remove,
+    write_manifest,
+)
 from rulewright_runtime.runs.log import Header, LogStep, checked_lines, line_of
 from rulewright_runtime.runs.rows import summary_of
 
@@ -160,7 +169,8 @@ def _renumbered(kept: Iterable[LogStep], rows: dict[str, dict[str, bytes]]) -> I
 def _summarised(place: Path, kept: list[LogStep], rows: dict[str, dict[str, bytes]], calls: int) -> list[Path]:
     """Write the summary of the steps that are left."""
     before = strict_json.decode((place / SUMMARY).read_bytes(), type=dict[str, Any])
-    summary = summary_of(plan_of(place))
+    plan = plan_of(place)
+    summary = summary_of(plan)
     for step in kept:
         if step.refused is not None:
             path, reason, line = step.refused
@@ -176,7 +186,7 @@ def _summarised(place: Path, kept: list[LogStep], rows: dict[str, dict[str, byte
     result = summary.result()
     write_whole(place / "summary.md", markdown(result).encode())
     write_whole(place / SUMMARY, msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
-    return [place / "summary.md", place / SUMMARY]
+    return [place / "summary.md", place / SUMMARY, Path(write_manifest(place, plan))]
 
 
 def _from_file(path: Path, transcript_id: str, custom_ids: set[str]) -> bool:

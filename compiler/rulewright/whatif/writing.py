@@ -14,7 +14,7 @@ from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.folder import LOG, REPLIES, SUMMARY
+from rulewright_runtime.runs.folder import LOG, REPLIES, SUMMARY, write_manifest
 
 if TYPE_CHECKING:
     from rulewright.reporting.stored_run import StoredRun
@@ -54,4 +54,5 @@ def write_rescored(run: StoredRun, policy: Policy, out: Path) -> dict[str, Any]:
         write_whole(out / "scores.jsonl", b"".join(msgspec.json.encode(row) + b"\n" for row in rows.values()))
         write_whole(out / "summary.md", markdown(result).encode())
         write_whole(out / SUMMARY, msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
+        write_manifest(out, plan)
     return result

@@ -14,20 +14,27 @@ import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from rulewright_runtime.files import sync_folder, write_synced
+from rulewright_runtime.files import sync_folder, write_synced, write_whole
 from rulewright_runtime.locks import held_folder
+from rulewright_runtime.runs.manifest import NAME as MANIFEST
+from rulewright_runtime.runs.manifest import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
+
+    from rulewright_runtime.plan.scan import Plan
 
 LOG: Final = "inputs.jsonl"
 SUMMARY: Final = "summary.json"
 ROWS: Final = ("verdicts.jsonl", "scores.jsonl")
 REPLIES: Final = "replies.jsonl"
 # The summary comes last, and goes first: whoever finds it can trust what stands beside it.
-NAMES: Final = (LOG, "plan.json", *ROWS, REPLIES, "summary.md", SUMMARY)
-MADE_FROM_THEM: Final = ("report.html", "report-pages")
+FILES: Final = (LOG, "plan.json", *ROWS, REPLIES, "summary.md")
+NAMES: Final = (*FILES, MANIFEST, SUMMARY)
+MADE_FROM_THEM: Final = (
+    "report.html", "report-pages", "verdicts.parquet", "scores.parquet", "events.otlp.jsonl", "every-eval-ever",
+)  # fmt: skip
 PREVIOUS: Final = "previous"
 _EARLIER: Final = "progress.jsonl"  # the log of versions before 0.2
 
@@ -103,17 +110,20 @@ class RunFolder:
 
     def reopen(self) -> None:
         """Let a run grow on, also one that is finished."""
-        for name in (SUMMARY, "summary.md", *MADE_FROM_THEM):
+        for name in (SUMMARY, MANIFEST, "summary.md", *MADE_FROM_THEM):
             remove(self.at(name))
         for name in (LOG, *ROWS, REPLIES):
             if self._has(name):
                 os.replace(self.at(name), self.part(name))
         sync_folder(self.path)
 
-    def commit(self, last: Mapping[str, bytes]) -> None:
+    def commit(self, plan: Plan, last: Mapping[str, bytes]) -> None:
         """End the run: write the `last` files, then give every part its name. The other parts must be on the disk."""
         for name, data in last.items():
             write_synced(self.part(name), data)
+        parts = {name: self.part(name) for name in (*FILES, SUMMARY)}
+        made = manifest(plan, {name: path for name, path in parts.items() if os.path.exists(path)})
+        write_synced(self.part(MANIFEST), made.encoded())
         sync_folder(self.path)
         os.replace(self.part(LOG), self.at(LOG))  # from here on the run is complete
         self._name_parts()
@@ -140,6 +150,15 @@ class RunFolder:
 
     def _has(self, name: str) -> bool:
         return os.path.exists(self.at(name))
+
+
+def write_manifest(folder: str | os.PathLike[str], plan: Plan, *more: str) -> str:
+    """Write the manifest of a finished run, with `more` files of it; the value is its path. Raises OSError."""
+    run = RunFolder(folder)
+    names = {name: run.at(name) for name in (*FILES, *more, SUMMARY)}
+    made = manifest(plan, {name: path for name, path in names.items() if os.path.exists(path)})
+    write_whole(run.at(MANIFEST), made.encoded())
+    return run.at(MANIFEST)
 
 
 def remove(path: str) -> None:

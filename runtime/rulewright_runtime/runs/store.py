@@ -5,6 +5,7 @@
     verdicts.jsonl  a line for each transcript and check
     scores.jsonl    a line for each transcript
     replies.jsonl   what the judge answered, where that is not recorded elsewhere
+    manifest.json   the run's id, and every file with its size and hash
     summary.json    what was judged, refused and found; summary.md says it to people
 
 See `runs.folder` for how they come to be, and `judging.recording` for what is done for the judge's answers.
@@ -373,7 +374,7 @@ class _Writer:
         shown = msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
         last = {"plan.json": encode(plan), "summary.md": markdown(summary).encode(), SUMMARY: shown}
         self._close()
-        self._folder.commit(last)
+        self._folder.commit(plan, last)
         return summary
 
 

@@ -18,7 +18,7 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs import store
 
 PLAN = plan(check(), asked(name="X2"))
-FILES = ["inputs.jsonl", "plan.json", "scores.jsonl", "summary.json", "summary.md", "verdicts.jsonl"]
+FILES = ["inputs.jsonl", "manifest.json", "plan.json", "scores.jsonl", "summary.json", "summary.md", "verdicts.jsonl"]
 
 
 class Killed(BaseException):
@@ -268,7 +268,9 @@ def test_a_damaged_answer_is_named_and_only_its_question_is_put_again(data: Path
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
     run(data, tmp_path / "run", judge, resume=True)
     assert len(judge.requests) == 3
-    names = [name for name in content(tmp_path / "whole") if name != "replies.jsonl"]  # the order is another one
+    names = [
+        name for name in content(tmp_path / "whole") if name not in ("replies.jsonl", "manifest.json")
+    ]  # the order is another one
     assert all(content(tmp_path / "run")[name] == content(tmp_path / "whole")[name] for name in names)
 
 

@@ -1,0 +1,72 @@
+"""Write a finished run as Parquet, as events of OpenTelemetry, or as reports of Every Eval Ever.
+
+`parquet` writes verdicts.parquet and scores.parquet beside the run's JSON lines (`rulewright[data]`), `otel` a file of
+`gen_ai.evaluation.result` events as a collector takes them, `every-eval-ever` a folder with a report for each model.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rulewright.errors import UsageError
+from rulewright.exporting.every_eval_ever import RELATIONSHIPS, Source, reports
+from rulewright.exporting.otel import events
+from rulewright.exporting.parquet import write_parquet
+from rulewright.reporting.judged import open_run
+from rulewright_runtime.files import open_whole, write_whole
+from rulewright_runtime.runs.manifest import read_manifest, refuse_changed
+from rulewright_runtime.terminal import say
+
+if TYPE_CHECKING:
+    from rulewright.reporting.judged import FinishedRun
+
+FORMATS = ("parquet", "otel", "every-eval-ever")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
+    parser.add_argument("--format", choices=FORMATS, default="parquet", help="what is written (parquet)")
+    parser.add_argument("-o", "--out", metavar="PATH", help="a folder, or a file of events (in RUN)")
+    reported = parser.add_argument_group("reports of Every Eval Ever")
+    reported.add_argument("--dataset", help="what the chats are called (the name of RUN)")
+    reported.add_argument("--organization", default="unknown", help="who evaluated")
+    reported.add_argument(
+        "--relationship", choices=RELATIONSHIPS, default="other", help="to who made the model (other)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look whether the run is as it was written, then write it."""
+    found = open_run(Path(args.run))
+    if (manifest := read_manifest(found.folder)) is not None:
+        refuse_changed(found.folder, manifest)
+    try:
+        written = list(_write(found, args))
+    except OSError as error:
+        raise UsageError(
+            f"can't write `{error.filename or args.out}`: {(error.strerror or str(error)).lower()}"
+        ) from None
+    say(*(f"wrote {path}" for path in written))
+    return 0
+
+
+def _write(run: FinishedRun, args: argparse.Namespace) -> Iterator[Path]:
+    out = Path(args.out) if args.out else run.folder
+    if args.format == "parquet":
+        yield from write_parquet(run, out)
+    elif args.format == "otel":
+        path = out if args.out else out / "events.otlp.jsonl"
+        with open_whole(path) as stream:
+            stream.writelines(events(run))
+        yield path
+    else:
+        root = out if args.out else out / args.format
+        source = Source(args.dataset or run.folder.resolve().name, args.organization, args.relationship)
+        for name, data in reports(run, source):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(root / name, data)
+            yield root / name

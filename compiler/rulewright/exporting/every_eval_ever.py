@@ -1,0 +1,113 @@
+"""A run as reports of Every Eval Ever, schema 0.2.1: a file for each model, with its headline and its share of passes
+in every check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from rulewright.exporting.records import run_fields
+from rulewright.reporting.gather import gather
+from rulewright_runtime import __version__
+from rulewright_runtime.plan.scorecard import VERDICTS
+from rulewright_runtime.report.summary import judge_line
+from rulewright_runtime.runs.folder import SUMMARY
+
+if TYPE_CHECKING:
+    from rulewright.reporting.judged import FinishedRun
+
+SCHEMA: Final = "0.2.1"
+RELATIONSHIPS: Final = ("first_party", "third_party", "collaborative", "other")
+_NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a run does not know of itself: whose chats they are, and who evaluated them."""
+
+    dataset: str
+    organization: str
+    relationship: str
+
+
+def reports(run: FinishedRun, source: Source) -> Iterator[tuple[str, bytes]]:
+    """The path and the content of a file for each model. Raises UsageError and PlanError where the run was damaged."""
+    gathered, about = gather(run.folder), run_fields(run)
+    created = str(int((run.folder / SUMMARY).stat().st_mtime))
+    for model in gathered["models"]:
+        report = {
+            "schema_version": SCHEMA,
+            "evaluation_id": f"{source.dataset}/{model}/{created}",
+            "retrieved_timestamp": created,
+            "source_metadata": {
+                "source_name": "rulewright",
+                "source_type": "evaluation_run",
+                "source_organization_name": source.organization,
+                "evaluator_relationship": source.relationship,
+            },
+            "eval_library": {"name": "rulewright", "version": __version__, "additional_details": _settings(run, about)},
+            "model_info": {"name": model, "id": model, **_developer(model)},
+            "evaluation_results": list(_results(gathered, model, source)),
+        }
+        place = Path(_file_name(source.dataset), _file_name(model), f"{about['run_id'] or about['plan'][:16]}.json")
+        yield place.as_posix(), msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+
+
+def _settings(run: FinishedRun, about: Mapping[str, Any]) -> dict[str, str]:
+    told = {name: run.summary.get(name) for name in ("profile", "scorecard", "semantics", "language")}
+    told |= {"plan_hash": about["plan"], "run_id": about["run_id"], "judge": judge_line(run.summary.get("judge"))}
+    return {name: str(value) for name, value in told.items() if value}
+
+
+def _developer(model: str) -> dict[str, str]:
+    developer, slash, _ = model.partition("/")
+    return {"developer": developer} if slash else {}
+
+
+def _results(gathered: Mapping[str, Any], model: str, source: Source) -> Iterator[dict[str, Any]]:
+    summary = gathered["summary"]
+    mean = summary["models"][model]["overall"]
+    if mean["mean"] is not None:
+        name = str(summary.get("headline"))
+        about = f"mean of `{name}` over the transcripts that have one"
+        counts = {"transcripts": summary["models"][model]["transcripts"], "absent": mean["absent"]}
+        yield _result(name, about, mean["mean"], mean["counted"], counts, source)
+    for check in gathered["checks"]:
+        cell = check["models"].get(model)
+        counts = {verdict: (cell or {}).get(verdict, 0) for verdict in VERDICTS}
+        judged = sum(counts[verdict] for verdict in ("PASS", "FAIL", "UNCLEAR"))
+        if judged:
+            about = f"{check['name']}: share of PASS among PASS, FAIL and UNCLEAR"
+            told = {**counts, "severity": check["severity"], "bucket": check["bucket"]}
+            yield _result(check["check_id"], about, counts["PASS"] / judged, judged, told, source)
+
+
+def _result(
+    name: str, about: str, score: float, samples: int, details: Mapping[str, Any], source: Source
+) -> dict[str, Any]:
+    return {
+        "evaluation_name": name,
+        "source_data": {"dataset_name": source.dataset, "source_type": "other"},
+        "metric_config": {
+            "evaluation_description": about,
+            "lower_is_better": False,
+            "score_type": "continuous",
+            "min_score": 0.0,
+            "max_score": 1.0,
+        },
+        "score_details": {
+            "score": score,
+            "details": {key: str(value) for key, value in details.items() if value not in (None, "")},
+            "uncertainty": {"num_samples": samples},
+        },
+    }
+
+
+def _file_name(text: str) -> str:
+    """The text as the name of a file or folder, whatever a model is called."""
+    return _NOT_IN_A_NAME.sub("_", text).strip(".") or "_"

@@ -1,0 +1,79 @@
+"""A run as events of OpenTelemetry: a `gen_ai.evaluation.result` for each verdict, in OTLP's JSON.
+
+Each line is one request as a collector's `/v1/logs` takes it, and as its file receiver reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from rulewright.exporting.records import Record, verdict_records
+from rulewright_runtime import __version__
+from rulewright_runtime.runs.folder import SUMMARY
+
+if TYPE_CHECKING:
+    from rulewright.reporting.judged import FinishedRun
+
+EVENT: Final = "gen_ai.evaluation.result"
+_AT_ONCE: Final = 500  # events of a request
+_SCORES: Final = {"PASS": 1.0, "FAIL": 0.0}  # an UNCLEAR has none
+_INFO: Final = 9
+# Attributes of the semantic conventions, then ours, by the field of a record.
+_ATTRIBUTES: Final = {
+    "gen_ai.evaluation.name": "check_id",
+    "gen_ai.evaluation.score.label": "verdict",
+    "gen_ai.conversation.id": "transcript_id",
+    "gen_ai.request.model": "model",
+    "rulewright.scenario.id": "scenario_id",
+    "rulewright.check.severity": "severity",
+    "rulewright.check.bucket": "bucket",
+    "rulewright.verdict.confidence": "confidence",
+    "rulewright.verdict.adjudication_required": "adjudication_required",
+    "rulewright.run.id": "run_id",
+    "rulewright.plan.hash": "plan",
+}
+
+
+def events(run: FinishedRun) -> Iterator[bytes]:
+    """The events of every check that applied, a line for each request. Raises UsageError where the run was damaged."""
+    # A run keeps no clock of its own: the time of its events is when it was finished.
+    at = str((run.folder / SUMMARY).stat().st_mtime_ns)
+    found = (_event(record, at) for record in verdict_records(run) if record["eligible"])
+    while batch := list(islice(found, _AT_ONCE)):
+        yield msgspec.json.encode(_request(batch)) + b"\n"
+
+
+def _request(batch: list[Record]) -> Record:
+    resource = {"attributes": [_attribute("service.name", "rulewright"), _attribute("service.version", __version__)]}
+    scope = {"name": "rulewright", "version": __version__}
+    return {"resourceLogs": [{"resource": resource, "scopeLogs": [{"scope": scope, "logRecords": batch}]}]}
+
+
+def _event(record: Record, at: str) -> Record:
+    values = {name: record[field] for name, field in _ATTRIBUTES.items()}
+    values["gen_ai.evaluation.score.value"] = _SCORES.get(record["verdict"])
+    values["gen_ai.evaluation.explanation"] = _explanation(record)
+    values["error.type"] = record["code"] if record["cause"] == "error" else None
+    attributes = [_attribute(name, value) for name, value in values.items() if value is not None]
+    return {
+        "timeUnixNano": at,
+        "observedTimeUnixNano": at,
+        "severityNumber": _INFO,
+        "eventName": EVENT,
+        "attributes": attributes,
+    }
+
+
+def _explanation(record: Record) -> str | None:
+    """Why the verdict is what it is: its code, and the quotes behind it."""
+    quotes = [f"“{quote}”" for quote in record["quotes"]]
+    return ": ".join(filter(None, (record["code"], ", ".join(quotes)))) or None
+
+
+def _attribute(key: str, value: Any) -> Record:
+    kinds: tuple[tuple[type, str], ...] = ((bool, "boolValue"), (float, "doubleValue"), (str, "stringValue"))
+    return {"key": key, "value": {next(name for kind, name in kinds if isinstance(value, kind)): value}}

@@ -1,0 +1,104 @@
+"""A run as two Parquet files beside its JSON lines: a row for each verdict, and one for each transcript."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from rulewright.errors import UsageError
+from rulewright.exporting.records import Record, score_records, verdict_records
+from rulewright_runtime.files import open_whole, write_whole
+from rulewright_runtime.runs.manifest import NAME, RunFile, described, read_manifest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rulewright.reporting.judged import FinishedRun
+
+VERDICTS: Final = "verdicts.parquet"
+SCORES: Final = "scores.parquet"
+_ROWS: Final = 20_000  # of verdicts that are in memory at a time
+_TYPES: Final = {"line": "int64", "confidence": "double", "eligible": "bool", "adjudication_required": "bool"}
+_COLUMNS: Final = (
+    "run", "run_id", "plan", "transcript_id", "scenario_id", "model", "path", "line", "check_id", "verdict", "eligible",
+    "severity", "bucket", "confidence", "cause", "code", "quotes", "adjudication_required",
+)  # fmt: skip
+
+
+def write_parquet(run: FinishedRun, folder: Path) -> list[Path]:
+    """Write both files to `folder`, and where that is the run's own, into its manifest; the value is their paths.
+
+    Raises UsageError where pyarrow is not installed or the run was damaged, OSError.
+    """
+    arrow, parquet = _pyarrow()
+    folder.mkdir(parents=True, exist_ok=True)
+    with open_whole(folder / VERDICTS) as stream:
+        verdicts = _write_verdicts(arrow, parquet, run, stream)
+    table = _score_table(arrow, list(score_records(run)))
+    with open_whole(folder / SCORES) as stream:
+        parquet.write_table(table, stream, compression="zstd")
+    made = [described(VERDICTS, folder / VERDICTS, verdicts), described(SCORES, folder / SCORES, table.num_rows)]
+    if folder.resolve() == run.folder.resolve():
+        _note(run.folder, made)
+    return [folder / VERDICTS, folder / SCORES]
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise UsageError("Parquet needs pyarrow; install `rulewright[data]`") from None
+    return pyarrow, pyarrow.parquet
+
+
+def _write_verdicts(arrow: Any, parquet: Any, run: FinishedRun, stream: IO[bytes]) -> int:
+    types = {"quotes": arrow.list_(arrow.string())}
+    named = {"int64": arrow.int64(), "double": arrow.float64(), "bool": arrow.bool_()}
+    types |= {column: named[name] for column, name in _TYPES.items()}
+    schema = arrow.schema([(column, types.get(column, arrow.string())) for column in _COLUMNS])
+    records, count = verdict_records(run), 0
+    with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
+        while batch := list(islice(records, _ROWS)):
+            writer.write_table(arrow.Table.from_pylist(batch, schema=schema))
+            count += len(batch)
+    return count
+
+
+def _score_table(arrow: Any, records: list[Record]) -> Any:
+    """A column for each output: a mapping has one for each key (`dimension_scores.safety`), what is neither a value
+    nor a list of texts is written as JSON."""
+    flat = [dict(_flat(record)) for record in records]
+    names = dict.fromkeys(name for row in flat for name in row)
+    columns = {name: _column(arrow, [row.get(name) for row in flat]) for name in names}
+    return arrow.table(columns)
+
+
+def _flat(record: Record) -> Iterator[tuple[str, Any]]:
+    for name, value in record.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}.{key}", each) for key, each in value.items())
+        else:
+            yield name, value
+
+
+def _column(arrow: Any, values: list[Any]) -> Any:
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds == {bool}:
+        return arrow.array(values, arrow.bool_())
+    if kinds and kinds <= {int, float}:
+        return arrow.array(values, arrow.float64() if float in kinds else arrow.int64())
+    if kinds == {list} and all(isinstance(each, str) for value in values for each in value or ()):
+        return arrow.array(values, arrow.list_(arrow.string()))
+    return arrow.array(
+        [each if each is None or type(each) is str else json.dumps(each) for each in values], arrow.string()
+    )
+
+
+def _note(folder: Path, made: list[RunFile]) -> None:
+    """Add the files to the manifest, where the run has one."""
+    found = read_manifest(folder)
+    if found is not None:
+        write_whole(folder / NAME, found.with_files(made).encoded())

@@ -1,0 +1,166 @@
+"""A finished run read by the tools of others: pyarrow, DuckDB, pandas, OpenTelemetry's own messages."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas
+import pytest
+from google.protobuf.json_format import Parse
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from pyarrow import parquet
+from tests.shared_data import ROOT
+
+import rulewright
+from rulewright.cli import main
+from rulewright_runtime.runs.manifest import read_manifest
+
+DESK = ROOT / "benchmark" / "service_desk"
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "desk"
+    rulewright.scan(str(DESK), DESK / "chats", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tables(desk: Path) -> Path:
+    assert main(["export", str(desk)]) == 0
+    return desk
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def asked(query: str) -> list[tuple[Any, ...]]:
+    found = duckdb.sql(query)
+    assert found is not None
+    return found.fetchall()
+
+
+def test_the_manifest_names_every_file_with_its_size_hash_and_rows(tables: Path) -> None:
+    made = read_manifest(tables)
+    assert made is not None
+    assert {each.name for each in made.files} == {
+        path.name for path in tables.iterdir() if not path.name.startswith((".", "manifest", "events", "every"))
+    }
+    for each in made.files:
+        data = (tables / each.name).read_bytes()
+        assert (each.bytes, each.sha256) == (len(data), hashlib.sha256(data).hexdigest())
+        if each.name.endswith(".jsonl"):
+            assert each.rows == len(data.splitlines())
+    count = len(rows(tables / "verdicts.jsonl"))
+    assert {each.name: each.rows for each in made.files}["verdicts.parquet"] == count
+    assert made.plan == rulewright.load_run(tables).plan.hash
+
+
+def test_the_same_plan_over_the_same_chats_has_the_same_id(desk: Path, tmp_path: Path) -> None:
+    rulewright.scan(str(DESK), DESK / "chats", tmp_path / "again")
+    ids = [made.run for folder in (desk, tmp_path / "again") if (made := read_manifest(folder))]
+    assert ids[0] == ids[1]
+    chats = tmp_path / "fewer.jsonl"
+    chats.write_text("".join((DESK / "chats" / "recorded.jsonl").read_text("utf-8").splitlines(True)[1:]), "utf-8")
+    rulewright.scan(str(DESK), chats, tmp_path / "fewer")
+    fewer = read_manifest(tmp_path / "fewer")
+    assert fewer is not None
+    assert fewer.run not in ids
+
+
+def test_duckdb_reads_verdicts_without_a_join(tables: Path) -> None:
+    found = asked(
+        f"select run, model, check_id, count(*) from '{tables / 'verdicts.parquet'}' "
+        "where verdict = 'FAIL' group by all order by check_id"
+    )
+    expected: dict[tuple[str, str, str], int] = {}
+    for row in rows(tables / "verdicts.jsonl"):
+        if row["verdict"] == "FAIL":
+            key = ("desk", row["model"], row["check_id"])
+            expected[key] = expected.get(key, 0) + 1
+    assert {tuple(each[:3]): each[3] for each in found} == expected
+    lines = asked(f"select count(*) from '{tables / 'verdicts.jsonl'}' where check_id = 'answer-too-long'")
+    assert lines == [(30,)]
+
+
+def test_a_table_a_frame_and_the_records_hold_the_same(tables: Path) -> None:
+    run = rulewright.load_run(tables)
+    records = list(run.records())
+    assert parquet.read_table(tables / "verdicts.parquet").to_pylist() == records
+    assert isinstance(run.verdicts, pandas.DataFrame)
+    assert run.verdicts["verdict"].tolist() == [record["verdict"] for record in records]
+    assert {(row["run"], row["run_id"]) for row in records} == {("desk", read_manifest(tables).run)}  # type: ignore[union-attr]
+
+
+def test_the_scores_table_has_a_column_for_every_output(tables: Path) -> None:
+    table = parquet.read_table(tables / "scores.parquet")
+    stored = rows(tables / "scores.jsonl")
+    assert table["transcript_id"].to_pylist() == [row["transcript_id"] for row in stored]
+    assert table["outcome"].to_pylist() == [row["engine"]["outcome"] for row in stored]
+    outputs = {name for row in stored for name in row} - {"engine"}
+    assert outputs <= {name.partition(".")[0] for name in table.column_names}
+
+
+def attributes(event: Any) -> dict[str, Any]:
+    return {each.key: getattr(each.value, each.value.WhichOneof("value")) for each in event.attributes}
+
+
+def events(path: Path) -> Iterator[Any]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        request = Parse(line, ExportLogsServiceRequest())  # refuses a field that OTLP does not have
+        for logs in request.resource_logs:
+            for scope in logs.scope_logs:
+                yield from scope.log_records
+
+
+def test_opentelemetry_reads_an_event_for_every_check_that_applied(desk: Path, tmp_path: Path) -> None:
+    assert main(["export", str(desk), "--format", "otel", "--out", str(tmp_path / "events.jsonl")]) == 0
+    found = [(event.event_name, attributes(event)) for event in events(tmp_path / "events.jsonl")]
+    records = [record for record in rulewright.load_run(desk).records() if record["eligible"]]
+    assert len(found) == len(records) > 0
+    values = {"PASS": 1.0, "FAIL": 0.0}
+    for (name, told), record in zip(found, records, strict=True):
+        assert name == "gen_ai.evaluation.result"
+        assert told["gen_ai.evaluation.name"] == record["check_id"]
+        assert told["gen_ai.evaluation.score.label"] == record["verdict"]
+        assert told.get("gen_ai.evaluation.score.value") == values.get(record["verdict"])
+        assert told["rulewright.plan.hash"] == record["plan"]
+        assert all(quote in told["gen_ai.evaluation.explanation"] for quote in record["quotes"])
+
+
+def test_a_report_of_every_eval_ever_counts_what_was_not_decided(desk: Path, tmp_path: Path) -> None:
+    words = ["--dataset", "desk/../chats", "--organization", "A bank", "--relationship", "first_party"]
+    assert main(["export", str(desk), "--format", "every-eval-ever", "--out", str(tmp_path / "out"), *words]) == 0
+    path, _ = sorted((tmp_path / "out").rglob("*.json"))
+    assert path.relative_to(tmp_path / "out").parts[:2] == ("desk_.._chats", "desk-large")
+    report = json.loads(path.read_text(encoding="utf-8"))
+    assert set(report) == {
+        *("schema_version", "evaluation_id", "retrieved_timestamp", "source_metadata", "eval_library", "model_info"),
+        "evaluation_results",
+    }
+    assert report["source_metadata"]["evaluator_relationship"] == "first_party"
+    assert report["eval_library"]["additional_details"]["plan_hash"] == rulewright.load_run(desk).plan.hash
+    by_check: dict[str, list[str]] = {}
+    for record in rulewright.load_run(desk).records():
+        if record["model"] == "desk-large" and record["eligible"] and record["verdict"] != "NOT_APPLICABLE":
+            by_check.setdefault(record["check_id"], []).append(record["verdict"])
+    shares = {each["evaluation_name"]: each for each in report["evaluation_results"]}
+    for check, verdicts in by_check.items():
+        assert shares[check]["score_details"]["score"] == verdicts.count("PASS") / len(verdicts)
+        assert shares[check]["score_details"]["uncertainty"]["num_samples"] == len(verdicts)
+        assert shares[check]["metric_config"]["lower_is_better"] is False
+
+
+def test_a_run_that_was_changed_is_not_exported(desk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rulewright.scan(str(DESK), DESK / "chats", tmp_path / "run")
+    path = tmp_path / "run" / "verdicts.jsonl"
+    path.write_text(path.read_text("utf-8").replace('"FAIL"', '"PASS"', 1), "utf-8")
+    assert main(["export", str(tmp_path / "run")]) == 3
+    assert "is not the file that `manifest.json` names" in capsys.readouterr().err
+    assert not (tmp_path / "run" / "verdicts.parquet").exists()
