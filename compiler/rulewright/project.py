@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Environment
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -26,6 +26,7 @@ from rulewright.documents.layout import (
 )
 from rulewright.documents.lexicon import Lexicon, MarkerSet, invalid_regex, read_lexicon, read_lexicons, read_markers
 from rulewright.documents.library import check_findings
+from rulewright.documents.plugins import functions_of
 from rulewright.documents.profile import Profile, read_profile, read_profiles
 from rulewright.documents.project_file import Accept, JudgeSection, ProjectFile, Semantics, read_project_file
 from rulewright.documents.rule_set import load_rule_sets
@@ -238,8 +239,11 @@ class _ProjectReader:
     def project(self, given: Path, path: Path | None) -> Project:
         file = None if path is None else self._project_file(path)
         if file is not None:
-            self.vocabulary = file.vocabulary
             self.found += vocabulary_findings(file.get("vocabulary"), file.vocabulary)
+            functions, found = functions_of(file.plugins)
+            self.found += found
+            file = replace(file, vocabulary=replace(file.vocabulary, functions=functions)) if functions else file
+            self.vocabulary = file.vocabulary
         folder = given if path is None else path.parent
         root = folder if file is None else file.top
         where = places(root, file, path)

@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright.spelling import did_you_mean
 from rulewright_grammar import schema as schema_of
+
+if TYPE_CHECKING:
+    from rulewright_runtime.plan.scan import PlugInFunction
 
 Scope = Literal["universal", "trigger"]
 SCOPES: Final[tuple[tuple[str, Scope], ...]] = (("trigger", "trigger"), ("universal", "universal"))
@@ -34,7 +37,8 @@ class GateKind:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words a project may use; `severities` with the mildest first. No `tags` or `statuses`: any word will do."""
+    """The words a project may use, and the functions; `severities` with the mildest first. No `tags` or `statuses`: any
+    word will do."""
 
     name: str
     buckets: tuple[str, ...]
@@ -44,6 +48,7 @@ class Vocabulary:
     tags: tuple[str, ...] = ()
     gates: tuple[GateKind, ...] = ()
     statuses: tuple[str, ...] = ()
+    functions: tuple[tuple[str, PlugInFunction], ...] = ()  # of the plug-ins that the project names
 
     @property
     def gate_buckets(self) -> frozenset[str]:

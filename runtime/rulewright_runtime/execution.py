@@ -209,7 +209,12 @@ class Engine:
     """A plan made ready to run. It does no I/O but read transcripts: what a judge is asked, somebody else asks."""
 
     def __init__(self, plan: Plan, parameters: Mapping[str, Any] | None = None, prefilter: bool = True) -> None:
-        """Prepare the plan's programs and matcher. Raises PlanError for an unknown parameter or a bad value."""
+        """Prepare the plan's programs and matcher. Raises PlanError for an unknown parameter or a bad value, and for a
+        plug-in that is not installed as the plan names it."""
+        if plan.plugins:
+            from rulewright_runtime.plugins import bring  # the metadata of what is installed takes long to load
+
+            bring(plan.plugins)
         self._plan, self._redaction = plan, Redaction(plan.redact)
         self._matcher = Matcher(_looked_for(plan), prefilter=prefilter)
         self._without_hit = [_without_hit(check, plan, self._matcher) for check in plan.checks]

@@ -17,7 +17,7 @@ from rulewright.planning.scan import fewest_calls
 from rulewright_runtime.calls.scheduler import CallLimits, Scheduler
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.judging.independence import Independence
-from rulewright_runtime.judging.judge import REPLAY, Judge
+from rulewright_runtime.judging.judge import PLUGIN, REPLAY, Judge
 from rulewright_runtime.judging.judge import open_judge as open_recorded
 from rulewright_runtime.judging.live import JudgeSettings, LiveJudge, open_live_judge, who
 from rulewright_runtime.judging.waiting_judge import WaitingJudge
@@ -84,8 +84,8 @@ def dollars(text: str) -> Decimal:
 
 
 def is_live(judge: str | None) -> bool:
-    """Whether a judge is a model and not recorded replies."""
-    return judge is not None and not judge.startswith(REPLAY)
+    """Whether a judge is a model, not recorded replies and no plug-in."""
+    return judge is not None and not judge.startswith((REPLAY, PLUGIN))
 
 
 def open_judge(judge: str, args: argparse.Namespace, project: Project | None) -> LiveJudge:

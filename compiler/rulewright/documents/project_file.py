@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from rulewright.documents.base import Document, descend, items, number, optional_text, text, texts, value
+from rulewright.documents.base import Document, descend, items, number, optional_text, text, text_scalars, texts, value
 from rulewright.documents.library import with_id
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.vocabulary import read_vocabulary
@@ -90,6 +90,7 @@ class ProjectFile(Document):
     exempt: tuple[str, ...]
     accept: tuple[Accept, ...]
     workflow: dict[str, str]  # paths of the part `workflow`: file, agents, contracts, folder, state
+    plugins: tuple[Scalar, ...]  # the distributions whose functions its checks may call
     unset: tuple[tuple[str, Scalar], ...]  # variables without value or default, with the scalar that names them
 
     @property
@@ -135,6 +136,7 @@ def read_project_file(node: Mapping, environment: Environment[str, str]) -> Proj
         exempt=texts(node, "system", "exempt"),
         accept=tuple(_accept(item) for item in items(node, "accept") if isinstance(item, Mapping)),
         workflow={name: found for name, steps in WORKFLOW.items() if (found := path("workflow", *steps)) is not None},
+        plugins=text_scalars(node, "plugins"),
         unset=tuple(unset),
     )
 

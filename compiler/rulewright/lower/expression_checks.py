@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Final, cast
 
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.expression.declarations import parse_signature
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, Type
 from rulewright.load import plain
@@ -33,7 +35,9 @@ PAGES: Final[dict[str, str]] = {
 def environment_of(check: Check, checks: Iterable[str] | None = None) -> Environment:
     """Where the conditions of the check's verdict are decided; `checks` are the ids of the project, None: not known."""
     ids = None if checks is None else tuple(name for name in checks if name != check.id)
-    return verdict_environment(check.each, tuple(_types(check)), ids, check.vocabulary)
+    found = verdict_environment(check.each, tuple(_types(check)), ids, check.vocabulary)
+    brought = {name: (parse_signature(each.signature),) for name, each in check.vocabulary.functions}
+    return replace(found, functions=brought) if brought else found
 
 
 def _types(check: Check) -> Iterator[tuple[str, Type]]:

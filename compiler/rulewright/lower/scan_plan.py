@@ -32,6 +32,7 @@ from rulewright.project import Project, accepted
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.file import seal
+from rulewright_runtime.plan.guard import calls
 from rulewright_runtime.plan.scan import Check as CheckNode
 from rulewright_runtime.plan.scan import CueAnchor, LeftOut, Plan, ScriptedTurn
 from rulewright_runtime.plan.scan import Scenario as ScenarioFacts
@@ -92,6 +93,7 @@ def seal_parts(parts: PlanParts) -> Plan:
     """The parts as one sealed plan."""
     lowering, project = parts.lowering, parts.lowering.project
     redaction = Redaction(project.redact)
+    called = set().union(*map(calls, parts.checks))
     plan = Plan(
         language=LANGUAGE,
         semantics=project.semantics,
@@ -114,6 +116,7 @@ def seal_parts(parts: PlanParts) -> Plan:
         corpora=lowering.corpora,
         models=project.models,
         redact=redaction.rules,
+        plugins={name: each for name, each in project.vocabulary.functions if name in called},
         severities=project.vocabulary.severities,
         empty_reply="error" if lowering.policies.scripted else "reply",
     )

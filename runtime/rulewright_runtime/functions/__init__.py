@@ -22,7 +22,7 @@ from rulewright_runtime.functions import (
     times,
     tool_use,
 )
-from rulewright_runtime.functions.table import Function, Table
+from rulewright_runtime.functions.table import BROUGHT, Function, Table
 
 STRICT: Final[Table] = {
     **operators.TABLE,
@@ -48,7 +48,7 @@ PROFILE: Final[Table] = {
 
 def lookup(name: str, arguments: int, strict: bool) -> Function:
     """The function `name` for that many arguments; one that raises EvaluationError when there is none such."""
-    entry = (STRICT if strict else PROFILE).get(name)
+    entry = STRICT.get(name) if strict else PROFILE.get(name) or BROUGHT.get(name)
     if entry is None:
         return _refuse(f"unknown function `{name}`", "unknown_function")
     function, least, most = entry

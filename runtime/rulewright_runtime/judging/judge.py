@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     pass
 
 REPLAY: Final = "replay:"
+PLUGIN: Final = "plugin:"  # a judge that an installed distribution brings
 WRAPPER: Final = "1"  # how questions are put and replies are read; another number is another judge
 
 
@@ -172,12 +173,19 @@ def identity(judge: object) -> str:
 
 def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
     """The judge that a command line names: `replay:FILE`, a JSON file of recorded replies, gzipped or not, of at most
-    `max_expanded` bytes.
+    `max_expanded` bytes; or `plugin:NAME`, one that an installed distribution brings, with what stands behind a further
+    colon as its argument.
 
     Raises JudgeError where there is no such judge or its file can't be read.
     """
+    if specification.startswith(PLUGIN):
+        from rulewright_runtime.plugins import judge
+
+        name, _, argument = specification.removeprefix(PLUGIN).partition(":")
+        made: Judge = judge(name, argument)
+        return made
     if not specification.startswith(REPLAY):
-        raise JudgeError(f"unknown judge `{specification}`; expected `{REPLAY}FILE`")
+        raise JudgeError(f"unknown judge `{specification}`; expected `{REPLAY}FILE` or `{PLUGIN}NAME`")
     path = specification.removeprefix(REPLAY)
     try:
         data = read_expanded(path, max_expanded)

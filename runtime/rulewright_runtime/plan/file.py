@@ -27,19 +27,26 @@ def seal(plan: Plan) -> Plan:
 
 
 def check_hash(check: Check, plan: Plan) -> str:
-    """The sha256 (hex) of the check's canonical JSON with an empty hash, and of the lexicons, state machine and corpus
-    of `plan` that it uses: a new scenario leaves the checks as they were, a new word of a lexicon changes those that
-    look for it."""
+    """The sha256 (hex) of the check's canonical JSON with an empty hash, and of what it uses of `plan`: lexicons, state
+    machine, corpus, plug-ins, and the checks whose verdicts it reads. A new scenario leaves the checks as they were, a
+    new word of a lexicon changes those that look for it."""
     written = msgspec.json.decode(msgspec.json.encode(check, order="deterministic"))
     return _check_hash(written, check, plan, msgspec.json.decode(encode(plan)))
 
 
 def _check_hash(written: dict[str, Any], check: Check, plan: Plan, document: dict[str, Any]) -> str:
     """The hash of a check as it stands in a document, so that a key with a default may be added to later versions."""
-    used = {
+    used: dict[str, Any] = {
         kind: {name: document.get(kind, {}).get(name) for name in sorted(names)}
         for kind, names in materials(check, plan).items()
+        if names or kind != "plugins"
     }
+    if check.verifier.reads():
+        places = {each.id: place for place, each in enumerate(plan.checks) if each.id in check.verifier.reads()}
+        used["checks"] = {
+            name: _check_hash(document["checks"][place], plan.checks[place], plan, document)
+            for name, place in sorted(places.items())
+        }
     return digest([{**written, "hash": ""}, used])
 
 

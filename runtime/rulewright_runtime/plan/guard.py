@@ -66,7 +66,13 @@ def materials(check: Check, plan: Plan) -> dict[str, set[str]]:
         "lexicons": {*_lexicons_needed(check, plan), *own},
         "machines": set(verifier.machines()),
         "corpora": set(verifier.corpora()),
+        "plugins": plan.plugins.keys() & calls(check),
     }
+
+
+def calls(part: object) -> set[str]:
+    """The names of the functions that the expressions of a part of a plan call."""
+    return {str(node.value) for program in programs_of(part) for node in program.nodes if node.op == "call"}
 
 
 def _check_sizes(plan: Plan, limits: PlanLimits) -> None:

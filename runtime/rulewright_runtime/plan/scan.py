@@ -165,6 +165,14 @@ class LeftOut(PlanPart, frozen=True):
     fields: dict[str, Any] = field(default_factory=dict)
 
 
+class PlugInFunction(PlanPart, frozen=True):
+    """A function that a plan calls: which distribution brings it, in which version, and how it is typed."""
+
+    distribution: str
+    version: str
+    signature: str
+
+
 class Plan(PlanPart, frozen=True):
     """A compiled project under one profile and one scorecard. `semantics` is for people; nothing branches on it.
 
@@ -185,6 +193,7 @@ class Plan(PlanPart, frozen=True):
     models: dict[str, str] = field(default_factory=dict)
     empty_reply: Literal["error", "reply"] = "error"
     redact: tuple[tuple[str, str], ...] = ()
+    plugins: dict[str, PlugInFunction] = field(default_factory=dict)  # the functions that its checks call, by name
     severities: tuple[str, ...] = SEVERITIES  # the mildest first; every check has one of them
     format: str = FORMAT
     version: int = VERSION

@@ -10,7 +10,7 @@ import msgspec
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT
 from rulewright_runtime.transcripts.messages import TURN_ROLES, Conversation, Transcript
-from rulewright_runtime.transcripts.readers import format_of, is_turns, unknown
+from rulewright_runtime.transcripts.readers import FORMATS, format_of, is_turns, unknown
 from rulewright_runtime.transcripts.readers.shapes import ShapeError, named_results
 from rulewright_runtime.transcripts.readers.tables import Columns, format_for
 from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem
@@ -121,6 +121,10 @@ def _safely(format: Format, records: list[Record]) -> Iterator[Conversation | Sh
         yield wrong
     except RecursionError:
         yield ShapeError("the record is nested too deeply")
+    except Exception as wrong:
+        if format in FORMATS:
+            raise
+        yield ShapeError(f"the plug-in failed: {type(wrong).__name__}: {wrong}")
 
 
 def _is_flat(row: Record) -> bool:

@@ -33,8 +33,24 @@ FORMATS: Final = (
 
 
 def format_of(record: Record) -> Format | None:
-    """The format of a record; None where no reader knows it."""
-    return next((each for each in FORMATS if each.recognises(record)), None)
+    """The format of a record, of those of the product or else of plug-ins; None where no reader knows it."""
+    return next((each for each in FORMATS if each.recognises(record)), None) or _brought(record)
+
+
+def _brought(record: Record) -> Format | None:
+    """The format of a plug-in. A chat of the native form, and the rows of a table, are none."""
+    if is_turns(record) or not any(isinstance(value, dict | list) for value in record.values()):
+        return None
+    from rulewright_runtime.plugins import readers
+
+    return next((each for each in readers() if _recognises(each, record)), None)
+
+
+def _recognises(format: Format, record: Record) -> bool:
+    try:
+        return format.recognises(record) is True
+    except Exception:  # of a plug-in: what it does not understand is not of its format
+        return False
 
 
 def is_turns(record: Record) -> bool:

@@ -76,7 +76,26 @@ def measure(
     """
     if kind == "requirement_coverage":
         return requirement_coverage(root, requirements, sources or outputs)
-    return together(_METRICS[kind], kind, root, sources, outputs)
+    return together(_with_plug_ins(kind), kind, root, sources, outputs)
+
+
+def _with_plug_ins(kind: str) -> Collector:
+    """The collector of a metric; a report that it does not know is given to those of plug-ins, which give None for one
+    that they don't know either."""
+
+    def collect(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
+        try:
+            return _METRICS[kind](root, path, scope)
+        except CollectionError as unknown:
+            from rulewright_runtime.plugins import collectors
+
+            for each in collectors(kind):
+                reading = each.load()(root, path, scope)
+                if isinstance(reading, ReportReading):
+                    return reading
+            raise unknown
+
+    return collect
 
 
 def together(

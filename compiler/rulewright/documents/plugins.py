@@ -1,0 +1,73 @@
+"""The plug-ins that a project names: the functions of installed distributions that its checks may call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from rulewright import dependencies
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.expression.declarations import parse_signature
+from rulewright.load import Scalar
+from rulewright.spelling import did_you_mean
+from rulewright_runtime.plan.scan import PlugInFunction
+
+if TYPE_CHECKING:
+    from rulewright_runtime.plugins import PlugIn
+
+PAGES: Final[dict[str, str]] = {
+    "unusable-plug-in": """The project names a distribution whose functions can't be used.
+
+    Why it matters: the checks that call them can't be compiled, or would mean something else on another machine.
+    Instead: install the distribution in this environment, spell it as `pip list` does, or correct its entry points.
+    """,
+}
+Functions = tuple[tuple[str, PlugInFunction], ...]
+
+
+def functions_of(named: Sequence[Scalar]) -> tuple[Functions, list[Diagnostic]]:
+    """The functions of the distributions that a project file names, and what is wrong with them.
+
+    What is installed is looked at, and its modules are imported, only where a project names a plug-in.
+    """
+    if not named:
+        return (), []
+    from rulewright_runtime.plugins import FUNCTIONS, installed
+
+    there = list(installed(FUNCTIONS))
+    found: list[Diagnostic] = []
+    functions: dict[str, PlugInFunction] = {}
+    for scalar in named:
+        own = [each for each in there if _same(each.distribution, str(scalar.value))]
+        if not own:
+            message = f"no distribution `{scalar.value}` that brings functions is installed"
+            help = did_you_mean(str(scalar.value), [each.distribution for each in there])
+            found.append(error(scalar, message, code="unusable-plug-in", help=help))
+        for each in own:
+            function = _function(each, scalar, found)
+            if function is not None and functions.setdefault(each.name, function) != function:
+                other = functions[each.name].distribution
+                message = f"`{each.name}` is brought by `{each.distribution}` and by `{other}`"
+                found.append(error(scalar, message, code="unusable-plug-in"))
+    return tuple(sorted(functions.items())), found
+
+
+def _function(brought: PlugIn, scalar: Scalar, found: list[Diagnostic]) -> PlugInFunction | None:
+    from rulewright_runtime.plugins import PlugInError, declared
+
+    metadata = brought.entry.dist.locate_file("") if brought.entry.dist is not None else None
+    if metadata is not None:
+        dependencies.names_in(str(metadata))  # another version has another folder of metadata there
+    try:
+        function = declared(brought)
+        parse_signature(function.signature)
+    except (PlugInError, ValueError) as why:
+        found.append(error(scalar, str(why), code="unusable-plug-in"))
+        return None
+    return function
+
+
+def _same(distribution: str, written: str) -> bool:
+    """Whether two names of a distribution are one, as package indexes compare them."""
+    own, other = (name.lower().replace("_", "-").replace(".", "-") for name in (distribution, written))
+    return own == other

@@ -1,0 +1,225 @@
+"""Plug-ins of installed distributions: functions typed and named in the plan, judges, readers, collectors."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rulewright.check.project_check import compile_project
+from rulewright.cli import main
+from rulewright.linting.run import lint
+from rulewright_runtime.errors import JudgeError, PlanError
+from rulewright_runtime.execution import execute
+from rulewright_runtime.functions.table import BROUGHT
+from rulewright_runtime.judging.judge import open_judge
+from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.plan.file import decode
+from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plugins import PlugInError, readers
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
+from rulewright_runtime.workflow.collectors import CollectionError, measure
+
+MODULE = """
+from rulewright_runtime.plugins import function
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part
+from rulewright_runtime.transcripts.readers.shapes import Format
+from rulewright_runtime.workflow.collectors import ReportReading
+
+@function("(string, int) -> double")
+def politeness(text, most):
+    if text == "crash":
+        raise ValueError("too rude")
+    return "no number" if text == "lie" else text.count("please") / most
+
+def untyped(text):
+    return True
+
+class Strict:
+    def __init__(self, argument):
+        self.argument = argument
+    def ask(self, request):
+        return '{"verdict": "FAIL", "rationale": "%s", "evidence": []}' % self.argument
+
+def read(records):
+    for record in records:
+        if record["acme"] == "broken":
+            raise KeyError("said")
+        said = [Message(role, (Part(text=text),)) for role, text in record["said"]]
+        yield Conversation(record["acme"], tuple(said))
+
+FORMAT = Format("acme", "`acme` and `said`", lambda record: "acme" in record and "said" in record, read)
+
+def collect(root, path, scope):
+    text = (root / path).read_text()
+    return ReportReading(3, 4, "acme") if text.startswith("ACME") else None
+"""
+ENTRY_POINTS = """
+[rulewright.functions]
+acme.politeness = acme_checks:politeness
+[rulewright.judges]
+acme = acme_checks:Strict
+[rulewright.readers]
+acme = acme_checks:FORMAT
+[rulewright.collectors]
+lint_score.acme = acme_checks:collect
+"""
+CHECK = "id: polite\neach: reply\npass: acme.politeness(turn.content, 2) >= 0.5\n"
+
+
+def install(folder: Path, version: str = "1.2", entry_points: str = ENTRY_POINTS, name: str = "acme-checks") -> None:
+    """What pip leaves behind of a distribution."""
+    (folder / "acme_checks.py").write_text(MODULE, encoding="utf-8")
+    stem = name.replace("-", "_")
+    for old in folder.glob(f"{stem}-*.dist-info"):
+        shutil.rmtree(old)
+    info = folder / f"{stem}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(entry_points, encoding="utf-8")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of installed distributions that holds `acme-checks` 1.2."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    install(folder)
+    monkeypatch.syspath_prepend(folder)
+    readers.cache_clear()
+    yield folder
+    readers.cache_clear()
+    BROUGHT.clear()
+    sys.modules.pop("acme_checks", None)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    (folder / "checks").mkdir(parents=True)
+    (folder / "rulewright.yaml").write_text("project: shop\nplugins: [Acme_Checks]\n", encoding="utf-8")
+    (folder / "checks" / "polite.yaml").write_text(CHECK, encoding="utf-8")
+    return folder
+
+
+def verdicts(plan: Plan, *replies: str) -> list[tuple[str, str]]:
+    said = [{"role": "user", "content": "Hi"}, *({"role": "assistant", "content": reply} for reply in replies)]
+    return [
+        (each.verdict, str(each.extra.get("undecided", "")))
+        for each in next(execute(plan, [{"messages": said}])).verdicts
+    ]
+
+
+def told(folder: Path) -> list[str]:
+    return [each.message for each in lint([folder]).diagnostics]
+
+
+def test_a_function_is_typed_named_in_the_plan_and_called(site: Path, project: Path) -> None:
+    assert told(project) == []
+    plan = decode(encode(compile_project(project)))
+    (named,) = plan.plugins.items()
+    assert (named[0], named[1].distribution, named[1].version) == ("acme.politeness", "acme-checks", "1.2")
+    assert verdicts(plan, "please") == [("PASS", "")]
+    assert verdicts(plan, "no") == [("FAIL", "")]
+
+
+def test_what_a_function_raises_or_gives_of_another_type_decides_nothing(site: Path, project: Path) -> None:
+    plan = compile_project(project)
+    raised = "plug_in_failed: `acme.politeness` failed: ValueError: too rude"
+    assert verdicts(plan, "crash") == [("UNCLEAR", raised)]
+    wrong = "plug_in_failed: `acme.politeness` gave 'no number'; expected double"
+    assert verdicts(plan, "please", "lie") == [("UNCLEAR", wrong)]
+
+
+def test_a_wrong_call_is_told_as_of_any_function(site: Path, project: Path) -> None:
+    (project / "checks" / "polite.yaml").write_text(CHECK.replace(", 2)", ")"), encoding="utf-8")
+    assert told(project)[0].startswith("`acme.politeness` does not take (string)")
+
+
+@pytest.mark.parametrize("version", ["1.3", ""])
+def test_a_plan_is_refused_where_its_plug_in_is_not_installed_as_it_says(
+    site: Path, project: Path, version: str
+) -> None:
+    plan = compile_project(project)
+    install(site, version or "9")
+    if not version:
+        shutil.rmtree(site / "acme_checks-9.dist-info")
+    reason = f"installed from `acme-checks` {version}; compile" if version else "no installed distribution brings"
+    with pytest.raises(PlanError, match=reason):
+        verdicts(plan, "please")
+
+
+def test_another_version_gives_the_check_another_hash(site: Path, project: Path) -> None:
+    first = compile_project(project)
+    install(site, "1.3")
+    assert compile_project(project).checks[0].hash != first.checks[0].hash
+
+
+def test_what_a_project_can_not_use_is_a_finding(site: Path, project: Path) -> None:
+    untyped = "[rulewright.functions]\nacme.politeness = acme_checks:untyped\n"
+    install(site, entry_points=untyped)
+    assert "it has no signature; expected one such as `(string) -> double`" in "\n".join(told(project))
+    install(site, entry_points="[rulewright.functions]\nsize = acme_checks:politeness\n")
+    assert "its name needs a dot" in "\n".join(told(project))
+    install(site, entry_points="[rulewright.functions]\nacme.politeness = acme_gone:politeness\n")
+    assert "can't be loaded: ModuleNotFoundError" in "\n".join(told(project))
+    install(site, name="other-checks")
+    install(site)
+    (project / "rulewright.yaml").write_text("project: shop\nplugins: [acme-checks, other-checks]\n", encoding="utf-8")
+    assert "`acme.politeness` is brought by `other-checks` and by `acme-checks`" in told(project)
+    (project / "rulewright.yaml").write_text("project: shop\n", encoding="utf-8")
+    assert "`acme` is not known here" in "\n".join(told(project))
+
+
+def test_a_judge_answers_what_checks_ask(site: Path, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "checks" / "polite.yaml").write_text("id: polite\nprompt: Is it?\n", encoding="utf-8")
+    chat = project / "chats.jsonl"
+    chat.write_text('{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}\n')
+    out = str(project / "run")
+    main(["scan", str(chat), "--project", str(project), "--judge", "plugin:acme:rude", "--out", out])
+    assert "1 UNCLEAR" in capsys.readouterr().out  # a FAIL without a quote
+    with pytest.raises(PlugInError, match="no installed distribution brings `other`"):
+        open_judge("plugin:other")
+    with pytest.raises(JudgeError, match="expected `replay:FILE` or `plugin:NAME`"):
+        open_judge("other")
+
+
+def test_a_reader_reads_what_no_other_understands(site: Path, tmp_path: Path) -> None:
+    file = tmp_path / "chats.jsonl"
+    lines = ['{"acme": "a", "said": [["user", "Hi"], ["assistant", "Hello"]]}', '{"acme": "broken", "said": []}']
+    file.write_text("\n".join(lines), encoding="utf-8")
+    good, bad = Reader().read([file])
+    assert isinstance(good, Transcript)
+    assert [turn.content for turn in good.turns] == ["Hi", "Hello"]
+    assert "the plug-in failed: KeyError: 'said' (read as acme)" in str(bad)
+
+
+def test_a_collector_reads_a_report_that_no_other_knows(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "report.txt").write_text("ACME 3/4", encoding="utf-8")
+    assert measure("lint_score", tmp_path, ["report.txt"]).details == "acme"
+    (tmp_path / "report.txt").write_text("{}", encoding="utf-8")
+    with pytest.raises(CollectionError, match="not a report of ruff"):
+        measure("lint_score", tmp_path, ["report.txt"])
+
+
+def test_the_hash_of_a_check_covers_the_checks_that_it_reads(tmp_path: Path) -> None:
+    def hashes(words: int) -> dict[str, str]:
+        folder = tmp_path / str(words)
+        (folder / "checks").mkdir(parents=True)
+        (folder / "rulewright.yaml").write_text("project: shop\n", encoding="utf-8")
+        for name, condition in {
+            "brief": f"word_count(answer) > {words}",
+            "kind": 'contains_any(answer, ["no"])',
+            "reads": 'v("brief").verdict == FAIL',
+            "reads-that": 'v("reads").verdict == FAIL',
+            "reads-kind": 'v("kind").verdict == FAIL',
+        }.items():
+            (folder / "checks" / f"{name}.yaml").write_text(f"id: {name}\nfail: {condition}\n", encoding="utf-8")
+        return {each.id: each.hash for each in decode(encode(compile_project(folder))).checks}
+
+    one, two = hashes(5), hashes(6)
+    assert {name for name in one if one[name] != two[name]} == {"brief", "reads", "reads-that"}
