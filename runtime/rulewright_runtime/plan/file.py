@@ -34,17 +34,23 @@ def check_hash(check: Check, plan: Plan) -> str:
     return _check_hash(written, check, plan, msgspec.json.decode(encode(plan)))
 
 
-def _check_hash(written: dict[str, Any], check: Check, plan: Plan, document: dict[str, Any]) -> str:
-    """The hash of a check as it stands in a document, so that a key with a default may be added to later versions."""
+def _check_hash(
+    written: dict[str, Any], check: Check, plan: Plan, document: dict[str, Any], readers: tuple[str, ...] = ()
+) -> str:
+    """The hash of a check as it stands in a document, so that a key with a default may be added to later versions.
+
+    `readers` are the checks that lead here: in a circle, which no plan may have, the hash ends.
+    """
     used: dict[str, Any] = {
         kind: {name: document.get(kind, {}).get(name) for name in sorted(names)}
         for kind, names in materials(check, plan).items()
         if names or kind != "plugins"
     }
-    if check.verifier.reads():
-        places = {each.id: place for place, each in enumerate(plan.checks) if each.id in check.verifier.reads()}
+    readers = (*readers, check.id)
+    if read := {*check.verifier.reads()} - {*readers}:
+        places = {each.id: place for place, each in enumerate(plan.checks) if each.id in read}
         used["checks"] = {
-            name: _check_hash(document["checks"][place], plan.checks[place], plan, document)
+            name: _check_hash(document["checks"][place], plan.checks[place], plan, document, readers)
             for name, place in sorted(places.items())
         }
     return digest([{**written, "hash": ""}, used])
