@@ -130,6 +130,12 @@ def number(node: Node | None, *steps: Step) -> int | None:
     return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
+def fraction(node: Node | None, *steps: Step) -> float | None:
+    """The number at `steps`, or None."""
+    found = value(node, *steps)
+    return float(found) if type(found) in (int, float) else None
+
+
 def flag(node: Node | None, *steps: Step) -> bool | None:
     """The boolean at `steps`, or None."""
     found = value(node, *steps)
@@ -145,6 +151,11 @@ def items(node: Node | None, *steps: Step) -> tuple[Node, ...]:
 def texts(node: Node | None, *steps: Step) -> tuple[str, ...]:
     """The texts of the list at `steps`; what is not text is left out."""
     return tuple(item.value for item in items(node, *steps) if type(item) is Scalar and isinstance(item.value, str))
+
+
+def optional_texts(node: Node | None, *steps: Step) -> tuple[str, ...] | None:
+    """As `texts`, and None where nothing stands."""
+    return None if descend(node, *steps) is None else texts(node, *steps)
 
 
 def text_scalars(node: Node | None, *steps: Step) -> tuple[Scalar, ...]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-import msgspec
-
-from rulewright.documents.base import Document, descend, flag, number, optional_text, scalar, text, texts, value
+from rulewright.documents.base import Document, text, texts
 from rulewright.documents.library import expanded
+from rulewright.documents.typed_reader import At, entries_of, read
 from rulewright.load import Mapping, Node, Scalar, plain
 from rulewright_grammar import schema
 
@@ -23,7 +22,8 @@ def known_routes() -> frozenset[str]:
     return frozenset(schema("check")["properties"]["routing"]["properties"]["route"]["enum"])
 
 
-class Scorer(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Scorer:
     """What the author expects of the verifier; it has to agree with the routing."""
 
     type: str | None
@@ -33,7 +33,8 @@ class Scorer(msgspec.Struct, frozen=True):
     unclear_policy: str | None
 
 
-class Routing(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Routing:
     """How the check is verified; None where the author said nothing."""
 
     route: str
@@ -62,13 +63,14 @@ class Routing(msgspec.Struct, frozen=True):
     safety_override_suppressed_by: tuple[str, ...] | None
 
 
-class Phases(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Phases:
     """The two questions of a `three_phase` check. `fields` maps a field of a reply to its type or to its words."""
 
-    confirm: Scalar | None
-    fields: dict[str, str | tuple[str, ...]]
-    violates: Scalar | None
-    sweep: Scalar | None
+    confirm: Annotated[Scalar | None, At("confirm", "prompt")]
+    fields: Annotated[dict[str, str | tuple[str, ...]], At("confirm", "fields", by=_fields_of_reply)]
+    violates: Annotated[Scalar | None, At("confirm", "violates")]
+    sweep: Annotated[Scalar | None, At("sweep", "prompt")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,17 +84,17 @@ class Check(Document):
     severity: str
     hard_fail: bool
     scope: str
-    tags: tuple[str, ...] | None
-    when: Scalar | None
+    tags: Annotated[tuple[str, ...] | None, At("eligibility", "scenario_tags_any")]
+    when: Annotated[Scalar | None, At("eligibility", "when")]
     scorer: Scorer
     safety_override: bool | None
     routing: Routing
     prompt: Scalar | None
     phases: Phases
     each: str | None
-    fails: Scalar | None
-    unclears: Scalar | None
-    passes: Scalar | None
+    fails: Annotated[Scalar | None, At("fail")]
+    unclears: Annotated[Scalar | None, At("unclear")]
+    passes: Annotated[Scalar | None, At("pass")]
 
     @property
     def verdict_conditions(self) -> tuple[Scalar, ...]:
@@ -169,84 +171,17 @@ def read_check(node: Mapping) -> Check:
     """
     node = expanded(node)
     route = _short_route(node)
-    return Check(
-        node=node,
-        id=text(node, "id"),
-        name=text(node, "name") or (text(node, "id") if route else ""),
-        primary_bucket=text(node, "primary_bucket"),
-        secondary_tags=texts(node, "secondary_tags"),
-        severity=text(node, "severity") or ("S3" if route else ""),
-        hard_fail=flag(node, "hard_fail") or False,
-        scope=text(node, "scope") or ("universal" if route and "eligibility" not in node else "trigger"),
-        tags=_optional_texts(node, "eligibility", "scenario_tags_any"),
-        when=scalar(node, "eligibility", "when"),
-        scorer=_scorer(node),
-        safety_override=flag(node, "safety_override"),
-        routing=_routing(node, route),
-        prompt=scalar(node, "prompt"),
-        phases=_phases(node),
-        each=optional_text(node, "each"),
-        fails=scalar(node, "fail"),
-        unclears=scalar(node, "unclear"),
-        passes=scalar(node, "pass"),
+    if not route:
+        return read(Check, node, scope=text(node, "scope") or "trigger")
+    return read(
+        Check,
+        node,
+        name=text(node, "name") or text(node, "id"),
+        severity=text(node, "severity") or "S3",
+        scope=text(node, "scope") or ("trigger" if "eligibility" in node else "universal"),
+        routing=read(Routing, node.get("routing"), route=text(node, "routing", "route") or route),
     )
 
 
-def _scorer(node: Mapping) -> Scorer:
-    return Scorer(
-        type=optional_text(node, "scorer", "type"),
-        detectors=_optional_texts(node, "scorer", "detectors"),
-        repetitions=number(node, "scorer", "repetitions"),
-        require_evidence_span=flag(node, "scorer", "require_evidence_span"),
-        unclear_policy=optional_text(node, "scorer", "unclear_policy"),
-    )
-
-
-def _phases(node: Mapping) -> Phases:
-    below = descend(node, "phases", "confirm", "fields")
-    names = below.keys if isinstance(below, Mapping) else ()
-    return Phases(
-        confirm=scalar(node, "phases", "confirm", "prompt"),
-        fields={name: optional_text(below, name) or texts(below, name) for name in names},
-        violates=scalar(node, "phases", "confirm", "violates"),
-        sweep=scalar(node, "phases", "sweep", "prompt"),
-    )
-
-
-def _routing(node: Mapping, usual: str) -> Routing:
-    below = descend(node, "routing")
-    return Routing(
-        route=text(below, "route") or usual,
-        unit_of_analysis=optional_text(below, "unit_of_analysis"),
-        deterministic_precheck=optional_text(below, "deterministic_precheck"),
-        repetitions=number(below, "repetitions"),
-        adaptive_repetitions=flag(below, "adaptive_repetitions"),
-        dev_repetitions=number(below, "dev_repetitions"),
-        llm_required=flag(below, "llm_required"),
-        corpus_required=flag(below, "corpus_required"),
-        llm_on_ambiguous=flag(below, "llm_on_ambiguous"),
-        state_machine=optional_text(below, "state_machine"),
-        corpus=optional_text(below, "corpus"),
-        outcomes=_optional_texts(node, "routing", "outcomes"),
-        rule=optional_text(below, "rule"),
-        rule_path=optional_text(below, "rule_path"),
-        cue=optional_text(below, "cue"),
-        expected_reply=optional_text(below, "expected_reply"),
-        forbidden_reply=optional_text(below, "forbidden_reply"),
-        within_replies=number(below, "within_replies"),
-        probes=_optional_texts(node, "routing", "probes"),
-        recalled_share=_share(below, "recalled_share"),
-        likeness=_share(below, "likeness"),
-        scenario_marker=optional_text(below, "scenario_marker"),
-        system_capability_aware=flag(below, "system_capability_aware"),
-        safety_override_suppressed_by=_optional_texts(node, "routing", "safety_override_suppressed_by"),
-    )
-
-
-def _share(node: Node | None, key: str) -> float | None:
-    found = value(node, key)
-    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
-
-
-def _optional_texts(node: Mapping, *steps: str) -> tuple[str, ...] | None:
-    return None if descend(node, *steps) is None else texts(node, *steps)
+def _fields_of_reply(node: Node | None) -> dict[str, str | tuple[str, ...]]:
+    return {name: text(each) or texts(each) for name, each in entries_of(node)}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Annotated, cast
 
-from rulewright.documents.base import Document, flag, number, scalar, texts
+from rulewright.documents.base import Document, flag, number
+from rulewright.documents.typed_reader import At, read
 from rulewright.load import Mapping, Scalar, load_text
 
 
@@ -22,39 +23,25 @@ class Profile(Document):
     include_routes: tuple[str, ...]
     include_buckets: tuple[str, ...]
     select: Scalar | None
-    repetitions: int | None
+    repetitions: Annotated[int | None, At("llm_repetitions")]
     use_dev_repetitions: bool
-    adaptive: bool
+    adaptive: Annotated[bool, At("adaptive_repetitions")]
     llm_edge: bool
     include_rubrics: bool
     include_expectations: bool
-    input_tokens: int | None
-    output_tokens: int | None
+    input_tokens: Annotated[int | None, At("input_tokens_per_llm_call")]
+    output_tokens: Annotated[int | None, At("output_tokens_per_llm_call")]
 
 
 def read_profile(node: Mapping, name: str) -> Profile:
     """The model of a profile's mapping; `name` is the file's stem or the key it stands under."""
-    repetitions = number(node, "llm_repetitions")
-    edge = flag(node, "llm_edge")
-    prose = flag(node, "include_expectations") or False
-    return Profile(
-        node=node,
+    edge, prose = flag(node, "llm_edge"), flag(node, "include_expectations") or False
+    return read(
+        Profile,
+        node,
         name=name,
-        exclude_modes=texts(node, "exclude_modes"),
-        include_modes=texts(node, "include_modes"),
-        include_all=flag(node, "include_all") or False,
-        hard_fail_only=flag(node, "hard_fail_only") or False,
-        include_routes=texts(node, "include_routes"),
-        include_buckets=texts(node, "include_buckets"),
-        select=scalar(node, "select"),
-        repetitions=repetitions,
-        use_dev_repetitions=flag(node, "use_dev_repetitions") or False,
-        adaptive=flag(node, "adaptive_repetitions") or False,
-        llm_edge=repetitions != 0 if edge is None else edge,
+        llm_edge=number(node, "llm_repetitions") != 0 if edge is None else edge,
         include_rubrics=prose or flag(node, "include_rubrics") or False,
-        include_expectations=prose,
-        input_tokens=number(node, "input_tokens_per_llm_call"),
-        output_tokens=number(node, "output_tokens_per_llm_call"),
     )
 
 

@@ -6,12 +6,12 @@ One typed model for everything that reads scenarios: `Scenario`, `Session`, `Tur
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
-from rulewright.documents.base import Document, descend, items, number, optional_text, scalar, text, texts, value
+from rulewright.documents.base import Document, fraction, items, number, text
+from rulewright.documents.typed_reader import At, entries_of, read
 from rulewright.load import Mapping, Node, Scalar
 
 TAG_KEYS: Final = ("failure_mode_tags", "risk_triggers", "tags")
@@ -59,16 +59,16 @@ class Criterion(Document):
     id: str
     question: str
     kind: str
-    levels: tuple[tuple[str, str], ...]
+    levels: Annotated[tuple[tuple[str, str], ...], At(by=_levels)]
     dimension: str
-    weight: float
+    weight: Annotated[float, At(by=fraction, usual=1.0)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probe(Document):
     """What the answer to a turn has to hold or to leave alone; `turn` is None where the author gave none."""
 
-    turn: int | None
+    turn: Annotated[int | None, At("t")]
     kind: str
     expected: tuple[str, ...]
     from_sessions: tuple[int, ...]
@@ -79,11 +79,11 @@ class Branch(Document):
     """An alternative user message; `type` is contains_any, contains_all, not_contains, regex or expression."""
 
     branch_id: str
-    type: str
-    values: tuple[str, ...]
-    pattern: str | None
+    type: Annotated[str, At("condition", "type")]
+    values: Annotated[tuple[str, ...], At("condition", "values")]
+    pattern: Annotated[str | None, At("condition", "pattern")]
     user_message: str
-    when: Scalar | None = None
+    when: Annotated[Scalar | None, At("condition", "when")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,18 +93,18 @@ class Turn(Document):
     number: int | None
     user_message: str
     branches: tuple[Branch, ...]
-    expected_behaviors: tuple[str, ...] = ()
-    autofail_triggers: tuple[str, ...] = ()
-    rubric: tuple[Criterion, ...] = ()
-    probes: tuple[Probe, ...] = ()
+    expected_behaviors: tuple[str, ...]
+    autofail_triggers: tuple[str, ...]
+    rubric: tuple[Criterion, ...]
+    probes: tuple[Probe, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Session(Document):
     """One sitting of a scenario."""
 
-    number: int | None
-    elapsed: str
+    number: Annotated[int | None, At("session_number")]
+    elapsed: Annotated[str, At("time_elapsed")]
     turns: tuple[Turn, ...]
 
 
@@ -113,9 +113,9 @@ class CueAnchor(Document):
     """Where a cue stands and which turns answer it; `modes` empty: for every check."""
 
     cue_turn: int | None
-    label: str
-    from_turn: int | None
-    to_turn: int | None
+    label: Annotated[str, At("cue_label")]
+    from_turn: Annotated[int | None, At("response_window", "from_turn")]
+    to_turn: Annotated[int | None, At("response_window", "to_turn")]
     modes: tuple[str, ...]
 
 
@@ -124,7 +124,7 @@ class Scenario(Document):
     """A scenario file. `tags` are sorted and come once; `turns` are those of all sessions, in order; `probes` are those
     of the scenario and of its turns. Scenarios of one `contrast_group` differ in `contrast_variable` alone."""
 
-    id: str
+    id: Annotated[str, At("scenario_id")]
     title: str
     category: str
     jurisdiction: str | None
@@ -133,35 +133,22 @@ class Scenario(Document):
     cue_anchors: tuple[CueAnchor, ...]
     turns: tuple[Turn, ...]
     sessions: tuple[Session, ...]
-    persona: Persona | None = None
-    scoring_dimensions: tuple[tuple[str, int], ...] = ()
-    probes: tuple[Probe, ...] = ()
-    contrast_group: str | None = None
-    contrast_variable: str | None = None
+    persona: Persona | None
+    scoring_dimensions: Annotated[tuple[tuple[str, int], ...], At(by=_points)]
+    probes: tuple[Probe, ...]
+    contrast_group: str | None
+    contrast_variable: str | None
 
 
 def read_scenario(node: Mapping) -> Scenario:
     """The model of a scenario's mapping; what is missing or of a wrong type reads as absent."""
-    sessions = tuple(_session(item) for item in items(node, "sessions") if isinstance(item, Mapping))
-    turns = tuple(_turn(item) for item in items(node, "turns") if isinstance(item, Mapping))
-    turns = turns or tuple(turn for session in sessions for turn in session.turns)
-    return Scenario(
-        node=node,
-        id=text(node, "scenario_id"),
-        title=text(node, "title"),
-        category=text(node, "category"),
-        jurisdiction=optional_text(node, "jurisdiction"),
-        tags=scenario_tags(node),
-        eligible_modes=texts(node, "eligible_modes"),
-        cue_anchors=tuple(_anchor(item) for item in items(node, "cue_anchors") if isinstance(item, Mapping)),
-        turns=turns,
-        sessions=sessions,
-        persona=_persona(node.get("persona")),
-        scoring_dimensions=tuple(_points(node.get("scoring_dimensions"))),
-        probes=(*_probes(node), *(probe for turn in turns for probe in turn.probes)),
-        contrast_group=optional_text(node, "contrast_group"),
-        contrast_variable=optional_text(node, "contrast_variable"),
+    sessions = tuple(
+        read(Session, each, turns=_turns(each)) for each in items(node, "sessions") if isinstance(each, Mapping)
     )
+    turns = _turns(node) or tuple(turn for session in sessions for turn in session.turns)
+    own = tuple(read(Probe, each) for each in items(node, "probes") if isinstance(each, Mapping))
+    probes = (*own, *(probe for turn in turns for probe in turn.probes))
+    return read(Scenario, node, tags=scenario_tags(node), sessions=sessions, turns=turns, probes=probes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +172,7 @@ def numbered_turns(scenario: Scenario) -> list[NumberedTurn]:
 
 def rubric_of(node: Mapping) -> tuple[Criterion, ...]:
     """The criteria of a turn or a branch."""
-    return tuple(_criterion(item) for item in items(node, "rubric") if isinstance(item, Mapping))
+    return tuple(read(Criterion, item) for item in items(node, "rubric") if isinstance(item, Mapping))
 
 
 def scenario_tags(node: Node) -> tuple[str, ...]:
@@ -200,86 +187,18 @@ def _tag(node: Node) -> str:
     return next(filter(None, (text(node, key) for key in NAMING_KEYS)), "")
 
 
-def _session(node: Mapping) -> Session:
-    turns = tuple(_turn(item) for item in items(node, "turns") if isinstance(item, Mapping))
-    return Session(node, number(node, "session_number"), text(node, "time_elapsed"), turns)
+def _turns(node: Mapping) -> tuple[Turn, ...]:
+    return tuple(read(Turn, each, number=_number(each)) for each in items(node, "turns") if isinstance(each, Mapping))
 
 
-def _turn(node: Mapping) -> Turn:
+def _number(node: Mapping) -> int | None:
     numbers = (number(node, key) for key in NUMBER_KEYS)
-    given = next((found for found in numbers if found is not None), None)
-    branches = tuple(_branch(item) for item in items(node, "branches") if isinstance(item, Mapping))
-    return Turn(
-        node,
-        given,
-        text(node, "user_message"),
-        branches,
-        texts(node, "expected_behaviors"),
-        texts(node, "autofail_triggers"),
-        rubric=rubric_of(node),
-        probes=tuple(_probes(node)),
-    )
+    return next((found for found in numbers if found is not None), None)
 
 
-def _branch(node: Mapping) -> Branch:
-    condition = descend(node, "condition")
-    return Branch(
-        node,
-        text(node, "branch_id"),
-        text(condition, "type"),
-        texts(condition, "values"),
-        optional_text(condition, "pattern"),
-        text(node, "user_message"),
-        scalar(condition, "when"),
-    )
+def _levels(node: Node | None) -> tuple[tuple[str, str], ...]:
+    return tuple((name, text(each)) for name, each in entries_of(node))
 
 
-def _persona(node: Node | None) -> Persona | None:
-    if not isinstance(node, Mapping):
-        return None
-    return Persona(node, text(node, "name"), text(node, "role"), text(node, "care_recipient"), texts(node, "visible"))
-
-
-def _points(node: Node | None) -> Iterator[tuple[str, int]]:
-    for entry in node.entries if isinstance(node, Mapping) else ():
-        points = number(entry.value)
-        if points is not None:
-            yield entry.name, points
-
-
-def _criterion(node: Mapping) -> Criterion:
-    levels = node.get("levels")
-    weight = value(node, "weight")
-    return Criterion(
-        node,
-        text(node, "id"),
-        text(node, "question"),
-        text(node, "kind"),
-        tuple((entry.name, text(entry.value)) for entry in levels.entries) if isinstance(levels, Mapping) else (),
-        text(node, "dimension"),
-        float(weight) if isinstance(weight, (int, float)) and not isinstance(weight, bool) else 1.0,
-    )
-
-
-def _probes(node: Mapping) -> Iterator[Probe]:
-    for item in items(node, "probes"):
-        if isinstance(item, Mapping):
-            sessions = (number(each) for each in items(item, "from_sessions"))
-            yield Probe(
-                item,
-                number(item, "t"),
-                text(item, "kind"),
-                texts(item, "expected"),
-                tuple(each for each in sessions if each is not None),
-            )
-
-
-def _anchor(node: Mapping) -> CueAnchor:
-    return CueAnchor(
-        node,
-        number(node, "cue_turn"),
-        text(node, "cue_label"),
-        number(node, "response_window", "from_turn"),
-        number(node, "response_window", "to_turn"),
-        texts(node, "modes"),
-    )
+def _points(node: Node | None) -> tuple[tuple[str, int], ...]:
+    return tuple((name, points) for name, each in entries_of(node) if (points := number(each)) is not None)

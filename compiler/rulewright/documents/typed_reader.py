@@ -1,0 +1,107 @@
+"""Reads mappings into frozen dataclasses: a field's type says what is read, its name or `At(...)` where it stands.
+
+Models are read leniently, so that lint still sees the rest of a broken file: what is missing or of a wrong type reads
+as absent, which is None, False, the empty text or nothing, as the field's type has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping as Table
+from dataclasses import fields, is_dataclass
+from typing import Any, Final, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+
+from rulewright.documents.base import (
+    Document,
+    descend,
+    flag,
+    fraction,
+    items,
+    number,
+    optional_text,
+    optional_texts,
+    scalar,
+    text,
+    text_scalars,
+    texts,
+)
+from rulewright.load import Mapping, Node, Scalar
+
+Model = TypeVar("Model")
+Reader: TypeAlias = Callable[[Node | None], Any]
+Plan: TypeAlias = tuple[tuple[str, tuple[str, ...], Reader, Any], ...]  # name, steps, reader, usual value
+
+READERS: Final[Table[object, Reader]] = {
+    str: text,
+    str | None: optional_text,
+    bool: lambda node: flag(node) or False,
+    bool | None: flag,
+    int | None: number,
+    float | None: fraction,
+    Scalar | None: scalar,
+    Node | None: lambda node: node,
+    tuple[str, ...]: texts,
+    tuple[str, ...] | None: optional_texts,
+    tuple[Scalar, ...]: text_scalars,
+    tuple[int, ...]: lambda node: tuple(found for each in items(node) if (found := number(each)) is not None),
+    dict[str, str]: lambda node: {key: text(each) for key, each in entries_of(node)},
+}
+_PLANS: Final[dict[type, Plan]] = {}  # the fields of a model that are read by their types
+
+
+class At:
+    """Says of a field, as `Annotated[..., At(...)]`, that it does not stand under its own name, has a reader of its own
+    or has a `usual` value."""
+
+    def __init__(self, *steps: str, by: Reader | None = None, usual: Any = None) -> None:
+        """Without `steps` it stands under its own name."""
+        self.steps, self.by, self.usual = steps, by, usual
+
+
+def read(model: type[Model], node: Node | None, **known: Any) -> Model:
+    """The model of a mapping; `known` are the fields that are not in it as they are."""
+    for name, steps, reader, usual in _plan(model):
+        if name not in known:
+            found = reader(descend(node, *steps))
+            known[name] = usual if usual is not None and found in (None, "") else found
+    if issubclass(model, Document):
+        known["node"] = node
+    return model(**known)
+
+
+def entries_of(node: Node | None) -> list[tuple[str, Node]]:
+    """The keys of a mapping with their values; of anything else none."""
+    return [(entry.name, entry.value) for entry in node.entries] if isinstance(node, Mapping) else []
+
+
+def paths_of(model: type) -> list[tuple[str, ...]]:
+    """Where the fields of a model stand that are read by their types."""
+    return [steps for _, steps, _, _ in _plan(model)]
+
+
+def _plan(model: type) -> Plan:
+    if model not in _PLANS:
+        types, extras = get_type_hints(model), get_type_hints(model, include_extras=True)
+        found = []
+        for name in (each.name for each in fields(model) if each.name not in ("node", "vocabulary")):
+            place = next((each for each in getattr(extras[name], "__metadata__", ()) if isinstance(each, At)), At())
+            reader = place.by or _reader(types[name])
+            if reader is not None:
+                found.append((name, place.steps or (name,), reader, place.usual))
+        _PLANS[model] = tuple(found)
+    return _PLANS[model]
+
+
+def _reader(hint: Any) -> Reader | None:
+    """What reads a value of this type; None where only the caller knows it."""
+    if hint in READERS:
+        return READERS[hint]
+    inner = next((each for each in (hint, *get_args(hint)) if is_dataclass(each)), None)
+    if not isinstance(inner, type):
+        return None
+    if get_origin(hint) is tuple:
+        return lambda node: tuple(read(inner, each) for each in items(node) if isinstance(each, Mapping))
+    if get_origin(hint) is dict:
+        return lambda node: {k: read(inner, each, name=k) for k, each in entries_of(node) if isinstance(each, Mapping)}
+    optional = type(None) in get_args(hint)
+    return lambda node: None if optional and not isinstance(node, Mapping) else read(inner, node)
