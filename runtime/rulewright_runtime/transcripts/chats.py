@@ -23,21 +23,23 @@ if TYPE_CHECKING:
 class Chats:
     """The conversations among the records of one file."""
 
-    def __init__(self, path: str, columns: Columns, size: int, *, tabular: bool) -> None:
+    def __init__(self, path: str, columns: Columns, size: int, *, tabular: bool, part: bool = False) -> None:
         """`columns` says what the columns of a table hold; a file of `size` bytes may be too large to be joined. All
-        rows of a `tabular` file have the same columns.
+        rows of a `tabular` file have the same columns. A `part` is not the beginning of its file.
         """
         self._path = path
         self._columns = columns
         self._size = size
         self._tabular = tabular
+        self._part = part
         self._table: Format | None = None
         self._held: dict[str, tuple[Format, list[tuple[int, Record]]]] = {}
         self._broken: InputError | None = None
 
     def read(self, found: Iterable[Row]) -> Iterator[Transcript | InputError]:
         """The conversations, or why a record is refused; those whose records have to be joined come last."""
-        empty = True
+        began = self._part  # records of this file are conversations of their own
+        empty = not self._part
         for number, row in found:
             empty = False
             if isinstance(row, InputError):
@@ -52,11 +54,13 @@ class Chats:
             if format is None:
                 yield self._native(row, number)
             elif not format.joins:
+                began = True
                 yield from self._named(format, [(number, row)])
             elif self._size > MAX_DOCUMENT:
                 reason = f"the file has {self._size} bytes; at most {MAX_DOCUMENT} are joined to conversations"
                 yield InputError(reason, self._path, number)
-                return
+                if not began:  # it is one session, or one trace
+                    return
             else:
                 self._held.setdefault(format.name, (format, []))[1].append((number, row))
         if empty:

@@ -15,7 +15,7 @@ from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.strict_json import Decoder, DoubledKeyError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
     Row = tuple[int, dict[str, Any] | InputError]
@@ -75,13 +75,14 @@ def rows(path: str, shown: str, limit: int) -> Iterator[Row]:
         yield from _document(path, shown)
         return
     with open_regular(path) as stream:
-        for number, line in numbered_lines(stream, shown, limit):
-            yield from _line(line, shown, number)
+        yield from records(numbered_lines(stream, shown, limit), shown)
 
 
-def _line(line: bytes | InputError, shown: str, number: int) -> Iterator[Row]:
-    value = line if isinstance(line, InputError) else decoded(line, shown, number)
-    yield number, as_record(value, shown, number)
+def records(lines: Iterable[tuple[int, bytes | InputError]], shown: str) -> Iterator[Row]:
+    """The records in numbered lines of JSON, or why one is none."""
+    for number, line in lines:
+        value = line if isinstance(line, InputError) else decoded(line, shown, number)
+        yield number, as_record(value, shown, number)
 
 
 def as_record(value: Any, shown: str, number: int) -> dict[str, Any] | InputError:

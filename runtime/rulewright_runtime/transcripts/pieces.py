@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 from io import BytesIO
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from rulewright_runtime.input_files import open_regular
-from rulewright_runtime.transcripts.containers import decoded, is_document, kind_of, numbered_lines
+from rulewright_runtime.transcripts.containers import (
+    MAX_DOCUMENT,
+    as_record,
+    decoded,
+    is_document,
+    kind_of,
+    numbered_lines,
+)
+from rulewright_runtime.transcripts.readers import format_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +29,7 @@ PIECE: Final = 2 * 2**20  # bytes of a large file that are read together
 class Piece(msgspec.Struct, frozen=True, array_like=True):
     """A file, or its bytes from `start` to `end`, which begin in line `line`; `end` is 0 for a whole file.
 
-    `size` is in bytes; 0 where it is not known.
+    `size` is in bytes; 0 where it is not known. The lines of a part are `chats` of any format, or native conversations.
     """
 
     path: str
@@ -29,6 +37,7 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
     end: int = 0
     line: int = 1
     size: int = 0
+    chats: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -37,39 +46,47 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
 
 
 def split(path: str, limit: int) -> Iterator[Piece]:
-    """The pieces of a file in their order. A batch of conversations, one a line, is cut at the ends of lines.
+    """The pieces of a file in their order. A batch of native conversations, one a line, is cut at the ends of lines; so
+    is a file of other chats that is too large for its records to be joined.
 
     `limit` is the length of the longest line that is read. Any other file stays whole, also one that can't be read.
     """
     try:
         size = os.path.getsize(path)
-        if size <= 2 * PIECE or not _is_batch(path, limit):
+        of = _lines_of(path, limit, size) if size > 2 * PIECE else None
+        if of is None:
             yield Piece(path, size=size)
             return
         with open_regular(path) as stream:
-            yield from _cut(stream, path)
+            yield from _cut(stream, path, chats=of == "chats")
     except OSError:
         yield Piece(path)
 
 
-def _is_batch(path: str, limit: int) -> bool:
-    """Whether the first of several lines is a conversation in the native form: then all others are read as such."""
+def _lines_of(path: str, limit: int, size: int) -> Literal["turns", "chats"] | None:
+    """What each line of the file is read as, as the first of several says: a native conversation or a chat of its own;
+    None where lines may belong together."""
     if kind_of(path) != "json" or is_document(path, path, limit):
-        return False
+        return None
     with open_regular(path) as stream:
         lines = numbered_lines(stream, path, limit)
         _, first = next(lines, (0, b""))
         several = next(lines, None) is not None
-    record = decoded(first, path, 1) if isinstance(first, bytes) and first else None
-    return several and isinstance(record, dict) and "turns" in record
+    record = as_record(decoded(first, path, 1), path, 1) if isinstance(first, bytes) and first else None
+    if not several or not isinstance(record, dict):
+        return None
+    if "turns" in record:
+        return "turns"
+    format = format_of(record)
+    return "chats" if format is not None and not format.joins and size > MAX_DOCUMENT else None
 
 
-def _cut(stream: BinaryIO, path: str) -> Iterator[Piece]:
+def _cut(stream: BinaryIO, path: str, *, chats: bool) -> Iterator[Piece]:
     start, line = 0, 1
     while block := stream.read(PIECE):
         rest = stream.readline() if not block.endswith(b"\n") else b""
         end = start + len(block) + len(rest)
-        yield Piece(path, start, end, line, end - start)
+        yield Piece(path, start, end, line, end - start, chats)
         start, line = end, line + block.count(b"\n") + rest.count(b"\n")
 
 

@@ -21,6 +21,7 @@ from rulewright_runtime.transcripts.containers import (
     is_document,
     kind_of,
     numbered_lines,
+    records,
     rows,
 )
 from rulewright_runtime.transcripts.messages import Transcript, Turn
@@ -113,7 +114,13 @@ class Reader:
         if stream is None:
             yield InputError("the file became shorter while it was read", shown)
             return
-        yield from self._careful(shown, numbered_lines(stream, shown, self._max_line, piece.line), of_batch=True)
+        lines = numbered_lines(stream, shown, self._max_line, piece.line)
+        if not piece.chats:
+            yield from self._careful(shown, lines, of_batch=True)
+            return
+        size = os.path.getsize(piece.path)
+        chats = Chats(shown, self._columns, size, tabular=False, part=piece.start > 0)
+        yield from self._admitted(chats.read(records(lines, shown)))
 
     def _file(self, path: str) -> Iterator[Transcript | InputError]:
         shown = printable(path)
@@ -135,7 +142,10 @@ class Reader:
                 yield from self._careful(shown, numbered_lines(lines, shown, self._max_line))
             return
         chats = Chats(shown, self._columns, os.path.getsize(path), tabular=kind in TABLES)
-        for found in chats.read(_rows(kind, path, shown, self._max_line)):
+        yield from self._admitted(chats.read(_rows(kind, path, shown, self._max_line)))
+
+    def _admitted(self, chats: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
+        for found in chats:
             yield self._admit(found) if isinstance(found, Transcript) else found
 
     def _is_native(self, path: str, shown: str) -> bool:

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from rulewright.check.project_check import compile_project
-from rulewright_runtime.errors import PlanError
+from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs import jobs, store
-from rulewright_runtime.transcripts import pieces
+from rulewright_runtime.transcripts import chats, pieces
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 BENCHMARK = Path(__file__).resolve().parents[3] / "benchmark"
@@ -148,3 +148,28 @@ def test_pieces_are_the_whole_file_cut_at_line_ends(data: Path) -> None:
     assert [str(error) for error in Reader().read_piece(found[-1])] == [
         f"{path}: the file became shorter while it was read"
     ]
+
+
+def test_a_large_file_of_chats_is_read_in_pieces_as_in_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "PIECE", 600)
+    for module in (pieces, chats):
+        monkeypatch.setattr(module, "MAX_DOCUMENT", 1000)
+    session = {"type": "user", "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": "hi"}}
+    native = {"scenario_id": "s", "model": "m", "turns": [{"turn": 1, "role": "user", "content": "a"}]}
+    lines = ["{broken", json.dumps(session), json.dumps(native), "[]", "", '{"messages": []}', '{"a": 1}']
+    for number in range(40):
+        said = [{"role": "user", "content": f"question {number % 30}"}, {"role": "assistant", "content": "x" * number}]
+        name = {"id": f"c{number % 30}"} if number % 3 else {}
+        lines.insert(number * 7 % (len(lines) + 1) if number else 0, json.dumps({**name, "messages": said}))
+    path = tmp_path / "chats.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    alone, cut = Reader(), Reader()
+    found = list(cut.pieces([path]))
+    assert len(found) > 5
+    assert all(isinstance(piece, pieces.Piece) and piece.chats for piece in found)
+    read = [item for piece in found if isinstance(piece, pieces.Piece) for item in cut.read_piece(piece)]
+    assert list(map(str, read)) == list(map(str, alone.read([path])))
+    reasons = [item.reason for item in read if isinstance(item, InputError)]
+    assert sum("are joined to conversations" in reason for reason in reasons) == 1
+    path.write_text("\n".join([json.dumps(session), *lines]), encoding="utf-8")
+    assert [piece.is_whole for piece in Reader().pieces([path]) if isinstance(piece, pieces.Piece)] == [True]
