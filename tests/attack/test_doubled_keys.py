@@ -37,8 +37,8 @@ from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.workflow import workflow_plan as flow_plan
-from rulewright_runtime.workflow.adapters.base import read_reply
-from rulewright_runtime.workflow.collectors.base import read_json
+from rulewright_runtime.workflow.adapters.agent_adapter import read_reply
+from rulewright_runtime.workflow.collectors.report_reading import read_json
 
 SAFE = seal(safe().plan)
 Reads = Callable[[Path], object]  # raises, or gives something false, where the file is refused

@@ -8,7 +8,7 @@ import pytest
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import PROFILE, STRICT, lookup, personal, texts
-from rulewright_runtime.functions.limits import MAX_STEPS
+from rulewright_runtime.functions.table import MAX_STEPS
 
 
 def run(function: str, *args: Any) -> Any:

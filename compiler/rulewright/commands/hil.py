@@ -27,12 +27,12 @@ from rulewright.errors import UsageError
 from rulewright.signoff.server import serve
 from rulewright.workflow import load_workflow
 from rulewright_runtime.terminal import say
+from rulewright_runtime.workflow.deciders import SignedDecision, SigningKey, digest_of
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.hil_text import describe
 from rulewright_runtime.workflow.processes import here
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store
-from rulewright_runtime.workflow.signatures import SignedDecision, SigningKey, digest_of
 
 RULE_BROKEN = 1  # who may not decide, or too late
 

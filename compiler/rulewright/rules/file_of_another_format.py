@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.contracts import contract_of
-from rulewright_runtime.workflow.contracts import has_format
+from rulewright_runtime.workflow.artifacts import has_format
 
 if TYPE_CHECKING:
     from rulewright.workflow import Workflow

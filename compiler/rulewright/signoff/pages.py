@@ -8,9 +8,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from rulewright_runtime.workflow.changes import Version, changes
 from rulewright_runtime.workflow.hil import OPEN, QueueItem
-from rulewright_runtime.workflow.hil_text import history_line
+from rulewright_runtime.workflow.hil_text import Version, changes, history_line
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -6,6 +6,7 @@ combination of counts and settings.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,7 +15,6 @@ import msgspec
 
 from rulewright_runtime.aggregate.export import export
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Metric
-from rulewright_runtime.cases.typographic_folding import fold
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Node, Program
@@ -273,3 +273,19 @@ def _number(text: str) -> Score:
         return parse_score(text)
     except EvaluationError:
         raise PlanError(f"the scorecard holds `{text}` where a number must stand") from None
+
+
+_PLAIN: Final = str.maketrans(
+    {
+        "‘": "'", "’": "'", "‚": "'", "‛": "'", "′": "'", "ʼ": "'", "＇": "'",
+        "“": '"', "”": '"', "„": '"', "‟": '"', "″": '"', "«": '"', "»": '"',
+        "‐": "-", "‑": "-", "‒": "-", "–": "-", "—": "-", "−": "-",
+        "…": "...", "\u00ad": None, "\u200b": None, "\u200c": None, "\u200d": None, "\ufeff": None,
+    }
+)  # fmt: skip
+
+
+def fold(text: str) -> str:
+    """`text` with compatibility forms composed (NFKC), quotes, apostrophes and dashes made plain, invisible characters
+    dropped, case folded and every run of white space made one blank."""
+    return " ".join(unicodedata.normalize("NFKC", text.translate(_PLAIN)).casefold().split())

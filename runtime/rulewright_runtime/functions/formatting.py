@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.conversions import to_string
-from rulewright_runtime.functions.limits import check_text
-from rulewright_runtime.functions.table import Table
+from rulewright_runtime.functions.table import Table, check_text
 from rulewright_runtime.functions.times import format_timestamp
 from rulewright_runtime.score import Score, leave
 from rulewright_runtime.values import (

@@ -6,8 +6,7 @@ from functools import cmp_to_key
 from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions.limits import check_list, check_steps
-from rulewright_runtime.functions.table import Table
+from rulewright_runtime.functions.table import Table, check_list, check_steps
 from rulewright_runtime.values import NONE, Optional, comparable, equal, no_overload
 
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions.limits import check_list, check_text
-from rulewright_runtime.functions.table import Table
+from rulewright_runtime.functions.table import Table, check_list, check_text
 from rulewright_runtime.values import (
     INT_MAX,
     INT_MIN,

@@ -13,8 +13,7 @@ import re
 from collections import Counter
 from typing import Any, Final
 
-from rulewright_runtime.functions.limits import check_steps
-from rulewright_runtime.functions.table import Table
+from rulewright_runtime.functions.table import Table, check_steps
 from rulewright_runtime.matching.similarity import common, words
 from rulewright_runtime.values import no_overload
 

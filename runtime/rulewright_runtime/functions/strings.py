@@ -11,8 +11,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions.limits import check_list, check_text
-from rulewright_runtime.functions.table import Table
+from rulewright_runtime.functions.table import Table, check_list, check_text
 from rulewright_runtime.values import NONE, Optional, no_overload
 
 PATTERN_MEMORY: Final = 8 << 20  # bytes RE2 may use for one pattern

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import lookup
-from rulewright_runtime.functions.limits import MAX_STEPS
+from rulewright_runtime.functions.table import MAX_STEPS
 from rulewright_runtime.interpreter.closures import Closure, Layout, Lookup
 from rulewright_runtime.interpreter.fused import fuse
 from rulewright_runtime.interpreter.loops import LOOPS

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions.limits import MAX_STEPS, check_list
 from rulewright_runtime.functions.lists import sort_by_keys
+from rulewright_runtime.functions.table import MAX_STEPS, check_list
 from rulewright_runtime.interpreter.closures import (
     FIRST_SLOT,
     UNUSED,

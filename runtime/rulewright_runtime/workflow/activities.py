@@ -14,18 +14,16 @@ from msgspec.structs import replace
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.score import Score
 from rulewright_runtime.workflow import collectors
-from rulewright_runtime.workflow.adapters.base import AgentError, AgentReply
-from rulewright_runtime.workflow.artifacts import contents, hashes
-from rulewright_runtime.workflow.collectors.judge import judge_prompt, parse_score
+from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply
+from rulewright_runtime.workflow.artifacts import breaches, contents, hashes, strays
+from rulewright_runtime.workflow.collectors.metric_judge import judge_prompt, parse_score
 from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence, measured
-from rulewright_runtime.workflow.contracts import breaches, strays
 from rulewright_runtime.workflow.events import Said
 from rulewright_runtime.workflow.gate import GateReport, judge_evidence
 from rulewright_runtime.workflow.machine import Activity, Event, used
-from rulewright_runtime.workflow.record import TaskRecord
 from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.security import look_through
-from rulewright_runtime.workflow.task_context import Measured
+from rulewright_runtime.workflow.task_context import Measured, TaskRecord
 from rulewright_runtime.workflow.workflow_plan import Contract, Metric, Task
 
 LOG: Final = logging.getLogger("rulewright.workflow")

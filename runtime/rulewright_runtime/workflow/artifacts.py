@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, Final
 
-from rulewright_runtime.workflow.collectors.base import MAX_BYTES, files_below
+from rulewright_runtime.workflow.collectors.checklist import outside_code
+from rulewright_runtime.workflow.collectors.report_reading import (
+    MAX_BYTES,
+    CollectionError,
+    files_below,
+    inside,
+    printable,
+    read_text,
+)
 from rulewright_runtime.workflow.workflow_plan import Artifact
 
 
@@ -30,3 +42,96 @@ def _files(root: Path, artifacts: Iterable[Artifact]) -> Iterator[tuple[str, Pat
         path = (top / artifact.path).resolve()
         if path.exists() and path.is_relative_to(top):
             yield from ((file.relative_to(top).as_posix(), file) for file in files_below(path))
+
+
+_HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*")
+_UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
+# What files of a format end with, where that is not the format's own name.
+_FORMATS: Final = {
+    "markdown": (".md", ".markdown"),
+    "md": (".md", ".markdown"),
+    "yaml": (".yaml", ".yml"),
+    "yml": (".yaml", ".yml"),
+    "text": (".txt",),
+    "python": (".py", ".pyi"),
+    "javascript": (".js", ".mjs", ".cjs", ".jsx"),
+    "typescript": (".ts", ".mts", ".cts", ".tsx"),
+    "html": (".html", ".htm"),
+}
+
+
+def has_format(path: str, file_format: str) -> bool:
+    """Whether a file of this format may have this name."""
+    kind = file_format.lower().lstrip(".")
+    return path.lower().endswith(_FORMATS.get(kind, (f".{kind}",)))
+
+
+def breaches(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
+    """What each artifact lacks, in words. An artifact that does not exist lacks itself."""
+    for artifact in artifacts:
+        if not (root / artifact.path).exists():
+            yield f"`{artifact.path}` is missing"
+        elif artifact.contract is not None:
+            try:
+                yield from _lacking(artifact, root)
+            except CollectionError as error:
+                yield f"`{artifact.path}` {error.reason}"
+
+
+def strays(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
+    """Artifacts that nobody could be shown and no review could lock, in words: they lie outside the project, or hold a
+    file whose name is not UTF-8."""
+    for artifact in artifacts:
+        try:
+            found = inside(root, artifact.path)
+            names = [os.fspath(file) for file in files_below(found)] if found.exists() else []
+        except CollectionError as error:
+            yield f"`{artifact.path}` {error.reason}"
+        else:
+            odd = next((name for name in names if printable(name) != name), None)
+            if odd is not None:
+                yield f"`{artifact.path}` holds `{printable(os.path.basename(odd))}`, a name that is not UTF-8"
+
+
+def _lacking(artifact: Artifact, root: Path) -> Iterator[str]:
+    contract, path = artifact.contract, artifact.path
+    assert contract is not None
+    text = read_text(root, path)
+    kind = (contract.file_format or "").lower().lstrip(".")
+    if kind and not has_format(path, kind):
+        yield f"`{path}` is not a `{contract.file_format}` file"
+    headings = set(_headings(text))
+    for section in contract.required_sections:
+        if section.strip().casefold() not in headings:
+            yield f"`{path}` lacks the section `{section}`"
+    if contract.required_fields or kind == "json":
+        fields = _fields(path, text)
+        if fields is None:
+            yield f"`{path}` is not JSON object"
+            return
+        for field in contract.required_fields:
+            if field not in fields:
+                yield f"`{path}` lacks the field `{field}`"
+
+
+def _headings(text: str) -> Iterator[str]:
+    """The headings of a Markdown text, marked by `#` or underlined, case folded."""
+    before = ""
+    for line in outside_code(text):
+        found = _HEADING.fullmatch(line)
+        if found:
+            yield found[1].strip().casefold()
+        elif before and _UNDERLINE.fullmatch(line):
+            yield before.casefold()
+        before = "" if found else line.strip()
+
+
+def _fields(path: str, text: str) -> set[str] | None:
+    """The top-level keys of a JSON object, or of a mapping in YAML, which is read line by line."""
+    if path.lower().endswith((".yaml", ".yml", ".md")):
+        return set(re.findall(r"^(?:\"|')?([\w.-]+)(?:\"|')?[ \t]*:(?:\s|$)", text, re.MULTILINE))
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return set(found) if isinstance(found, dict) else None

@@ -10,7 +10,7 @@ import msgspec
 
 from rulewright_runtime.workflow.artifacts import hashes
 from rulewright_runtime.workflow.machine import start, status
-from rulewright_runtime.workflow.record import TaskRecord
+from rulewright_runtime.workflow.task_context import TaskRecord
 from rulewright_runtime.workflow.workflow_plan import Task, WorkflowPlan
 
 

@@ -13,7 +13,7 @@ import msgspec
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.workflow import collectors
 from rulewright_runtime.workflow.collectors import CollectionError, ReportReading
-from rulewright_runtime.workflow.collectors.base import inside
+from rulewright_runtime.workflow.collectors.report_reading import inside
 from rulewright_runtime.workflow.task_context import TaskContext
 from rulewright_runtime.workflow.workflow_plan import Evidence, Gate, Task
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from rulewright_runtime.terminal import one_line
-from rulewright_runtime.workflow.changes import MAX_LINES, Version, changes
+from rulewright_runtime.workflow.deciders import SignedDecision
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.processes import Origin
-from rulewright_runtime.workflow.signatures import SignedDecision
 
 
 def describe(
@@ -91,3 +92,47 @@ def history_line(entry: Mapping[str, Any]) -> str:
     if step == "human":
         return f"{entry['status']} by {entry['by']} ({entry['trigger']}) {entry['notes']}".rstrip()
     return f"{entry['overlay_type']}: {entry['outcome']}"
+
+
+MAX_LINES: Final = 4000  # of one comparison
+Version = tuple[int, str, str, bytes | None]  # iteration, path, sha256, content
+
+
+@dataclass(frozen=True, slots=True)
+class OutputChange:
+    """An output: its text (None where it is too large or no text), the iterations compared, and the lines of the
+    comparison, which are empty where there is nothing to compare with."""
+
+    path: str
+    text: str | None
+    iteration: int
+    lines: tuple[str, ...]
+
+
+def changes(versions: Sequence[Version]) -> Iterator[OutputChange]:
+    """Every output by its path: the last version, beside the last one that was different."""
+    by_path: dict[str, list[Version]] = {}
+    for version in versions:
+        by_path.setdefault(version[1], []).append(version)
+    for path, found in sorted(by_path.items()):
+        last = found[-1]
+        before = next((version for version in reversed(found[:-1]) if version[2] != last[2]), None)
+        yield OutputChange(path, _readable(last), last[0], tuple(_compared(before, last)))
+
+
+def _compared(before: Version | None, last: Version) -> Iterator[str]:
+    old, new = None if before is None else _readable(before), _readable(last)
+    if before is not None and old is not None and new is not None:
+        names = (f"iteration {before[0]}", f"iteration {last[0]}")
+        lines = (old.splitlines()[:MAX_LINES], new.splitlines()[:MAX_LINES])
+        yield from difflib.unified_diff(*lines, *names, lineterm="")
+
+
+def _readable(version: Version) -> str | None:
+    content = version[3]
+    if content is None or b"\0" in content:
+        return None
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.workflow.adapters.base import AgentError, Started
-from rulewright_runtime.workflow.adapters.command import run_command
+from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, Started
+from rulewright_runtime.workflow.adapters.command_adapter import run_command
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.run_settings import Notice, RunSettings
 

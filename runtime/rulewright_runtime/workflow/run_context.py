@@ -13,13 +13,13 @@ import msgspec
 
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentReply, Brief, Purpose
-from rulewright_runtime.workflow.adapters.base import AgentError
+from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.events import Event, Said
 from rulewright_runtime.workflow.hil import QueueItem
-from rulewright_runtime.workflow.record import TaskRecord
 from rulewright_runtime.workflow.run_database import AgentCall, Store
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
 from rulewright_runtime.workflow.security import look_through, redacted, without_secrets
+from rulewright_runtime.workflow.task_context import TaskRecord
 from rulewright_runtime.workflow.workflow_plan import Artifact, Task, WorkflowPlan
 
 

@@ -16,13 +16,22 @@ import msgspec
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.workflow.database import Database, StoreError, pack, unpack
-from rulewright_runtime.workflow.deciders import Deciders, Known, Role, check_name, check_origin, names_of_agents
+from rulewright_runtime.workflow.deciders import (
+    Deciders,
+    Known,
+    Role,
+    SignedDecision,
+    check_name,
+    check_origin,
+    check_signature,
+    digest_of,
+    names_of_agents,
+)
 from rulewright_runtime.workflow.events import Event, Said
 from rulewright_runtime.workflow.gate import GateReport
 from rulewright_runtime.workflow.hil import MOVES, OPEN, Move, QueueError, QueueItem, decided
 from rulewright_runtime.workflow.processes import Origin, Process, ancestry, here, machine
-from rulewright_runtime.workflow.record import TaskRecord
-from rulewright_runtime.workflow.signatures import SignedDecision, check_signature, digest_of
+from rulewright_runtime.workflow.task_context import TaskRecord
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan, decode
 
 LOG: Final = logging.getLogger("rulewright.workflow")

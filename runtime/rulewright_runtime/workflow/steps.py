@@ -11,15 +11,14 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.workflow.activities import ActivityOutcome, definition, overlay_state, perform, worker
-from rulewright_runtime.workflow.adapters.base import AgentError
+from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.artifacts import hashes
 from rulewright_runtime.workflow.events import Said
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.machine import Effect, MachineStep, activity, status, step, used
-from rulewright_runtime.workflow.record import TaskRecord
 from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.run_database import TaskChange
-from rulewright_runtime.workflow.task_context import TaskContext
+from rulewright_runtime.workflow.task_context import TaskContext, TaskRecord
 from rulewright_runtime.workflow.workflow_plan import OVERLAYS, Task
 
 LOG: Final = logging.getLogger("rulewright.workflow")

@@ -62,7 +62,7 @@ from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import AgentError, AgentReply, Brief
-from rulewright_runtime.workflow.adapters.base import read_reply
+from rulewright_runtime.workflow.adapters.agent_adapter import read_reply
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.workflow_plan import decode as decode_workflow
 

@@ -21,9 +21,8 @@ from tests.runtime.workflow.running import Bench, bench
 
 from rulewright.signoff.clients import Client
 from rulewright.signoff.server import MAX_FORM, QueueServer, serve
-from rulewright_runtime.workflow.changes import changes
 from rulewright_runtime.workflow.deciders import Deciders
-from rulewright_runtime.workflow.hil_text import describe
+from rulewright_runtime.workflow.hil_text import changes, describe
 
 EVIL = "<script>alert(1)</script>\"'&"
 FLOW = """

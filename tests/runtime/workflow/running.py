@@ -12,11 +12,11 @@ from rulewright.check.workflow_check import compile_workflow
 from rulewright.workflow import workflow_of_text
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentReply, Brief
-from rulewright_runtime.workflow.adapters.mock import MockAdapter
+from rulewright_runtime.workflow.adapters.mock_adapter import MockAdapter
 from rulewright_runtime.workflow.engine import Result
-from rulewright_runtime.workflow.record import TaskRecord
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.run_settings import RunSettings
+from rulewright_runtime.workflow.task_context import TaskRecord
 from rulewright_runtime.workflow.workflow_plan import RunLimits, WorkflowPlan
 
 JUNIT = '<testsuite><testcase name="works"/></testsuite>'

@@ -18,8 +18,8 @@ from rulewright_runtime.models.http import HttpModel
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import AgentReply, Brief
+from rulewright_runtime.workflow.artifacts import breaches
 from rulewright_runtime.workflow.confidence import LOG
-from rulewright_runtime.workflow.contracts import breaches
 from rulewright_runtime.workflow.gate import judge_evidence
 from rulewright_runtime.workflow.run_settings import AdapterSettings
 from rulewright_runtime.workflow.task_context import Measured, TaskContext

@@ -25,7 +25,7 @@ from rulewright_runtime.workflow.collectors import (
     scan,
     together,
 )
-from rulewright_runtime.workflow.collectors.judge import QUESTION, judge_prompt, parse_score
+from rulewright_runtime.workflow.collectors.metric_judge import QUESTION, judge_prompt, parse_score
 
 COBERTURA = """<?xml version="1.0" ?>
 <!DOCTYPE coverage SYSTEM "http://cobertura.sourceforge.net/xml/coverage-04.dtd">

@@ -27,11 +27,19 @@ from tests.runtime.workflow.running import Bench, bench
 from rulewright.cli import main
 from rulewright_runtime.workflow import database_schema as tables_module
 from rulewright_runtime.workflow.database import StoreError
-from rulewright_runtime.workflow.deciders import Deciders, Known, check_name, check_origin, names_of_agents
+from rulewright_runtime.workflow.deciders import (
+    Deciders,
+    Known,
+    SignedDecision,
+    SigningKey,
+    check_name,
+    check_origin,
+    digest_of,
+    names_of_agents,
+)
 from rulewright_runtime.workflow.hil import QueueError
 from rulewright_runtime.workflow.processes import Host, Origin, Process, ancestry, here, machine
 from rulewright_runtime.workflow.run_database import Store
-from rulewright_runtime.workflow.signatures import SignedDecision, SigningKey, digest_of
 
 FLOW = "tasks: {build: {agent: dev, requires_human: true}}"
 ITEM = "run-1-build-1"

@@ -14,8 +14,8 @@ import pytest
 from tests.runtime.workflow.test_adapters import brief
 
 from rulewright_runtime.workflow.adapters import AgentError
-from rulewright_runtime.workflow.adapters import command as commands
-from rulewright_runtime.workflow.adapters.command import CommandAdapter, run_command
+from rulewright_runtime.workflow.adapters import command_adapter as commands
+from rulewright_runtime.workflow.adapters.command_adapter import CommandAdapter, run_command
 
 # Holds a lock until it ends, so that a test sees its end whatever its process id means elsewhere.
 HOLD = """
@@ -92,7 +92,8 @@ def test_a_command_that_takes_too_long_ends_with_all_it_started(folder: Path) ->
 def test_everything_ends_when_whoever_asked_is_killed(folder: Path) -> None:
     code = WAYS_OUT["own session"] + "import time; time.sleep(60)"
     starter = (
-        "from pathlib import Path\nimport sys\nfrom rulewright_runtime.workflow.adapters import command\n"
+        "from pathlib import Path\nimport sys\n"
+        "from rulewright_runtime.workflow.adapters import command_adapter as command\n"
         f"command._WATCHDOG = {commands._WATCHDOG!r}\n"
         f"command.run_command([sys.executable, '-c', {code!r}], b'', Path('.'), 60, {{}})"
     )

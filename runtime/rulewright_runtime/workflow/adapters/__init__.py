@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rulewright_runtime import strict_json
-from rulewright_runtime.workflow.adapters.base import AgentAdapter, AgentError, AgentReply, Brief, Purpose, Started
+from rulewright_runtime.workflow.adapters.agent_adapter import (
+    AgentAdapter,
+    AgentError,
+    AgentReply,
+    Brief,
+    Purpose,
+    Started,
+)
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
 
 if TYPE_CHECKING:
@@ -38,15 +45,15 @@ def open_adapters(
 
 
 def _judged(own: AgentAdapter | None, judge: Judge | None) -> AgentAdapter:
-    from rulewright_runtime.workflow.adapters.model import JudgedAdapter
+    from rulewright_runtime.workflow.adapters.judged_adapter import JudgedAdapter
 
     return own if own is not None and judge is None else JudgedAdapter(own, judge)  # type: ignore[arg-type]
 
 
 def _open(settings: AdapterSettings, root: Path, started: Started) -> AgentAdapter:
-    from rulewright_runtime.workflow.adapters.command import CommandAdapter
-    from rulewright_runtime.workflow.adapters.mock import MockAdapter
-    from rulewright_runtime.workflow.adapters.python import PythonAdapter, find_callable
+    from rulewright_runtime.workflow.adapters.command_adapter import CommandAdapter
+    from rulewright_runtime.workflow.adapters.mock_adapter import MockAdapter
+    from rulewright_runtime.workflow.adapters.python_adapter import PythonAdapter, find_callable
 
     if settings.type == "command":
         if not settings.command:

@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from rulewright_runtime.workflow.collectors.base import CollectionError, ReportReading, read_json, read_text
-from rulewright_runtime.workflow.collectors.checklist import checklist
+from rulewright_runtime.workflow.collectors.checklist import checklist, requirement_coverage
 from rulewright_runtime.workflow.collectors.coverage import cobertura, coverage_json, lcov
 from rulewright_runtime.workflow.collectors.findings import bandit_json, ruff_json, sarif
 from rulewright_runtime.workflow.collectors.junit import junit
-from rulewright_runtime.workflow.collectors.requirements import requirement_coverage
+from rulewright_runtime.workflow.collectors.report_reading import CollectionError, ReportReading, read_json, read_text
 
 __all__ = [
     "CollectionError",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rulewright_runtime.workflow.collectors.base import CollectionError, ReportReading, count, share, table
+from rulewright_runtime.workflow.collectors.report_reading import CollectionError, ReportReading, count, share, table
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-from rulewright_runtime.workflow.collectors import base
+from rulewright_runtime.workflow.collectors import report_reading as base
 
 
 def coverage_json(root: Path, path: str) -> ReportReading:

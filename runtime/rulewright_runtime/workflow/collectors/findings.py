@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from rulewright_runtime.workflow.collectors.base import (
+from rulewright_runtime.workflow.collectors.report_reading import (
     SKIPPED_FOLDERS,
     CollectionError,
     ReportReading,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from rulewright_runtime.workflow.collectors.base import CollectionError, ReportReading, read_xml, share
+from rulewright_runtime.workflow.collectors.report_reading import CollectionError, ReportReading, read_xml, share
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

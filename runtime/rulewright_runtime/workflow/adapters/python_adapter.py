@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rulewright_runtime.workflow.adapters.base import AgentError, AgentReply, Brief, read_reply
+from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply, Brief, read_reply
 
 Agent = Callable[[dict[str, Any]], "str | Mapping[str, Any] | None"]
 

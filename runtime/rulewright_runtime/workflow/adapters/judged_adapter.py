@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.models.call import CallFailure
-from rulewright_runtime.workflow.adapters.base import AgentAdapter, AgentError, AgentReply, Brief, read_reply
+from rulewright_runtime.workflow.adapters.agent_adapter import AgentAdapter, AgentError, AgentReply, Brief, read_reply
 
 if TYPE_CHECKING:
     from rulewright_runtime.judging.judge import Judge

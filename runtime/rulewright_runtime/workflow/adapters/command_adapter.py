@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
-from rulewright_runtime.workflow.adapters.base import AgentError, AgentReply, Brief, Started, read_reply
+from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply, Brief, Started, read_reply
 
 MAX_REPLY: Final = 4 * 2**20  # bytes
 PATIENCE: Final = 10.0  # seconds in which the watchdog has to end what a command started

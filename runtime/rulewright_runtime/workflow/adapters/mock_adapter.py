@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from rulewright_runtime.workflow.adapters.base import AgentError, AgentReply, Brief, read_reply
+from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply, Brief, read_reply
 
 _OWN: Final = frozenset({"files", "raise", "delay_seconds", "text"})
 

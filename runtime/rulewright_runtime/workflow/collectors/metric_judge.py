@@ -9,7 +9,7 @@ from typing import Final
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.judging.replies import only_object
 from rulewright_runtime.terminal import one_line
-from rulewright_runtime.workflow.collectors.base import printable
+from rulewright_runtime.workflow.collectors.report_reading import printable
 
 QUESTION: Final = (
     "Score the following output against these criteria on a 0.0–1.0 scale. Return only a JSON score object."
