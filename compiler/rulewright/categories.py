@@ -48,7 +48,8 @@ ROWS: Final[dict[str, str]] = {
         prompt-names-another-check prompt-without-judge question-of-common-words review-above-pass
         rubric-dimension-unknown short-word-hits-inside-others tag-no-scenario-carries tags-on-universal-check
         transcript-outside-fence trigger-without-condition turn-numbers-out-of-order
-        unclear-policy-without-its-path unit-of-analysis-unfit update-of-unstated-fact yaml-trap
+        unclear-policy-without-its-path unit-of-analysis-unfit threshold-of-zero update-of-unstated-fact
+        weight-of-zero weights-far-apart yaml-trap
     """,
     COMPLETENESS: """
         agent-without-adapter agent-without-description branch-without-triggers bucket-without-checks

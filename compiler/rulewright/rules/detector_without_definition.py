@@ -1,4 +1,4 @@
-"""Rule: a detector that no lexicon of the project is called."""
+"""Rule: a detector that nothing of the project is called."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ if TYPE_CHECKING:
 
 
 def detector_without_definition(project: Project) -> Iterator[Diagnostic]:
-    """`scorer.detectors` names a lexicon that the project does not have.
+    """`scorer.detectors` names neither a lexicon nor a state machine nor a marker set of the project.
 
     Why it matters: the check says that it was made with these patterns in mind, and nobody can look them up; where the
     routing names them too, they are never found.
-    Instead: add the lexicon's file, mend the name, or remove it here and in the routing.
+    Instead: add the file of that name, mend the name, or remove it here and in the routing.
     """
-    if not project.lexicons:
-        return
-    for check in project.checks:
-        elsewhere = (check.routing.state_machine, check.routing.scenario_marker)
+    known = {*project.lexicons, *project.state_machines, *(markers.name for markers in project.markers)}
+    for check in project.checks if project.lexicons else ():
         for i, name in enumerate(check.scorer.detectors or ()):
-            if name not in project.lexicons and name not in elsewhere:
+            if name not in known:
                 help = did_you_mean(name, project.lexicons)
                 yield advice(check.place("scorer", "detectors", i), f"no lexicon is called `{name}`", help=help)

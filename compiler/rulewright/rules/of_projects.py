@@ -45,6 +45,7 @@ from rulewright.rules.unknown_scenario import unknown_scenario
 from rulewright.rules.unread_definitions import unread_definitions
 from rulewright.rules.unused_lexicon import unused_lexicon
 from rulewright.rules.unused_rule_set import unused_rule_set
+from rulewright.rules.weights_far_apart import weights_far_apart
 
 PROJECT: Final[tuple[Rule[Project], ...]] = (
     unit_of_analysis_missing,
@@ -83,6 +84,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     gate_without_blindspot,
     detector_without_definition,
     misspelt_rule_key,
+    weights_far_apart,
 )
 
 UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (

@@ -12,7 +12,9 @@ from rulewright.rules.failure_counts_as_success import failure_counts_as_success
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
 from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
 from rulewright.rules.review_above_pass import review_above_pass
+from rulewright.rules.threshold_of_zero import threshold_of_zero
 from rulewright.rules.unused_definition import unused_definition
+from rulewright.rules.weights_far_apart import weights_far_apart
 from rulewright.rules.yaml_trap import yaml_trap
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ SCORECARD: Final[tuple[Rule[ScorecardDocument], ...]] = (
     *EXPRESSIONS,
     unused_definition,
     failure_counts_as_success,
+    threshold_of_zero,
+    weights_far_apart,
 )
 
 CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (

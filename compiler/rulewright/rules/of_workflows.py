@@ -37,8 +37,11 @@ from rulewright.rules.paired_with_review import paired_with_review
 from rulewright.rules.partner_is_the_author import partner_is_the_author
 from rulewright.rules.partner_missing import partner_missing
 from rulewright.rules.sign_off_without_hil import sign_off_without_hil
+from rulewright.rules.threshold_of_zero import threshold_of_zero
 from rulewright.rules.unknown_agent import unknown_agent
 from rulewright.rules.unknown_dependency import unknown_dependency
+from rulewright.rules.weight_of_zero import weight_of_zero
+from rulewright.rules.weights_far_apart import weights_far_apart
 from rulewright.rules.workflow_version import workflow_version
 from rulewright.rules.yaml_trap import yaml_trap
 
@@ -85,4 +88,7 @@ TASK: Final[tuple[Rule[TaskDocument], ...]] = (
     yaml_trap,
     *CONDITIONS,
     *EXPRESSIONS,
+    threshold_of_zero,
+    weight_of_zero,
+    weights_far_apart,
 )

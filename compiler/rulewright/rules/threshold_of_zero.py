@@ -1,0 +1,43 @@
+"""Rule: a threshold that everything meets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import Diagnostic, warning
+
+if TYPE_CHECKING:
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.workflow import TaskDocument
+    from rulewright.load import Scalar
+
+
+def threshold_of_zero(document: ScorecardDocument | TaskDocument) -> Iterator[Diagnostic]:
+    """A confidence threshold, a bound of coverage or a minimum of resolved checks is 0.
+
+    Why it matters: nothing falls below 0, so the loop ends, the gate passes and the row is valid whatever was measured.
+    Instead: write the share that is needed, or remove the overlay or the key.
+    """
+    for name, scalar in _thresholds(document):
+        if isinstance(scalar.value, (int, float)) and not isinstance(scalar.value, bool) and scalar.value == 0:
+            yield warning(scalar, f"every score meets a `{name}` of 0")
+
+
+def _thresholds(document: ScorecardDocument | TaskDocument) -> Iterator[tuple[str, Scalar]]:
+    """What a score is held against, by the name of its key or parameter."""
+    from rulewright.documents.scorecard import ScorecardDocument
+
+    found: list[tuple[str, Scalar | None]]
+    if isinstance(document, ScorecardDocument):
+        written = document.minimum_coverage
+        named = None if written is None else str(written.value)
+        defaults = [(each.name, each.default) for each in document.parameters if each.name == named]
+        found = [("coverage.minimum", written), *defaults]
+    else:
+        loop, gate = document.on("confidence_loop"), document.on("policy_gate")
+        found = [
+            ("threshold", None if loop is None else loop.number("threshold")),
+            ("coverage_threshold", None if gate is None else gate.number("coverage_threshold")),
+        ]
+    yield from ((name, scalar) for name, scalar in found if scalar is not None)

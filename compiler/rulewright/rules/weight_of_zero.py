@@ -1,0 +1,25 @@
+"""Rule: a weight with which a part never counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.weights import weights_of
+
+if TYPE_CHECKING:
+    from rulewright.documents.workflow import TaskDocument
+
+
+def weight_of_zero(task: TaskDocument) -> Iterator[Diagnostic]:
+    """A metric of a confidence loop has the weight 0, and others have not.
+
+    Why it matters: it is measured, and whatever it says never changes the confidence.
+    Instead: give it a weight above 0, or remove it.
+    """
+    weights = weights_of(task)
+    if any(float(str(scalar.value)) > 0 for _, scalar in weights):  # where all are 0, other findings say so
+        for name, scalar in weights:
+            if float(str(scalar.value)) == 0:
+                yield warning(scalar, f"`{name}` has the weight 0, so it never counts")

@@ -1,0 +1,35 @@
+"""Rule: weights that seem to be written on different scales."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.weights import weights_of
+
+if TYPE_CHECKING:
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.workflow import TaskDocument
+    from rulewright.project import Project
+
+FAR: Final = 20  # times as large as the smallest
+FAR_FROM_A_SHARE: Final = 5  # the same where the smallest is a share of 1 and the largest is not
+
+
+def weights_far_apart(document: ScorecardDocument | TaskDocument | Project) -> Iterator[Diagnostic]:
+    """One of several weights is many times as large as another, as where 0.5 and 5 stand beside each other.
+
+    Why it matters: a slipped point or a percentage among shares makes one part decide alone, and the others nothing.
+    Instead: write all weights on the same scale.
+    """
+    weights = [(float(str(scalar.value)), scalar) for _, scalar in weights_of(document)]
+    positive = sorted((each for each in weights if each[0] > 0), key=lambda each: each[0])
+    if len(positive) < 2:
+        return
+    (least, small), (most, large) = positive[0], positive[-1]
+    if most / least >= (FAR_FROM_A_SHARE if least < 1 < most else FAR):
+        meant = next((most / by for by in (10, 100) if most / by <= positive[-2][0]), None)
+        help = f"did you mean `{meant:g}`?" if meant is not None else None
+        message = f"the weight {large.raw} is {most / least:g} times as large as {small.raw}"
+        yield warning(large, message, help=help, notes=[(small, "the smallest weight")])
