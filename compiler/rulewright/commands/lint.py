@@ -25,7 +25,7 @@ CATEGORIES = ("correctness", "suspicious", "completeness", "style", "pedantic") 
 MANY = 20  # findings from which on they are counted by category as well
 LEVELS = ("error", "warning", "advice")
 # What these options do is more than to show findings.
-UNCACHED = frozenset({"-", "--baseline", "--diff", "--fix", "--no-cache", "--output-file", "--watch"})
+UNCACHED = frozenset({"-", "--add-allow", "--baseline", "--diff", "--fix", "--no-cache", "--output-file", "--watch"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="errors only")
     parser.add_argument("--baseline", metavar="FILE", help="leave out its findings; written where there is none yet")
     parser.add_argument("--output-file", metavar="FILE", help="write the findings there, and a summary here")
+    parser.add_argument("--add-allow", metavar="REASON", help="allow what is found, by comments with this reason")
     parser.add_argument("--fix", action="store_true", help="apply safe fixes")
     parser.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: the others too")
     parser.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
@@ -66,12 +67,39 @@ def run(args: argparse.Namespace) -> int:
     """Lint, then show what was asked for."""
     if args.watch:
         return _watch(args)
+    if args.add_allow is not None:
+        return _allow(args)
     if args.diff:
         return _diff(_report(args), args.unsafe_fixes)
     report = _mended(args) if args.fix else _report(args)
     report = _beyond_baseline(report, args) if args.baseline else report
     output = _answer(report, args)
     return _save(output, report, args) if args.output_file else _print(output)
+
+
+def _allow(args: argparse.Namespace) -> int:
+    """Write comments and `accept` entries for what is found; the status says whether something could not be allowed."""
+    from rulewright.errors import UsageError
+    from rulewright.linting import allowing, fixes
+    from rulewright.load import load_file
+    from rulewright_runtime.files import write_whole
+    from rulewright_runtime.terminal import complain, say
+
+    if args.fix or args.diff or args.baseline or args.output_file or "-" in args.paths:
+        raise UsageError(
+            "`--add-allow` writes into the files it read; `-` and other options that write don't go with it"
+        )
+    report = _report(args)
+    report = report.errors() if args.quiet else report
+    texts, left = allowing.allowing_texts(report, args.add_allow)
+    for path, text in texts.items():
+        source = report.sources[path] if path in report.sources else load_file(path).source
+        write_whole(path, fixes.as_bytes(source, text))
+        say(f"changed {path}")
+    for found in left:
+        complain(f"{found.span.path}:{found.span.line}: `{found.code}` can't be allowed by a comment")
+    say(f"{len(report.diagnostics) - len(left)} findings are allowed now")
+    return 1 if left else 0
 
 
 def _beyond_baseline(report: Report, args: argparse.Namespace) -> Report:

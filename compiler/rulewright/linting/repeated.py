@@ -26,10 +26,10 @@ SAID_BETTER: Final[dict[str, frozenset[str]]] = {
 }
 
 
-def without_echoes(found: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """The findings without those that another one at the same place says better."""
+def without_echoes(found: Sequence[Diagnostic], allowed: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
+    """The findings without those that another one at the same place says better, be it `allowed` or not."""
     codes: dict[Span, set[str]] = {}
-    for each in found:
+    for each in (*found, *allowed):
         codes.setdefault(each.span, set()).add(each.code)
     return [each for each in found if not _is_echo(each, codes)]
 

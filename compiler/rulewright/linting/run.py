@@ -223,7 +223,7 @@ def _report(
         for each in useless
         if wants(each.code, each.path) and (whole or is_seen_alone(each.code))
     ]
-    wanted = without_echoes([each for each in kept if wants(each.code, each.span.path)])
+    wanted = without_echoes([each for each in kept if wants(each.code, each.span.path)], [*accepted, *allowed])
     if any(each.fix is not None for each in wanted):
         wanted = fixes.fitted(wanted, files)
     return Report(

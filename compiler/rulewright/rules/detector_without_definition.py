@@ -21,7 +21,9 @@ def detector_without_definition(project: Project) -> Iterator[Diagnostic]:
     """
     known = {*project.lexicons, *project.state_machines, *(markers.name for markers in project.markers)}
     for check in project.checks if project.lexicons else ():
+        marker = check.routing.scenario_marker  # one set of markers may serve every name
+        served = {marker} if marker and project.marker_set(marker) is not None else set()
         for i, name in enumerate(check.scorer.detectors or ()):
-            if name not in known:
+            if name not in known | served:
                 help = did_you_mean(name, project.lexicons)
                 yield advice(check.place("scorer", "detectors", i), f"no lexicon is called `{name}`", help=help)

@@ -293,11 +293,10 @@ def state_machine_without_definition(among: Corpus, check: Any) -> Iterator[str]
 
 @of_checks
 def detector_without_definition(among: Corpus, check: Any) -> Iterator[str]:
-    """Detectors that neither a lexicon nor the routing's machine or marker is called."""
+    """Detectors that neither a lexicon nor the routing's marker is called; there is one set of markers, no machine."""
     known = {Path(file).stem for file in among.lexicons}
-    routed = {check["routing"].get("state_machine"), check["routing"].get("scenario_marker")}
     for i, name in enumerate(check["scorer"].get("detectors", ())):
-        if name not in known | routed:
+        if name not in known | {check["routing"].get("scenario_marker")}:
             yield f"scorer.detectors[{i}]"
 
 
