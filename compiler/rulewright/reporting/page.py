@@ -1,62 +1,21 @@
-"""Pages about runs: escaped, without anything from a network, and whole without their script.
-
-A page that is a file carries its style and its script, and allows by their hashes those and nothing else. Pages of the
-local app refer to the two by address.
-"""
+"""The pages about a run: its overview, its transcripts, and the list of them."""
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
-
 from rulewright.reporting.overview import Overview, headline_name
+from rulewright.web.rendering import Look, environment, rendered
 from rulewright_runtime.report.summary import UNPROVEN, gaps, label_name
-from rulewright_runtime.report.text import number, percent, plural
 from rulewright_runtime.report.unresolved import gate_line, unresolved_lines
-from rulewright_runtime.terminal import one_line, visible
-from rulewright_runtime.web.style import STYLE
 
 if TYPE_CHECKING:
     from rulewright.reporting.chats import Chat
 
 MOST: Final = 200  # rows of a list in an overview
-HOME: Final = Markup('<a href="#content">Rulewright</a>')
 Link = Callable[..., str]
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a page gets its style and script: `linked`, or by carrying them; and what stands at its top and its end."""
-
-    linked: bool = False
-    home: Markup = HOME
-    footer: str = "Made by Rulewright. This page needs no network, and works without its script."
-
-    @property
-    def style(self) -> Markup:
-        """The style sheet."""
-        return Markup(style())
-
-    @property
-    def script(self) -> Markup:
-        """The script."""
-        return Markup(script())
-
-    @property
-    def policy(self) -> str:
-        """What the page may do: use this style and this script, nothing else."""
-        return (
-            f"default-src 'none'; style-src {_hash(style())}; script-src {_hash(script())}; base-uri 'none';"
-            " form-action 'none'"
-        )
 
 
 def run_page(
@@ -75,7 +34,7 @@ def run_page(
         rows = [row for row in rows if row["waiting"] or row["outcome"] not in ("passed", "nothing_applied")][:MOST]
     checks = {check["check_id"]: place for place, check in enumerate(report["checks"])}
     undecided = [item for item in report["summary"]["adjudication"]["items"] if item["verdict"] is None]
-    return _pieces(
+    return _rendered(
         "run.html",
         look,
         report=report,
@@ -94,70 +53,26 @@ def chats_page(
     title: str, chats: Iterable[Chat], links: Iterable[tuple[str, str]], look: Look | None = None
 ) -> Iterator[str]:
     """A page of some transcripts, with links to others as pairs of address and word."""
-    return _pieces("chats.html", look, title=title, chats=chats, links=list(links))
+    return _rendered("chats.html", look, title=title, chats=chats, links=list(links))
 
 
 def list_page(report: Mapping[str, Any], link: Link, home: str, look: Look | None = None) -> Iterator[str]:
     """A page that lists every transcript."""
     context = {"rows": report["transcripts"], "summary": report["summary"], "run": report["run"]}
-    return _pieces("list.html", look, **context, link=link, home=home)
+    return _rendered("list.html", look, **context, link=link, home=home)
 
 
-def pieces(template: str, look: Look | None, **context: Any) -> Iterator[str]:
-    """Any of the templates, rendered piece by piece."""
-    return _pieces(template, look, **context)
-
-
-def _pieces(template: str, look: Look | None, **context: Any) -> Iterator[str]:
-    return environment().get_template(template).generate(look=look or Look(), **context)
+def _rendered(template: str, look: Look | None, **context: Any) -> Iterator[str]:
+    _add_filters()
+    return rendered(template, look, **context)
 
 
 @cache
-def style() -> str:
-    """The style sheet of reports: the look that all pages share, and what reports add."""
-    return STYLE + _file("report.css")
-
-
-@cache
-def script() -> str:
-    """The script that adds search, sorting and filters."""
-    return _file("report.js")
-
-
-def _file(name: str) -> str:
-    return files("rulewright.reporting").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
-@cache
-def environment() -> Environment:
-    """Where templates are rendered: everything that is not ours is escaped."""
-    made = Environment(
-        loader=PackageLoader("rulewright.reporting", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
-    )
-    made.filters |= {"number": number, "percent": percent, "plural": plural, "text": _text, "heat": _heat}
-    made.filters |= {"gaps": gaps, "unresolved": unresolved_lines, "gate_state": _gate_state, "grouped": _grouped}
-    made.filters |= {"label_name": label_name, "headline_name": headline_name, "siblings": _siblings}
-    made.filters["unproven"] = lambda cause: UNPROVEN.get(cause, cause)
-    return made
-
-
-def _shown(value: object) -> object:
-    """What is written for a value: text loses control characters and marks that turn the writing direction."""
-    return one_line(value) if type(value) is str else value
-
-
-def _text(value: object) -> Markup:
-    """The same for a text of several lines, which keeps them."""
-    return escape(visible(str(value)))
+def _add_filters() -> None:
+    filters = environment().filters
+    filters |= {"gaps": gaps, "unresolved": unresolved_lines, "gate_state": _gate_state, "grouped": _grouped}
+    filters |= {"label_name": label_name, "headline_name": headline_name, "siblings": _siblings, "heat": _heat}
+    filters["unproven"] = lambda cause: UNPROVEN.get(cause, cause)
 
 
 def _heat(share: float) -> str:

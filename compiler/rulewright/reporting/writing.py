@@ -18,7 +18,8 @@ from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_words import JudgeWords
 from rulewright.reporting.judged import FinishedRun
 from rulewright.reporting.overview import overview
-from rulewright.reporting.page import Look, chats_page, list_page, run_page
+from rulewright.reporting.page import chats_page, list_page, run_page
+from rulewright.web.rendering import Look
 from rulewright_runtime.files import open_whole
 
 IN_ONE_FILE: Final = 200  # transcripts

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote
 
+from markupsafe import Markup
+
+from rulewright.web.rendering import LOCAL, Look, environment
+from rulewright.web.server import local_page
 from rulewright_runtime.workflow.hil import OPEN, QueueItem
 from rulewright_runtime.workflow.hil_text import Version, changes, history_line
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 _TRIGGERS: Final = {
     "requires_human": "the task asks for a person before it starts",
@@ -22,68 +23,54 @@ _TRIGGERS: Final = {
 }
 
 
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What the form of an item holds: its token, the name that it suggests, what was wrong with the last try, the notes
+    of that, and whether decisions are signed."""
 
-    environment = Environment(
-        loader=PackageLoader("rulewright.signoff", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"history_line": history_line, "segment": lambda text: quote(str(text), safe="")}
-    environment.filters["trigger"] = lambda trigger: _TRIGGERS.get(trigger, trigger)
-    return environment
+    token: str
+    reviewer: str
+    problem: str = ""
+    notes: str = ""
+    signed: bool = False
 
 
-def _page(name: str, **values: object) -> str:
-    return _environment().get_template("pages.html").render(page=name, **values) + "\n"
+def _page(name: str, at: str, **values: object) -> str:
+    _add_filters()
+    home = Markup('<a href="/">Rulewright</a>') if at else Markup('<a href="/">Waiting for people</a>')
+    return local_page("pages.html", Look(True, home, LOCAL), page=name, at=at, **values)
 
 
 @cache
-def style() -> str:
-    """The style sheet of every page."""
-    return files("rulewright.signoff").joinpath("style.css").read_text(encoding="utf-8")
+def _add_filters() -> None:
+    filters = environment().filters
+    filters |= {"history_line": history_line, "segment": lambda text: quote(str(text), safe="")}
+    filters["trigger"] = lambda trigger: _TRIGGERS.get(trigger, trigger)
 
 
-def queue_page(items: Sequence[QueueItem]) -> str:
-    """The list of items: what waits first, then what was decided."""
+def queue_page(items: Sequence[QueueItem], at: str = "") -> str:
+    """The list of items, below the path `at`: what waits first, then what was decided."""
     waiting = [item for item in items if item.status in OPEN]
     decided = [item for item in items if item.status not in OPEN][::-1]
     title = "Nothing waits for a decision"
     if waiting:
         title = "One decision is waiting" if len(waiting) == 1 else f"{len(waiting)} decisions are waiting"
-    return _page("queue", title=title, waiting=waiting, decided=decided)
+    return _page("queue", at, title=title, waiting=waiting, decided=decided)
 
 
-def item_page(
-    item: QueueItem,
-    versions: Sequence[Version],
-    token: str,
-    reviewer: str,
-    *,
-    problem: str = "",
-    notes: str = "",
-    signed: bool = False,
-) -> str:
-    """One item with its gate report, history and outputs, and the form that decides it; where decisions are `signed`
-    the command that does."""
+def item_page(item: QueueItem, versions: Sequence[Version], form: Form, at: str = "") -> str:
+    """One item with its gate report, history and outputs, and the form that decides it; where decisions are signed the
+    command that does."""
     return _page(
         "item",
+        at,
         title=f"{item.task_id}: {item.status}",
         item=item,
         is_open=item.status in OPEN,
         changes=list(changes(versions)),
-        token=token,
-        reviewer=reviewer,
-        problem=problem,
-        notes=notes,
-        signed=signed,
+        token=form.token,
+        reviewer=form.reviewer,
+        problem=form.problem,
+        notes=form.notes,
+        signed=form.signed,
     )
-
-
-def refusal_page(title: str, message: str) -> str:
-    """A page that says why something was refused."""
-    return _page("refusal", title=title, message=message)

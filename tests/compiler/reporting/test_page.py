@@ -20,7 +20,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting import writing
 from rulewright.reporting.highlights import Mark, find, pieces
-from rulewright.reporting.page import Look
+from rulewright.web.rendering import Look
 from rulewright_runtime.runs.store import run
 
 EVIL = "</p><script>alert(1)</script><img src=x onerror=alert(1)> \u202e\u2066\u0007{{ 7*7 }} <!--"

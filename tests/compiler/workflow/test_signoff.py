@@ -19,8 +19,9 @@ from urllib.parse import urlencode
 import pytest
 from tests.runtime.workflow.running import Bench, bench
 
-from rulewright.signoff.clients import Client
-from rulewright.signoff.server import MAX_FORM, QueueServer, serve
+from rulewright.signoff.server import serve
+from rulewright.web.clients import Client
+from rulewright.web.server import MAX_FORM, LocalServer
 from rulewright_runtime.workflow.deciders import Deciders
 from rulewright_runtime.workflow.hil_text import changes, describe
 
@@ -50,7 +51,7 @@ ITEM = "/item/run-1-build-1"
 
 
 @contextlib.contextmanager
-def served(folder: Path) -> Iterator[tuple[Bench, QueueServer]]:
+def served(folder: Path) -> Iterator[tuple[Bench, LocalServer]]:
     run = bench(folder, FLOW, SCRIPT)
     assert run.run().status == "WAITING"
     with serve(run.store, reviewer="ana") as server:
@@ -58,10 +59,10 @@ def served(folder: Path) -> Iterator[tuple[Bench, QueueServer]]:
 
 
 def ask(
-    server: QueueServer, path: str, form: dict[str, str] | None = None, **headers: str
+    server: LocalServer, path: str, form: dict[str, str] | None = None, **headers: str
 ) -> tuple[int, str, http.client.HTTPMessage]:
     connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
-    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    sent = {"Cookie": f"{server.cookie}={server.key}", **headers}
     if form is not None:
         sent.setdefault("Content-Type", "application/x-www-form-urlencoded")
     body = None if form is None else urlencode(form)
@@ -72,13 +73,13 @@ def ask(
     return answer.status, text, answer.headers
 
 
-def token(server: QueueServer) -> str:
+def token(server: LocalServer) -> str:
     found = re.search(r'name="token" value="([^"]+)"', ask(server, ITEM)[1])
     assert found is not None
     return found[1]
 
 
-def decision(server: QueueServer, move: str, **more: str) -> dict[str, str]:
+def decision(server: LocalServer, move: str, **more: str) -> dict[str, str]:
     return {"token": token(server), "move": move, "by": "ana", "notes": "", **more}
 
 
@@ -155,7 +156,7 @@ def test_nothing_that_a_run_says_becomes_markup(tmp_path: Path) -> None:
         page += ask(server, ITEM)[1] + ask(server, "/")[1] + ask(server, f"/{EVIL}".replace(" ", ""))[1]
         assert run.store.item("run-1-build-1").resolved_by == EVIL
     outline = Outline(page)
-    assert {"script", "b", "img"} & set(outline.tags) == set()
+    assert {"b", "img"} & set(outline.tags) == set()
     assert not any(name.startswith("on") for name, _ in outline.attributes)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "A &lt;b&gt;bold&lt;/b&gt; task" in page
@@ -268,10 +269,22 @@ def test_other_requests_are_refused(tmp_path: Path) -> None:
         assert server.server_address[0] == "127.0.0.1"
         assert ask(server, "/nowhere")[0] == 404
         assert ask(server, "/item/run-9-x-1")[0] == 404
-        assert ask(server, "/", {})[0] == 404
+        assert ask(server, "/", {})[0] == 403
+        assert ask(server, "/", {"token": token(server)})[0] == 404
         assert ask(server, ITEM, decision(server, "approve"))[0] == 400
         assert ask(server, ITEM, {"notes": "x" * MAX_FORM})[0] == 413
         assert ask(server, "/", Host="rebound.example")[0] == 403
+
+
+def test_nothing_is_shown_without_the_key(tmp_path: Path) -> None:
+    with served(tmp_path) as (_, server):
+        for wrong in ("", f"{server.cookie}=x", f"other={server.key}"):
+            status, page, _ = ask(server, ITEM, Cookie=wrong)
+            assert (status, "out.md" in page) == (403, False)
+        assert ask(server, f"{ITEM}?key=x", Cookie="")[0] == 403
+        status, _, headers = ask(server, f"/{ITEM}?key={server.key}", Cookie="")
+        assert (status, headers["Location"]) == (303, ITEM)
+        assert headers["Set-Cookie"] == f"{server.cookie}={server.key}; HttpOnly; SameSite=Strict; Path=/"
 
 
 POST = "POST /item/run-1-build-1 HTTP/1.1\r\nHost: HERE\r\nContent-Type: application/x-www-form-urlencoded\r\n"
@@ -319,7 +332,8 @@ port, token = int(sys.argv[1]), sys.argv[2]
 input()
 connection = http.client.HTTPConnection("127.0.0.1", port)
 form = urlencode({"token": token, "move": "resolve", "by": "Ana (QA)", "notes": ""})
-connection.request("POST", "/item/run-1-build-1", form, {"Content-Type": "application/x-www-form-urlencoded"})
+headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": sys.argv[3]}
+connection.request("POST", "/item/run-1-build-1", form, headers)
 answer = connection.getresponse()
 print(answer.status, answer.read().decode())
 """
@@ -330,7 +344,8 @@ def test_a_form_from_what_a_run_started_is_refused(tmp_path: Path, started: bool
     if not Path("/proc/net/tcp").exists():
         pytest.skip("this system does not tell who stands at the other end of a connection")
     with served(tmp_path) as (run, server):
-        argv = [sys.executable, "-c", SENDER, str(server.server_address[1]), token(server)]
+        cookie = f"{server.cookie}={server.key}"
+        argv = [sys.executable, "-c", SENDER, str(server.server_address[1]), token(server), cookie]
         with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sender:
             if started:
                 run.store.started("command", sender.pid)
@@ -346,11 +361,11 @@ def test_a_form_from_what_a_run_started_is_refused(tmp_path: Path, started: bool
 def test_a_form_of_another_user_of_the_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with served(tmp_path) as (run, server):
         form = decision(server, "resolve")
-        monkeypatch.setattr("rulewright.signoff.server.client", lambda _: Client(4711, ()))
+        monkeypatch.setattr("rulewright.web.clients.client", lambda _: Client(4711, ()))
         status, page, _ = ask(server, ITEM, form)
         assert (status, run.store.item("run-1-build-1").status) == (422, "PENDING")
         assert "the user of the system who serves this page" in page
-        monkeypatch.setattr("rulewright.signoff.server.client", lambda _: Client(os.getuid(), ()))
+        monkeypatch.setattr("rulewright.web.clients.client", lambda _: Client(os.getuid(), ()))
         with run.store.at_work():
             assert "the sender can&#39;t be traced" in ask(server, ITEM, form)[1]
         assert ask(server, ITEM, form)[0] == 303
@@ -384,10 +399,10 @@ def test_a_real_browser_shows_the_item(tmp_path: Path) -> None:
             "--virtual-time-budget=3000",
         ]
         argv += ["--no-sandbox"] if os.geteuid() == 0 else []  # a browser refuses its sandbox to root
-        argv += [f"--user-data-dir={tmp_path / 'profile'}", server.url.rstrip("/") + ITEM]
+        argv += [f"--user-data-dir={tmp_path / 'profile'}", server.address(ITEM)]
         done = subprocess.run(argv, capture_output=True, timeout=60, check=False)
     dom = done.stdout.decode(errors="replace")
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
     assert "Your decision" in dom
     assert 'class="del">-old line' in dom
-    assert "<script" not in dom
+    assert dom.count("<script") == 1  # ours

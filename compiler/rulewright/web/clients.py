@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
+
+import msgspec
+
+from rulewright_runtime.workflow.hil import QueueError
+from rulewright_runtime.workflow.processes import Origin, ancestry, here
 
 _PROC: Final = Path("/proc")
 
@@ -18,6 +23,23 @@ class Client(NamedTuple):
 
     uid: int
     pids: tuple[int, ...]
+
+
+def sender(connection: socket.socket, is_at_work: Callable[[], bool] = lambda: False) -> Origin:
+    """Where a decision on a page comes from: the process that sent the form, as far as the system tells.
+
+    Raises QueueError for another user of the system, and for a sender that can't be traced while agents are at work.
+    """
+    served, found = here("page"), client(connection)
+    if found is None:
+        return served
+    if found.uid != os.getuid():
+        raise QueueError("a decision is taken by the user of the system who serves this page")
+    if not found.pids and is_at_work():
+        raise QueueError("a run is at work, and the sender can't be traced: use `rulewright hil resolve`")
+    lines = [ancestry(pid) for pid in found.pids]
+    together = tuple(dict.fromkeys(process for line in lines for process in line))
+    return msgspec.structs.replace(served, terminal="", processes=together)
 
 
 def client(connection: socket.socket) -> Client | None:

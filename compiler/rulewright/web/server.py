@@ -1,0 +1,277 @@
+"""One small server for pages on this machine: loopback only, a key to look and a token to decide, nothing from
+anywhere else.
+
+Whoever opens the address that the command prints gets a cookie; without it nothing is shown, so that other users of
+the machine do not read along. A form must carry the token of its page, and come from a page of ours.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import secrets
+import socket
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final, Protocol, cast
+from urllib.parse import parse_qs, urlsplit
+
+from rulewright.errors import UsageError
+from rulewright.web.rendering import LOCAL, Look, rendered, script, style
+from rulewright_runtime.errors import RuntimeFailure
+
+LOG: Final = logging.getLogger("rulewright.workflow")
+LOOPBACK: Final = "127.0.0.1"
+MAX_FORM: Final = 64 * 1024  # bytes
+_HEADERS: Final = {
+    # `same-origin` and not `no-referrer`: without a referrer browsers hide the origin of a form, too.
+    "Referrer-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self';"
+    " base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class RefusedError(RuntimeFailure):
+    """A request that is not answered as it wishes."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        """The status of the answer, and why."""
+        self.status = status
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What an app sees of a request: the path below its own, as it was sent, a form's fields, and who sends."""
+
+    path: str
+    token: str
+    connection: socket.socket
+    form: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an app answers: a page, or the place to go to next."""
+
+    body: str = ""
+    status: HTTPStatus = HTTPStatus.OK
+    location: str = ""
+
+
+class App(Protocol):
+    """A part of the local site, below a path of its own."""
+
+    def get(self, request: Request) -> Answer:
+        """A page. Raises RefusedError where there is none."""
+
+    def post(self, request: Request) -> Answer:
+        """What a form asks for. Raises RefusedError where that can't be."""
+
+
+class LocalServer(ThreadingHTTPServer):
+    """Serves apps to this machine. Use it as a context; `wait` returns when it is stopped."""
+
+    daemon_threads = True
+
+    def __init__(self, apps: Mapping[str, App], port: int = 0) -> None:
+        """Listen on the loopback address; `apps` by the path below which each stands, port 0 takes any that is free.
+        Raises OSError for a port that is taken."""
+        super().__init__((LOOPBACK, port), _Handler)
+        self.apps = apps
+        self.token, self.key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The address to open: it holds the key."""
+        return self.address("/")
+
+    def address(self, path: str) -> str:
+        """The address of a page, with the key."""
+        return f"http://{LOOPBACK}:{self.server_address[1]}{path}?key={self.key}"
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie that holds the key; ports share their cookies."""
+        return f"rulewright-{self.server_address[1]}"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names under which a browser may ask for us; any other is a page that pretends to be us."""
+        port = self.server_address[1]
+        return frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"})
+
+    def __enter__(self) -> LocalServer:
+        """Start to answer."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self.shutdown()
+        self.server_close()
+        self._thread.join()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """One line in the log for a request that broke, and none for a client that has gone."""
+        error = sys.exception()
+        if not isinstance(error, (ConnectionError, TimeoutError)):
+            LOG.warning("a request to a local page failed: %s: %s", type(error).__name__, error)
+
+    def wait(self) -> None:
+        """Return when the server was stopped."""
+        while self._thread.is_alive():
+            self._thread.join(0.5)
+
+
+def local_page(template: str, look: Look, **context: Any) -> str:
+    """A page of the local site."""
+    return "".join(rendered(template, look, **context)) + "\n"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "rulewright"
+    sys_version = ""
+    timeout = 10
+
+    @property
+    def site(self) -> LocalServer:
+        return cast("LocalServer", self.server)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: what happens is in files and databases."""
+
+    def do_GET(self) -> None:
+        """A page, the style or the script."""
+        self._answered(self._get)
+
+    def do_HEAD(self) -> None:
+        """As GET, without the body."""
+        self._answered(self._get)
+
+    def do_POST(self) -> None:
+        """A decision."""
+        self._answered(self._post)
+
+    def _answered(self, answer: Any) -> None:
+        try:
+            if self.headers.get("Host", "") not in self.site.hosts:
+                raise RefusedError(HTTPStatus.FORBIDDEN, "this address is not served here")
+            answer()
+        except RefusedError as refused:
+            self._refuse(refused.status, refused.status.phrase, str(refused))
+        except ValueError:  # an address or a number that is none
+            self._refuse(HTTPStatus.BAD_REQUEST, HTTPStatus.BAD_REQUEST.phrase, "the request can't be read")
+        except (RuntimeFailure, UsageError, OSError) as failure:
+            if isinstance(failure, (ConnectionError, TimeoutError)):
+                raise
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "Something is wrong", str(failure))
+
+    def _refuse(self, status: HTTPStatus, title: str, message: str) -> None:
+        page = local_page("refusal.html", Look(linked=True, footer=LOCAL), title=title, message=message)
+        self._send(status, page, close=True)
+
+    def _get(self) -> None:
+        address = urlsplit(self.path)
+        if "key" in (query := parse_qs(address.query, max_num_fields=20)):
+            self._check_key(query["key"][0])
+            cookie = f"{self.site.cookie}={self.site.key}; HttpOnly; SameSite=Strict; Path=/"
+            self._go_to(address.path, {"Set-Cookie": cookie})
+        elif address.path == "/style.css":
+            self._send(HTTPStatus.OK, style(), "text/css")
+        elif address.path == "/page.js":
+            self._send(HTTPStatus.OK, script(), "text/javascript")
+        else:
+            self._check_key(self._cookie())
+            app, path = self._app(address.path)
+            self._answer(app.get(Request(path, self.site.token, self.connection)))
+
+    def _post(self) -> None:
+        self._check_key(self._cookie())
+        app, path = self._app(urlsplit(self.path).path)
+        form = self._form()
+        self._check_sender(form.get("token", ""))
+        self._answer(app.post(Request(path, self.site.token, self.connection, form)))
+
+    def _app(self, path: str) -> tuple[App, str]:
+        """The app below whose path this is, and the rest of it; the longest path counts."""
+        for prefix in sorted(self.site.apps, key=len, reverse=True):
+            if path == prefix or path.startswith(f"{prefix}/"):
+                return self.site.apps[prefix], path[len(prefix) :] or "/"
+        raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such page")
+
+    def _cookie(self) -> str:
+        try:
+            cookies = SimpleCookie(self.headers.get("Cookie", ""))
+        except CookieError:
+            return ""
+        found = cookies.get(self.site.cookie)
+        return "" if found is None else found.value
+
+    def _check_key(self, key: str) -> None:
+        if not hmac.compare_digest(key.encode(), self.site.key.encode()):
+            raise RefusedError(HTTPStatus.FORBIDDEN, "open the address that the command has printed")
+
+    def _check_sender(self, token: str) -> None:
+        """The form must come from a page of ours: it carries our token, and its origin is ours."""
+        origin = self.headers.get("Origin")
+        if origin is not None and origin not in {f"http://{host}" for host in self.site.hosts}:
+            raise RefusedError(HTTPStatus.FORBIDDEN, "the form comes from another page")
+        if self.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
+            raise RefusedError(HTTPStatus.FORBIDDEN, "the form comes from another page")
+        if not hmac.compare_digest(token.encode(), self.site.token.encode()):
+            raise RefusedError(HTTPStatus.FORBIDDEN, "the form is stale or not ours: go back, reload and decide again")
+
+    def _form(self) -> dict[str, str]:
+        kind = self.headers.get("Content-Type", "").partition(";")[0].strip()
+        lengths = self.headers.get_all("Content-Length", [])
+        length = lengths[0] if len(lengths) == 1 else ""
+        if kind != "application/x-www-form-urlencoded" or not (length.isascii() and length.isdecimal()):
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "a decision is sent as a form")
+        if len(length) > len(str(MAX_FORM)) or int(length) > MAX_FORM:
+            raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a form has at most {MAX_FORM} bytes")
+        try:
+            fields = parse_qs(self.rfile.read(int(length)).decode("utf-8"), keep_blank_values=True, max_num_fields=20)
+        except (UnicodeDecodeError, ValueError):
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "the form can't be read") from None
+        return {name: values[0] for name, values in fields.items() if len(values) == 1}
+
+    def _answer(self, answer: Answer) -> None:
+        if answer.location:
+            self._go_to(answer.location, {})
+        else:
+            self._send(answer.status, answer.body)
+
+    def _go_to(self, path: str, headers: Mapping[str, str]) -> None:
+        self.send_response(HTTPStatus.SEE_OTHER)
+        self.send_header("Location", "/" + path.lstrip("/"))  # two slashes would lead to another host
+        for name, value in {**_HEADERS, **headers}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def _send(self, status: HTTPStatus, body: str, kind: str = "text/html", *, close: bool = False) -> None:
+        data = body.encode("utf-8", errors="replace")
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(data)))
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        if close:  # what was sent along may not have been read
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)

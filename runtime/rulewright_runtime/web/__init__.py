@@ -1,1 +1,0 @@
-"""What pages for people share: one look, and one small server on this machine."""
