@@ -51,6 +51,8 @@ def _status(claim: Property) -> str:
 
 
 def _in_words(name: str, claims: list[Property]) -> list[str]:
+    if not claims:
+        return [name, "  nothing is claimed: no condition decides here"]
     lines = [name]
     for claim in claims:
         word = _status(claim) if claim.required else "note"

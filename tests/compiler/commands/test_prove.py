@@ -250,3 +250,12 @@ def test_a_document_with_mistakes_is_bad_usage(text: str, said: str, capsys: pyt
 def test_a_missing_file_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert status(["prove", "nowhere.yaml"]) == 3
     assert "there is no file `nowhere.yaml`" in capsys.readouterr().err
+
+
+def test_a_check_without_conditions_is_said_to_claim_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    universal = "id: W-1\nprimary_bucket: C\nseverity: S3\nscope: universal\nrouting: {route: llm_primary}\n"
+    Path("W-1.yaml").write_text(universal, encoding="utf-8")
+    assert main(["prove", "W-1.yaml"]) == 2
+    out = capsys.readouterr().out
+    assert "nothing is claimed" in out
+    assert "0 proved" not in out
