@@ -116,6 +116,11 @@ def scalar(node: Node | None, *steps: Step) -> Scalar | None:
     return found if type(found) is Scalar and isinstance(found.value, str) else None
 
 
+def any_scalar(node: Node | None) -> Scalar | None:
+    """The node where it is a scalar of any type, else None."""
+    return node if type(node) is Scalar else None
+
+
 def numeric(node: Node | None, *steps: Step) -> Scalar | None:
     """The scalar at `steps` that holds a number, with its place, or None."""
     found = descend(node, *steps)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
-from rulewright.documents.base import Document, descend, items, numeric, optional_text, scalar, text, value
-from rulewright.load import Mapping, Node, Scalar
+from rulewright.documents.base import Document, any_scalar, descend, items, numeric, scalar, text, value
+from rulewright.documents.typed_reader import At, entries_of, expressions_in, mappings_in, read
+from rulewright.load import Mapping, Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +18,8 @@ class SettingDocument:
     name: str
     type: str
     default: Scalar
-    minimum: Scalar | None
-    maximum: Scalar | None
+    minimum: Annotated[Scalar | None, At("min", by=numeric)]
+    maximum: Annotated[Scalar | None, At("max", by=numeric)]
     environment: str | None
     file: str | None
     flag: str | None
@@ -32,20 +34,20 @@ class MetricDocument:
     node: Mapping
     of: Scalar
     found: Scalar
-    when: Scalar | None
-    fold: str | None
+    when: Annotated[Scalar | None, At("share", "when")]
+    fold: Annotated[str | None, At("share", "fold")]
     empty: Scalar
     score: Scalar
     passes: Scalar
     fails: Scalar | None
     flagged: Scalar | None
     details: tuple[tuple[str, str], ...]
-    judge_prompt: Scalar | None
-    judge_of: Scalar | None
-    judge_counts: bool
-    judge_unclear: str | None
-    semantic_threshold: Scalar | None
-    semantic_counts: bool
+    judge_prompt: Annotated[Scalar | None, At("judge", "prompt")]
+    judge_of: Annotated[Scalar | None, At("judge", "of")]
+    judge_counts: Annotated[bool, At("judge", "count")]
+    judge_unclear: Annotated[str | None, At("judge", "unclear")]
+    semantic_threshold: Annotated[Scalar | None, At("semantic", "threshold", by=numeric)]
+    semantic_counts: Annotated[bool, At("semantic", "count")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class LabelDocument:
 class CaseScorecardDocument(Document):
     """One scorecard over cases. Expressions stay scalars, so that a mistake is shown at its exact place."""
 
-    name: str
+    name: Annotated[str, At("scorecard")]
     report_type: str
     title: str
     inputs: tuple[tuple[str, str, str], ...]  # name, path, type
@@ -77,60 +79,25 @@ class CaseScorecardDocument(Document):
 
 def read_case_scorecard(root: Mapping) -> CaseScorecardDocument:
     """The model of a scorecard over cases; what is missing or of a wrong type reads as absent."""
-    return CaseScorecardDocument(
-        node=root,
-        name=text(root, "scorecard"),
-        report_type=text(root, "report_type"),
-        title=text(root, "title"),
-        inputs=tuple((name, text(node, "from"), text(node, "type")) for name, node in _below(root, "inputs")),
+    return read(
+        CaseScorecardDocument,
+        root,
+        inputs=tuple((name, text(node, "from"), text(node, "type")) for name, node in mappings_in(root.get("inputs"))),
         metadata=tuple(str(item.value) for item in items(root, "metadata") if isinstance(item, Scalar)),
         settings=tuple(_settings(root)),
         requires=tuple(_requires(root)),
-        texts=tuple(_expressions(root, "texts")),
+        texts=tuple(expressions_in(root.get("texts"))),
         metrics=tuple(_metrics(root)),
-        composite=scalar(root, "composite"),
         labels=tuple(_labels(root)),
         exits=tuple(_exits(root)),
-        accepted=text(root, "accepted"),
     )
 
 
-def _below(node: Node, *steps: str) -> Iterator[tuple[str, Mapping]]:
-    found = descend(node, *steps)
-    if isinstance(found, Mapping):
-        for entry in found.entries:
-            if isinstance(entry.value, Mapping):
-                yield entry.name, entry.value
-
-
-def _expressions(node: Node, *steps: str) -> Iterator[tuple[str, Scalar]]:
-    found = descend(node, *steps)
-    if isinstance(found, Mapping):
-        for entry in found.entries:
-            if isinstance(entry.value, Scalar) and isinstance(entry.value.value, str):
-                yield entry.name, entry.value
-
-
-def _scalar(node: Node, key: str) -> Scalar | None:
-    found = descend(node, key)
-    return found if isinstance(found, Scalar) else None
-
-
 def _settings(root: Mapping) -> Iterator[SettingDocument]:
-    for name, node in _below(root, "parameters"):
-        default = _scalar(node, "default")
+    for name, node in mappings_in(root.get("parameters")):
+        default = any_scalar(node.get("default"))
         if default is not None:
-            yield SettingDocument(
-                name=name,
-                type=text(node, "type"),
-                default=default,
-                minimum=numeric(node, "min"),
-                maximum=numeric(node, "max"),
-                environment=optional_text(node, "environment"),
-                file=optional_text(node, "file"),
-                flag=optional_text(node, "flag"),
-                description=text(node, "description"),
-            )
+            yield read(SettingDocument, node, name=name, default=default)
 
 
 def _requires(root: Mapping) -> Iterator[tuple[Scalar, str]]:
@@ -141,29 +108,22 @@ def _requires(root: Mapping) -> Iterator[tuple[Scalar, str]]:
 
 
 def _metrics(root: Mapping) -> Iterator[MetricDocument]:
-    for name, node in _below(root, "metrics"):
+    for name, node in mappings_in(root.get("metrics")):
         of, found, empty = scalar(node, "share", "of"), scalar(node, "share", "found"), descend(node, "share", "empty")
         score, passes = scalar(node, "score"), scalar(node, "passes")
         if of and found and isinstance(empty, Scalar) and score and passes:
-            yield MetricDocument(
+            details = tuple((key, str(which.value)) for key, which in expressions_in(node.get("details")))
+            yield read(
+                MetricDocument,
+                node,
                 name=name,
                 node=node,
                 of=of,
                 found=found,
-                when=scalar(node, "share", "when"),
-                fold=optional_text(node, "share", "fold"),
                 empty=empty,
                 score=score,
                 passes=passes,
-                fails=scalar(node, "fails"),
-                flagged=scalar(node, "flagged"),
-                details=tuple((key, str(which.value)) for key, which in _expressions(node, "details")),
-                judge_prompt=scalar(node, "judge", "prompt"),
-                judge_of=scalar(node, "judge", "of"),
-                judge_counts=value(node, "judge", "count") is True,
-                judge_unclear=optional_text(node, "judge", "unclear"),
-                semantic_threshold=numeric(node, "semantic", "threshold"),
-                semantic_counts=value(node, "semantic", "count") is True,
+                details=details,
             )
 
 
@@ -175,9 +135,7 @@ def _labels(root: Mapping) -> Iterator[LabelDocument]:
 
 
 def _exits(root: Mapping) -> Iterator[tuple[str, int]]:
-    found = descend(root, "exit")
-    if isinstance(found, Mapping):
-        for name in found.keys:
-            status = value(found, name)
-            if isinstance(status, int):
-                yield name, status
+    for name, node in entries_of(root.get("exit")):
+        status = value(node)
+        if isinstance(status, int):
+            yield name, status

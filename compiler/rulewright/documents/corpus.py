@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated, TypeAlias
 
-from rulewright.documents.base import Document, descend, flag, scalar, text, texts
+from rulewright.documents.base import Document, text
 from rulewright.documents.lexicon import PatternEntry, read_patterns
+from rulewright.documents.typed_reader import At, entries_of, mappings_in, read
 from rulewright.load import Mapping, Node, Scalar
+
+Patterns: TypeAlias = Annotated[tuple[PatternEntry, ...], At(by=read_patterns)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -15,9 +18,9 @@ class Fact(Document):
     """One thing known of a programme; `figure` is an expression for the figures that a sentence about it gives."""
 
     id: str
-    about: tuple[PatternEntry, ...]
-    agrees: tuple[PatternEntry, ...]
-    contradicts: tuple[PatternEntry, ...]
+    about: Patterns
+    agrees: Patterns
+    contradicts: Patterns
     figure: Scalar | None
     figures: tuple[str, ...]
     closed: bool
@@ -29,9 +32,9 @@ class Programme(Document):
     """A programme; without jurisdictions it exists everywhere."""
 
     id: str
-    names: tuple[PatternEntry, ...]
+    names: Patterns
     jurisdictions: tuple[str, ...]
-    verify_at: tuple[PatternEntry, ...]
+    verify_at: Patterns
     facts: tuple[Fact, ...]
     source: str
 
@@ -41,65 +44,32 @@ class Corpus(Document):
     """A corpus file; `sources` maps a source's key to its title, `places` a jurisdiction to its names."""
 
     name: str
-    sources: dict[str, str]
-    claims: tuple[PatternEntry, ...]
+    sources: Annotated[dict[str, str], At(by=_titles)]
+    claims: Patterns
     named: Scalar | None
     closed: bool
-    promises: tuple[PatternEntry, ...]
-    hedges: tuple[PatternEntry, ...]
-    verify_at: tuple[PatternEntry, ...]
-    refers_back: tuple[PatternEntry, ...]
-    places: dict[str, tuple[PatternEntry, ...]]
+    promises: Patterns
+    hedges: Patterns
+    verify_at: Patterns
+    refers_back: Patterns
+    places: Annotated[dict[str, tuple[PatternEntry, ...]], At(by=_patterns_by_name)]
     programmes: tuple[Programme, ...]
 
 
 def read_corpus(node: Mapping, name: str) -> Corpus:
     """The model of a corpus's mapping; `name` is the file's stem."""
-    return Corpus(
-        node=node,
-        name=name,
-        sources={key: text(value, "title") for key, value in _below(node, "sources")},
-        claims=read_patterns(node, "claims"),
-        named=scalar(node, "named"),
-        closed=flag(node, "closed") or False,
-        promises=read_patterns(node, "promises"),
-        hedges=read_patterns(node, "hedges"),
-        verify_at=read_patterns(node, "verify_at"),
-        refers_back=read_patterns(node, "refers_back"),
-        places={key: read_patterns(node, "places", key) for key, _ in _below(node, "places")},
-        programmes=tuple(
-            _programme(value, key) for key, value in _below(node, "programmes") if isinstance(value, Mapping)
-        ),
-    )
+    programmes = mappings_in(node.get("programmes"))
+    found = tuple(read(Programme, each, id=key, facts=_facts(each)) for key, each in programmes)
+    return read(Corpus, node, name=name, programmes=found)
 
 
-def _below(node: Node | None, key: str) -> Iterator[tuple[str, Node]]:
-    found = descend(node, key)
-    if isinstance(found, Mapping):
-        yield from ((entry.name, entry.value) for entry in found.entries)
+def _facts(node: Mapping) -> tuple[Fact, ...]:
+    return tuple(read(Fact, each, id=key) for key, each in mappings_in(node.get("facts")))
 
 
-def _programme(node: Mapping, name: str) -> Programme:
-    return Programme(
-        node=node,
-        id=name,
-        names=read_patterns(node, "names"),
-        jurisdictions=texts(node, "jurisdictions"),
-        verify_at=read_patterns(node, "verify_at"),
-        facts=tuple(_fact(value, key) for key, value in _below(node, "facts") if isinstance(value, Mapping)),
-        source=text(node, "source"),
-    )
+def _titles(node: Node | None) -> dict[str, str]:
+    return {name: text(each, "title") for name, each in entries_of(node)}
 
 
-def _fact(node: Mapping, name: str) -> Fact:
-    return Fact(
-        node=node,
-        id=name,
-        about=read_patterns(node, "about"),
-        agrees=read_patterns(node, "agrees"),
-        contradicts=read_patterns(node, "contradicts"),
-        figure=scalar(node, "figure"),
-        figures=texts(node, "figures"),
-        closed=flag(node, "closed") or False,
-        source=text(node, "source"),
-    )
+def _patterns_by_name(node: Node | None) -> dict[str, tuple[PatternEntry, ...]]:
+    return {name: read_patterns(each) for name, each in entries_of(node)}

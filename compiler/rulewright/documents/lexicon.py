@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import Document, items, optional_text, scalar, text_scalars, texts
+from rulewright.documents.base import Document, items, optional_text, optional_texts, scalar, text_scalars, texts
 from rulewright.load import Mapping, Node, Scalar, Sequence, place
 from rulewright_runtime.errors import PlanError
 
@@ -45,7 +45,7 @@ class Lexicon(Document):
 
 def read_lexicon(node: Mapping, name: str) -> Lexicon:
     """The model of a lexicon's mapping; `name` is the file's stem or the key it stands under."""
-    return Lexicon(node, name, optional_text(node, "role"), read_fold(node), _patterns(items(node, "patterns")))
+    return Lexicon(node, name, optional_text(node, "role"), fold_of(node.get("fold")), read_patterns(node, "patterns"))
 
 
 def read_lexicons(node: Mapping) -> tuple[Lexicon, ...]:
@@ -59,9 +59,9 @@ def read_lexicons(node: Mapping) -> tuple[Lexicon, ...]:
     return tuple(found)
 
 
-def read_fold(node: Mapping) -> str | tuple[str, ...] | None:
-    """What the mapping's `fold` says: `none`, `text`, a list of differences; None where it is absent."""
-    return optional_text(node, "fold") or (texts(node, "fold") if node.get("fold") is not None else None)
+def fold_of(node: Node | None) -> str | tuple[str, ...] | None:
+    """What a `fold` says: `none`, `text`, a list of differences; None where it is absent."""
+    return optional_text(node) or optional_texts(node)
 
 
 def read_patterns(node: Node | None, *steps: str) -> tuple[PatternEntry, ...]:

@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping as Environment
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from rulewright.documents.base import Document, descend, items, number, optional_text, text, text_scalars, texts, value
 from rulewright.documents.library import with_id
+from rulewright.documents.typed_reader import At, entries_of, read
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.vocabulary import read_vocabulary
 
@@ -63,12 +64,12 @@ class JudgeSection:
     concurrency: int | None = None
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
-    timeout: float | None = None
+    timeout: Annotated[float | None, At("timeout_seconds")] = None
     max_calls: int | None = None
     max_tokens: int | None = None
-    max_usd: str | None = None
-    families: tuple[tuple[str, str], ...] = ()
-    same_family: tuple[tuple[str, str], ...] = ()
+    max_usd: Annotated[str | None, At(by=_dollars)] = None
+    families: Annotated[tuple[tuple[str, str], ...], At(by=_families)] = ()
+    same_family: Annotated[tuple[tuple[str, str], ...], At(by=_reasons)] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +130,7 @@ def read_project_file(node: Mapping, environment: Environment[str, str]) -> Proj
         used=tuple(filter(None, map(with_id, items(node, "use")))),
         scorecard=optional_text(node, "scorecard"),
         profile=optional_text(node, "profile"),
-        models=_texts_by_key(node, "models"),
+        models={name: text(each) for name, each in entries_of(node.get("models"))},
         judge=_judge(node, words("judge", "model"), words("judge", "source")),
         redact=tuple((text(item, "pattern"), _replacement(item)) for item in items(node, "redact")),
         exchange_turns=number(node, "exchange_turns"),
@@ -142,22 +143,20 @@ def read_project_file(node: Mapping, environment: Environment[str, str]) -> Proj
 
 
 def _judge(node: Mapping, model: str | None, source: str | None) -> JudgeSection:
-    seconds, usd = value(node, "judge", "timeout_seconds"), value(node, "judge", "max_usd")
-    return JudgeSection(
-        model,
-        source,
-        concurrency=number(node, "judge", "concurrency"),
-        requests_per_minute=number(node, "judge", "requests_per_minute"),
-        tokens_per_minute=number(node, "judge", "tokens_per_minute"),
-        timeout=float(seconds) if isinstance(seconds, (int, float)) else None,
-        max_calls=number(node, "judge", "max_calls"),
-        max_tokens=number(node, "judge", "max_tokens"),
-        max_usd=str(usd) if isinstance(usd, (int, float)) else None,
-        families=tuple(_texts_by_key(node, "judge", "families").items()),
-        same_family=tuple(
-            (text(item, "subject"), text(item, "reason")) for item in items(node, "judge", "same_family")
-        ),
-    )
+    return read(JudgeSection, node.get("judge"), model=model, source=source)
+
+
+def _dollars(node: Node | None) -> str | None:
+    found = value(node)
+    return str(found) if isinstance(found, (int, float)) else None
+
+
+def _families(node: Node | None) -> tuple[tuple[str, str], ...]:
+    return tuple((name, text(each)) for name, each in entries_of(node))
+
+
+def _reasons(node: Node | None) -> tuple[tuple[str, str], ...]:
+    return tuple((text(each, "subject"), text(each, "reason")) for each in items(node))
 
 
 def _replacement(item: Node) -> str:
@@ -186,11 +185,6 @@ def _from_here(written: str, expanded: str, environment: Environment[str, str]) 
     first = _VARIABLE.match(written)
     from_variable = first is not None and bool(environment.get(first.group(1)))
     return os.path.abspath(expanded) if from_variable else expanded
-
-
-def _texts_by_key(node: Mapping, *steps: str) -> dict[str, str]:
-    below = descend(node, *steps)
-    return {name: text(below, name) for name in below.keys} if isinstance(below, Mapping) else {}
 
 
 def _accept(node: Mapping) -> Accept:

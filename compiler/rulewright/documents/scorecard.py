@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 from rulewright.diagnostics import Diagnostic, Span, error
-from rulewright.documents.base import Document, descend, items, numeric, place_of, scalar, text, texts
+from rulewright.documents.base import Document, any_scalar, descend, items, numeric, place_of, scalar
+from rulewright.documents.typed_reader import At, expressions_in, mappings_in, read
 from rulewright.load import Mapping, Node, Scalar
 from rulewright_runtime.aggregate.outcome import RESERVED
 
@@ -37,8 +38,8 @@ class ParameterDocument:
     name: str
     type: str
     default: Scalar
-    minimum: Scalar | None
-    maximum: Scalar | None
+    minimum: Annotated[Scalar | None, At("min", by=numeric)]
+    maximum: Annotated[Scalar | None, At("max", by=numeric)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,9 @@ class GateDocument:
     of: Scalar
     stops: Scalar
     undecided: Scalar
-    not_eligible: str
-    not_run: str
-    left_out: str
+    not_eligible: Annotated[str, At("empty", "not_eligible")]
+    not_run: Annotated[str, At("empty", "not_run")]
+    left_out: Annotated[str, At(usual="open")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +85,17 @@ class ListDocument:
 class ScorecardDocument(Document):
     """One scorecard file. Expressions stay scalars, so that a mistake is shown at its exact place."""
 
-    name: str
+    name: Annotated[str, At("scorecard")]
     parameters: tuple[ParameterDocument, ...]
     gates: tuple[GateDocument, ...]
-    minimum_coverage: Scalar | None
+    minimum_coverage: Annotated[Scalar | None, At("coverage", "minimum", by=any_scalar)]
     dimensions: tuple[RateDocument, ...]
     rates: tuple[RateDocument, ...]
     counts: tuple[tuple[str, Scalar], ...]
     lists: tuple[ListDocument, ...]
-    raised: tuple[str, ...]
-    clear: tuple[str, ...]
-    unknown: tuple[str, ...]
+    raised: Annotated[tuple[str, ...], At("flags", "raised")]
+    clear: Annotated[tuple[str, ...], At("flags", "clear")]
+    unknown: Annotated[tuple[str, ...], At("flags", "unknown")]
     variables: tuple[tuple[str, Scalar], ...]
     output: tuple[tuple[str, Scalar], ...]
     headline: Scalar | None
@@ -107,90 +108,50 @@ def read_scorecard(root: Node | None) -> tuple[ScorecardDocument | None, list[Di
     """
     if not isinstance(root, Mapping):
         return None, []
-    dimensions = tuple(_rates(root, "dimensions"))
-    document = ScorecardDocument(
-        node=root,
-        name=text(root, "scorecard"),
+    document = read(
+        ScorecardDocument,
+        root,
         parameters=tuple(_parameters(root)),
         gates=tuple(_gates(root)),
-        minimum_coverage=_any_scalar(descend(root, "coverage"), "minimum"),
-        dimensions=dimensions,
+        dimensions=tuple(_rates(root, "dimensions")),
         rates=tuple(_rates(root, "rates")),
-        counts=tuple(_named(root, "counts")),
+        counts=tuple(expressions_in(root.get("counts"))),
         lists=tuple(_lists(root)),
-        raised=texts(root, "flags", "raised"),
-        clear=texts(root, "flags", "clear"),
-        unknown=texts(root, "flags", "unknown"),
-        variables=tuple(pair for item in items(root, "variables") for pair in _named(item)),
-        output=tuple(_named(root, "output")),
-        headline=scalar(root, "headline"),
-        label=scalar(root, "label"),
+        variables=tuple(pair for item in items(root, "variables") for pair in expressions_in(item)),
+        output=tuple(expressions_in(root.get("output"))),
     )
     return document, [*_meanings(document), *_names(document)]
 
 
-def _below(node: Node, *steps: str) -> Iterator[tuple[str, Mapping]]:
-    found = descend(node, *steps)
-    if isinstance(found, Mapping):
-        for entry in found.entries:
-            if isinstance(entry.value, Mapping):
-                yield entry.name, entry.value
-
-
-def _named(node: Node, *steps: str) -> Iterator[tuple[str, Scalar]]:
-    found = descend(node, *steps)
-    if isinstance(found, Mapping):
-        for entry in found.entries:
-            if isinstance(entry.value, Scalar) and isinstance(entry.value.value, str):
-                yield entry.name, entry.value
-
-
-def _any_scalar(node: Node | None, key: str) -> Scalar | None:
-    found = descend(node, key)
-    return found if isinstance(found, Scalar) else None
-
-
 def _parameters(root: Mapping) -> Iterator[ParameterDocument]:
-    for name, node in _below(root, "parameters"):
-        default = _any_scalar(node, "default")
+    for name, node in mappings_in(root.get("parameters")):
+        default = any_scalar(node.get("default"))
         if default is not None:
-            bounds = numeric(node, "min"), numeric(node, "max")
-            yield ParameterDocument(name, text(node, "type"), default, *bounds)
+            yield read(ParameterDocument, node, name=name, default=default)
 
 
 def _gates(root: Mapping) -> Iterator[GateDocument]:
-    for name, node in _below(root, "gates"):
+    for name, node in mappings_in(root.get("gates")):
         of, stops, undecided = scalar(node, "of"), scalar(node, "stops"), scalar(node, "undecided")
         if of and stops and undecided:
-            empty = text(node, "empty", "not_eligible"), text(node, "empty", "not_run")
-            yield GateDocument(name, of, stops, undecided, *empty, text(node, "left_out") or "open")
+            yield read(GateDocument, node, name=name, of=of, stops=stops, undecided=undecided)
 
 
 def _rates(root: Mapping, key: str) -> Iterator[RateDocument]:
-    for name, node in _below(root, key):
+    for name, node in mappings_in(root.get(key)):
         for kind in ("rate", "every"):
             of, empty = scalar(node, kind, "of"), descend(node, kind, "empty")
             if of and isinstance(empty, Scalar):
-                yield RateDocument(
-                    name=name,
-                    kind=kind,
-                    of=of,
-                    hit=texts(node, kind, "hit"),
-                    miss=texts(node, kind, "miss"),
-                    exclude=texts(node, kind, "exclude"),
-                    error=text(node, kind, "error"),
-                    empty=empty,
-                    weight=_any_scalar(node, "weight"),
-                    credit=scalar(node, kind, "credit"),
-                )
+                below, weight = node.get(kind), any_scalar(node.get("weight"))
+                yield read(RateDocument, below, name=name, kind=kind, of=of, empty=empty, weight=weight)
                 break
 
 
 def _lists(root: Mapping) -> Iterator[ListDocument]:
-    for name, node in _below(root, "lists"):
+    for name, node in mappings_in(root.get("lists")):
         of = scalar(node, "of")
         if of:
-            yield ListDocument(name, of, tuple(_named(node, "each")))
+            yield ListDocument(name, of, tuple(expressions_in(node.get("each"))))
 
 
 def _meanings(document: ScorecardDocument) -> Iterator[Diagnostic]:

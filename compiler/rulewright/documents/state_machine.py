@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from rulewright.documents.base import Document, descend, items, optional_text, scalar, text, texts
-from rulewright.documents.lexicon import PatternEntry, read_fold, read_patterns
-from rulewright.load import Mapping, Scalar
+from rulewright.documents.base import Document, text, texts
+from rulewright.documents.lexicon import PatternEntry, fold_of, read_patterns
+from rulewright.documents.typed_reader import At, read
+from rulewright.load import Mapping, Node, Scalar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -16,16 +18,16 @@ class Cue(Document):
     name: str
     lexicon: str | None
     role: str | None
-    fold: str | tuple[str, ...] | None
-    patterns: tuple[PatternEntry, ...]
+    fold: Annotated[str | tuple[str, ...] | None, At(by=fold_of)]
+    patterns: Annotated[tuple[PatternEntry, ...], At(by=read_patterns)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Transition(Document):
     """From one of `before` to `to` on a cue, where `when` holds."""
 
-    before: tuple[str, ...]
-    cue: str
+    before: Annotated[tuple[str, ...], At("from", by=_one_or_more)]
+    cue: Annotated[str, At("on")]
     to: str
     when: Scalar | None
 
@@ -34,7 +36,7 @@ class Transition(Document):
 class Forbidden(Document):
     """States that must not be entered in this order."""
 
-    states: tuple[str, ...]
+    states: Annotated[tuple[str, ...], At("path")]
     code: str
 
 
@@ -58,46 +60,13 @@ class StateMachine(Document):
     transitions: tuple[Transition, ...]
     forbidden: tuple[Forbidden, ...]
     endings: tuple[Ending, ...]
-    silent: str
+    silent: Annotated[str, At(usual="UNCLEAR")]
 
 
 def read_state_machine(node: Mapping, name: str) -> StateMachine:
     """The model of a state machine's mapping; `name` is the file's stem."""
-    cues = descend(node, "cues")
-    below = [(entry.name, entry.value) for entry in cues.entries] if isinstance(cues, Mapping) else []
-    return StateMachine(
-        node=node,
-        name=name,
-        states=texts(node, "states"),
-        initial=text(node, "initial"),
-        cues={key: _cue(value, key) for key, value in below if isinstance(value, Mapping)},
-        transitions=tuple(_transition(item) for item in items(node, "transitions") if isinstance(item, Mapping)),
-        forbidden=tuple(
-            Forbidden(item, texts(item, "path"), text(item, "code"))
-            for item in items(node, "forbidden")
-            if isinstance(item, Mapping)
-        ),
-        endings=tuple(
-            Ending(item, text(item, "state"), text(item, "verdict"), text(item, "code"))
-            for item in items(node, "endings")
-            if isinstance(item, Mapping)
-        ),
-        silent=text(node, "silent") or "UNCLEAR",
-    )
+    return read(StateMachine, node, name=name)
 
 
-def _cue(node: Mapping, name: str) -> Cue:
-    return Cue(
-        node,
-        name,
-        optional_text(node, "lexicon"),
-        optional_text(node, "role"),
-        read_fold(node),
-        read_patterns(node, "patterns"),
-    )
-
-
-def _transition(node: Mapping) -> Transition:
-    one = optional_text(node, "from")
-    before = texts(node, "from") if one is None else (one,)
-    return Transition(node, before, text(node, "on"), text(node, "to"), scalar(node, "when"))
+def _one_or_more(node: Node | None) -> tuple[str, ...]:
+    return (text(node),) if text(node) else texts(node)

@@ -6,7 +6,7 @@ as absent, which is None, False, the empty text or nothing, as the field's type 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 from dataclasses import fields, is_dataclass
 from typing import Any, Final, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
@@ -58,20 +58,32 @@ class At:
         self.steps, self.by, self.usual = steps, by, usual
 
 
-def read(model: type[Model], node: Node | None, **known: Any) -> Model:
+def read(model: type[Model], where: Node | None, /, **known: Any) -> Model:
     """The model of a mapping; `known` are the fields that are not in it as they are."""
     for name, steps, reader, usual in _plan(model):
         if name not in known:
-            found = reader(descend(node, *steps))
+            found = reader(descend(where, *steps))
             known[name] = usual if usual is not None and found in (None, "") else found
     if issubclass(model, Document):
-        known["node"] = node
+        known["node"] = where
     return model(**known)
 
 
 def entries_of(node: Node | None) -> list[tuple[str, Node]]:
     """The keys of a mapping with their values; of anything else none."""
     return [(entry.name, entry.value) for entry in node.entries] if isinstance(node, Mapping) else []
+
+
+def mappings_in(node: Node | None) -> Iterator[tuple[str, Mapping]]:
+    """The keys of a mapping whose values are mappings."""
+    yield from ((name, each) for name, each in entries_of(node) if isinstance(each, Mapping))
+
+
+def expressions_in(node: Node | None) -> Iterator[tuple[str, Scalar]]:
+    """The keys of a mapping whose values are texts, with their places."""
+    for name, each in entries_of(node):
+        if isinstance(each, Scalar) and isinstance(each.value, str):
+            yield name, each
 
 
 def paths_of(model: type) -> list[tuple[str, ...]]:
