@@ -8,6 +8,8 @@ import json
 import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,6 +56,8 @@ KINDS = {
 SLIP = "S22"
 ENDPOINT = "http://127.0.0.1:8000/v1"
 RUNTIME = ("python", "-m", "rulewright_runtime")
+PYTEST = ("python", "-m", "pytest")
+PYTEST_ALONE = {**os.environ, "PYTEST_PLUGINS": "rulewright.pytest_plugin", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 STATUS = ("echo", "$?")
 
 _FENCE = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE)
@@ -118,6 +122,10 @@ def carried_out(words: tuple[str, ...], status: int) -> tuple[int, str]:
     if words[0] == "make":  # the two commands of the README set up a machine, which continuous integration does
         assert f"\n{words[1]}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
         return 0, ""
+    if words[:3] == PYTEST:
+        command = [sys.executable, *words[1:]]
+        done = subprocess.run(command, capture_output=True, text=True, env=PYTEST_ALONE, check=False)
+        return done.returncode, done.stdout
     run, arguments = (main, words[1:]) if words[0] == "rulewright" else (runtime, words[3:])
     assert words[0] == "rulewright" or words[:3] == RUNTIME
     output = io.StringIO()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rulewright.load import Node
     from rulewright_runtime.judging.judge import Judge, JudgeRequest
     from rulewright_runtime.plan.scan import Plan
+    from rulewright_runtime.transcripts.messages import Transcript
     from rulewright_runtime.verdicts import VerdictResult
 
 PAGES: Final[dict[str, str]] = {
@@ -106,10 +107,18 @@ def verdict_on(example: Example, plan: Plan, judge: Judge | None = None) -> Verd
         read = from_record(example.record)
     except InputError as refused:
         return refused
-    kept = needed(plan, example.check.id)
+    return verdict_of(example.check.id, plan, read, judge or example.judge)
+
+
+def verdict_of(name: str, plan: Plan, chat: Transcript, judge: Judge | str | None = None) -> VerdictResult:
+    """What the check called `name` says of a conversation; the other checks are left out, but for those it reads.
+    Raises PlanError where it needs a judge and there is none, InputError for a chat that a run refuses."""
+    kept = needed(plan, name)
     alone = replace(plan, checks=tuple(each for each in plan.checks if each.id in kept), scorecard=None, left_out=())
-    result = next(execute(alone, [read], judge or example.judge))
-    return {each.check_id: each for each in result.verdicts}[example.check.id]
+    result = next(execute(alone, [chat], judge))
+    if result.errors:
+        raise InputError(str(result.errors[0]), chat.path, chat.line)
+    return next(each for each in result.verdicts if each.check_id == name)
 
 
 def needed(plan: Plan, name: str) -> set[str]:

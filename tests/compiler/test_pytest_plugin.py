@@ -1,0 +1,116 @@
+"""The plug-in for pytest, run by pytest as it is installed: the fixture, examples as tests, and what failures say."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECK = """id: no-promises
+each: reply
+fail: contains_any(turn.content, ["i promise"])
+examples:
+  - verdict: PASS
+    chat: [user: "When?", assistant: It ships today.]
+  - name: a broken promise
+    verdict: PASS
+    chat: [user: "When?", assistant: "Today, I *promise*."]
+"""
+JUDGED = "id: polite\nprompt: Is it?\nexamples:\n  - verdict: PASS\n    chat: [user: a, assistant: b]\n"
+TESTS = """
+def chat(reply):
+    return {"messages": [{"role": "user", "content": "When?"}, {"role": "assistant", "content": reply}]}
+
+def test_good(rulewright_check):
+    assert rulewright_check(chat("Today."), "no-promises").verdict == "PASS"
+
+def test_expected(rulewright_check):
+    found = rulewright_check(chat("I promise."), "no-promises", expect="FAIL")
+    assert found.evidence[0].quote == "I promise"
+
+def test_bad(rulewright_check):
+    rulewright_check(chat("I promise."), "no-promises")
+
+def test_unknown(rulewright_check):
+    rulewright_check(chat("Today."), "no-promise")
+
+def test_refused(rulewright_check):
+    rulewright_check({"messages": []}, "no-promises")
+
+def test_without_judge(rulewright_check):
+    rulewright_check(chat("Today."), "polite")
+
+class Judge:
+    def ask(self, request):
+        return '{"verdict": "PASS", "rationale": "yes", "evidence": []}'
+
+def test_with_judge(rulewright_check):
+    rulewright_check(chat("Today."), "polite", judge=Judge())
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "rulewright.yaml").write_text("project: shop\n", encoding="utf-8")
+    (tmp_path / "checks" / "no-promises.yaml").write_text(CHECK, encoding="utf-8")
+    (tmp_path / "checks" / "polite.yaml").write_text(JUDGED, encoding="utf-8")
+    (tmp_path / "test_bot.py").write_text(TESTS, encoding="utf-8")
+    return tmp_path
+
+
+def run(folder: Path, *words: str) -> str:
+    """What pytest prints in a process of its own, with no plug-in but ours that is installed."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", "--color=no", *words]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "120"}
+    ours = ["-p", "rulewright.pytest_plugin"]
+    done = subprocess.run([*command, *ours], cwd=folder, capture_output=True, text=True, env=environment, timeout=120)
+    return " ".join((done.stdout + done.stderr).split())  # however wide the terminal
+
+
+def test_the_fixture_holds_a_chat_against_a_check(shop: Path) -> None:
+    shown = run(shop, "test_bot.py")
+    assert "4 failed, 3 passed" in shown
+    failure = """error[no-promises]: the verdict is FAIL, expected PASS, because `fail_condition_holds`
+ --> {path}:3:7
+  |
+3 | fail: contains_any(turn.content, ["i promise"])
+  |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = help: turn 1, assistant: `I promise`
+"""
+    assert " ".join(failure.replace("{path}", str(shop / "checks" / "no-promises.yaml")).split()) in shown
+    assert "there is no check `no-promise` to be asked" in shown
+    assert "did you mean `no-promises`?" in shown
+    assert "the plan needs a judge for the check `polite`, and none was given" in shown
+    assert "Traceback" not in shown
+
+
+def test_the_examples_of_check_files_are_tests(shop: Path) -> None:
+    assert "no tests ran" in run(shop, "checks")  # nobody asked for these files
+    shown = run(shop, "checks/no-promises.yaml", "checks/polite.yaml")
+    assert "1 failed, 1 passed, 1 skipped" in shown
+    assert "error[check-misses-own-example]: `no-promises` says FAIL of a broken promise, which expects PASS" in shown
+    assert "`I *promise`" in shown
+    assert "`polite` asks a judge: give one with `--rulewright-judge`" in shown
+    (shop / "pytest.ini").write_text("[pytest]\nrulewright_checks = checks\n", encoding="utf-8")
+    assert "1 failed, 1 passed, 1 skipped" in run(shop, "checks")
+    (shop / "checks" / "polite.yaml").write_text("id: polite\nfail: nothing\n", encoding="utf-8")
+    broken = run(shop, "checks/no-promises.yaml")
+    assert "`nothing` is not known here" in broken
+    assert "Traceback" not in broken
+
+
+def test_the_plug_in_is_registered_and_imports_no_compiler() -> None:
+    program = (
+        "import sys, pytest, importlib.metadata as m\n"
+        "(entry,) = [e for e in m.entry_points(group='pytest11') if e.name == 'rulewright']\n"
+        "before = set(sys.modules); entry.load()\n"
+        "print(sorted(n for n in set(sys.modules) - before if n.partition('.')[0] in"
+        " {'rulewright', 'rulewright_runtime', 'lark', 'yaml', 'jsonschema', 'msgspec', 're2'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['rulewright', 'rulewright.pytest_plugin']"
