@@ -36,6 +36,8 @@ COMMANDS = (
     ("rescore", "write a run again under another scorecard or other parameters"),
     ("record", "write the replies of a run to a file that a scan can replay"),
     ("leaderboard", "rank the models of finished runs"),
+    ("gold", "draw items of a run for people to label"),
+    ("calibrate", "hold a run against labels of people, and correct its rates"),
     ("score", "score batches of test cases and label each case"),
     ("prove", "prove what tables, workflows and conditions claim"),
     ("policy-diff", "show where two policies differ, or prove them equal"),

@@ -58,6 +58,13 @@ EXIT_CODES: dict[str, dict[int, str]] = {
         UNDECIDED: "every model is ranked, and transcripts await a person",
         REFUSED: "runs that can't be read or compared, or bad usage",
     },
+    "gold": {MET: "drawn", REFUSED: "a run that can't be read, a file in the way, or bad usage"},
+    "calibrate": {
+        MET: "every gate fails at most as often as --require allows",
+        FAILED: "a gate truly fails more often",
+        UNDECIDED: "inconclusive: an interval lies on both sides, or nobody has labelled",
+        REFUSED: "labels that can't be read, a threshold reported where it was chosen, or bad usage",
+    },
     "score": {
         MET: "every case passes",
         FAILED: "a case fails, or the run is worse than its baseline",

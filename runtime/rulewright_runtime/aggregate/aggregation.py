@@ -156,6 +156,12 @@ class Scorecard:
         held = zip(self.plan.gates, self._held(check_id), strict=True)
         return tuple(index for index, (gate, holds) in enumerate(held) if gate.left_out == "open" and holds)
 
+    def stops(self, verdict: VerdictRecord) -> list[dict[str, bool] | None]:
+        """For each gate which answers in place of the verdict stop it; None where it would not belong to the gate."""
+        effects = {each: dict(self._effect(answered(verdict, each)).gates) for each in ANSWERS}
+        held = [any(at in gates for gates in effects.values()) for at in range(len(self.plan.gates))]
+        return [{k: v.get(at) == STOPS for k, v in effects.items()} if holds else None for at, holds in enumerate(held)]
+
     def aggregate(
         self,
         verdicts: Sequence[VerdictRecord],

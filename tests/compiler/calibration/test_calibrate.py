@@ -1,0 +1,239 @@
+"""Labels of people: drawn by a seed, read strictly, and carried through to the gates."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.compiler.small_project import check, write
+
+from rulewright.calibration.gold import read_gold
+from rulewright.calibration.propagate import GateRow, Share, gate_interval, next_item
+from rulewright.check.project_check import compile_project
+from rulewright.cli import main
+from rulewright.errors import UsageError
+from rulewright_runtime.runs.store import run
+
+SCORECARD = """\
+scorecard: quality
+gates:
+  held: {of: v.primary_bucket == F, stops: v.verdict == FAIL, undecided: v.verdict == UNCLEAR,
+         empty: {not_eligible: passed, not_run: undecided}}
+flags: {raised: [FAIL], clear: [PASS], unknown: [UNCLEAR, NOT_APPLICABLE]}
+output: {gates: gates}
+"""
+SIZE = 40
+WRONG = ("m1", "m2", "m33")  # where the word list errs
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run over 40 transcripts of which the first ten fail by the word list."""
+    root = tmp_path_factory.mktemp("calibrate")
+    rule = check(
+        bucket="F", severity="S3", scope="universal", route="lexicon_only", routing="deterministic_precheck: words"
+    )
+    files = {
+        "checks/W-1.yaml": rule.replace("eligibility:\n  scenario_tags_any: [crisis]\n", ""),
+        "lexicons/words.yaml": "patterns:\n  - you must\n",
+        "configs/scorecards/quality.yaml": SCORECARD,
+        "rulewright.yaml": "project: p\nscorecard: quality\nscorecards: configs/scorecards\n",
+    }
+    plan = compile_project(write(root / "p", files))
+    (root / "said").mkdir()
+    for number in range(SIZE):
+        answer = "you must" if number < 10 else "as you like"
+        lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": answer}]
+        text = "".join(json.dumps({**line, "harness": "llm/raw"}) + "\n" for line in lines)
+        (root / "said" / f"m{number}__night.jsonl").write_text(text, encoding="utf-8")
+    run(plan, [root / "said"], root / "run")
+    return root / "run"
+
+
+def item(number: int) -> str:
+    return f"m{number}__night/W-1"
+
+
+def truth(number: int) -> str:
+    failed = number < 10
+    return "FAIL" if failed != (f"m{number}" in WRONG) else "PASS"
+
+
+def labelled(path: Path, numbers: range, *more: str, split: str = "report") -> Path:
+    rows = [f"{item(number)},{truth(number)},ann,{split}" for number in numbers]
+    path.write_text("\n".join(["id,target,annotator,split", *rows, *more]) + "\n", encoding="utf-8")
+    return path
+
+
+def refused(*words: str) -> bool:
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    return ended.value.code == 3
+
+
+def calibrated(folder: Path, path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, Any]:
+    code = main(["calibrate", str(folder), "--gold", str(path), "--format", "json", *more])
+    return code, json.loads(capsys.readouterr().out or "null")
+
+
+def test_items_are_drawn_by_a_seed_from_every_verdict_and_tell_nothing(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = []
+    for seed in ("1", "1", "2"):
+        assert main(["gold", str(folder), "--draw", "12", "--seed", seed, "--split", "tune", "--split", "test"]) == 0
+        drawn.append(capsys.readouterr().out)
+    assert drawn[0] == drawn[1] != drawn[2]
+    rows = [line.split(",") for line in drawn[0].splitlines()[1:]]
+    numbers = [int(row[0].partition("__")[0][1:]) for row in rows]
+    assert sum(number < 10 for number in numbers) == 6
+    assert {tuple(row[1:]) for row in rows} == {("", "", "tune"), ("", "", "test")}
+    out = tmp_path / "gold.csv"
+    assert main(["gold", str(folder), "--draw", "5", "--out", str(out)]) == 0
+    assert refused("gold", str(folder), "--draw", "5", "--out", str(out))
+    capsys.readouterr()
+    assert main(["gold", str(folder), "--draw", "99", "--known", str(out)]) == 0
+    known = {each.item for each in read_gold(out)}
+    assert len(known) == 5
+    assert not known & {tuple(line.split(",")[0].split("/")) for line in capsys.readouterr().out.splitlines()[1:]}
+
+
+def test_the_errors_of_a_judge_are_measured_and_carried_to_the_gate(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, found = calibrated(folder, labelled(tmp_path / "g.csv", range(20)), capsys)
+    (measured,) = found["checks"]
+    assert code == 0
+    assert measured["confusion"] == {"hits": 8, "false_alarms": 2, "misses": 0, "clear": 10}
+    assert (measured["precision"]["value"], measured["judged"]["failed"]) == (0.8, 10)
+    assert measured["corrected"]["method"] == "prediction-powered"
+    assert measured["corrected"]["value"] == pytest.approx(0.2)
+    (gate,) = found["gates"]
+    true_share = sum(truth(number) == "FAIL" for number in range(SIZE)) / SIZE
+    assert gate["recorded"] == 0.25
+    assert gate["corrected"]["low"] <= true_share <= gate["corrected"]["high"]
+    assert gate["next"].startswith("m")
+    _, whole = calibrated(folder, labelled(tmp_path / "all.csv", range(SIZE)), capsys)
+    assert whole["gates"][0]["corrected"] == {"value": true_share, "low": true_share, "high": true_share}
+    assert whole["gates"][0]["next"] is None
+
+
+@pytest.mark.parametrize(
+    ("most", "code", "status"), [("0.9", 0, "met"), ("0.01", 1, "failed"), ("0.22", 2, "inconclusive")]
+)
+def test_a_gate_that_straddles_what_is_allowed_is_inconclusive(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], most: str, code: int, status: str
+) -> None:
+    path = labelled(tmp_path / "g.csv", range(20))
+    got, found = calibrated(folder, path, capsys, "--require", f"held={most}")
+    assert (got, found["gates"][0]["status"]) == (code, status)
+
+
+def test_several_people_decide_by_majority_and_models_are_never_people(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = [f"{item(0)},PASS,bob,report", *(f"{item(at)},{truth(at)},bob,report" for at in range(1, 12))]
+    more += [f"{item(at)},PASS,model:small,report" for at in range(SIZE)]
+    _, found = calibrated(folder, labelled(tmp_path / "g.csv", range(20), *more), capsys)
+    labels = found["labels"]
+    assert (labels["annotators"], labels["items"], labels["tied"]) == (["ann", "bob"], 19, [item(0)])
+    assert (labels["models"], labels["of_models"]) == (["model:small"], SIZE)
+    assert 0 < labels["alpha"] < 1
+    only = tmp_path / "only.csv"
+    only.write_text(f"id,target,annotator,split\n{item(0)},FAIL,model:small,report\n", encoding="utf-8")
+    code, found = calibrated(folder, only, capsys)
+    assert (code, found["checks"], found["labels"]["items"]) == (2, [], 0)
+    assert main(["calibrate", str(folder), "--gold", str(only)]) == 2
+    assert "not by people: 1 label of model:small; not counted" in capsys.readouterr().out
+
+
+def test_a_threshold_is_never_reported_where_it_was_chosen(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{item(number)},{truth(number)},ann,tune" for number in range(20, SIZE)]
+    path = labelled(tmp_path / "g.csv", range(20), *rows)
+    for wrong in (["--choose-on", "tune"], ["--choose-on", "tune", "--split", "tune"]):
+        assert refused("calibrate", str(folder), "--gold", str(path), *wrong)
+        assert "can't be reported on it" in capsys.readouterr().err
+    code, found = calibrated(folder, path, capsys, "--choose-on", "tune", "--split", "report")
+    assert (code, found["thresholds"]["chosen_on"], found["labels"]["items"]) == (0, "tune", 20)
+
+
+def test_labels_of_one_class_say_so_and_labels_of_another_run_correct_rates(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = labelled(tmp_path / "g.csv", range(3, 10))
+    _, found = calibrated(folder, path, capsys)
+    assert (found["checks"][0]["kappa"], found["checks"][0]["kappa_why"]) == (None, "the labels are of one class")
+    path = labelled(tmp_path / "h.csv", range(SIZE))
+    _, found = calibrated(folder, path, capsys, "--measured-on", str(folder))
+    assert found["checks"][0]["corrected"]["method"] == "rogan-gladen"
+    assert found["gates"] == []
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("x,PASS,ann,report", "expected an `id` like `TRANSCRIPT/CHECK`"),
+        ("a/b,MAYBE,ann,report", "unknown target `MAYBE`"),
+        ("a/b,PASS,,report", "a label needs an `annotator`"),
+        ("a/b,PASS,ann,", "a label needs a `split`"),
+        ("a/b,PASS,ann", "expected 4 fields, found 3"),
+        ("a/b,PASS,ann,one\na/b,FAIL,ann,one", "labels `a/b` twice"),
+        ("a/b,PASS,ann,one\na/b,FAIL,bob,two", "is in the splits `one` and `two`"),
+    ],
+)
+def test_what_is_no_label_is_told_with_its_line(tmp_path: Path, row: str, said: str) -> None:
+    path = tmp_path / "g.csv"
+    path.write_text(f"id,target,annotator,split\n{row}\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=said):
+        read_gold(path)
+
+
+def after(rows: list[GateRow], shares: dict[Any, Share], label: Any) -> float:
+    """The variance of the share of failing rows that is left on average once an item has been labelled; rows of one
+    doubt each, so that it can be worked out."""
+    item_, stratum = label
+    total = 0.0
+    for failed in (0, 1):
+        chance = shares[stratum].mean if failed else 1 - shares[stratum].mean
+        known = {**shares, stratum: Share(shares[stratum].failed + failed, shares[stratum].labelled + 1)}
+        left = [row for row in rows if row.items != (item_,)]
+        variance = 0.0
+        for each, share in known.items():
+            count = sum(row.doubts == (each,) for row in left)
+            inner = share.mean * (1 - share.mean) - share.variance
+            variance += (count / len(rows)) ** 2 * share.variance + count * inner / len(rows) ** 2
+        total += chance * variance
+    return total
+
+
+def test_the_next_item_is_the_one_that_takes_away_most_of_a_gates_uncertainty() -> None:
+    chance = random.Random(2)
+    for _ in range(100):
+        strata = [(f"C{at}", verdict) for at in range(2) for verdict in ("FAIL", "PASS")]
+        sizes = {each: chance.randint(1, 25) for each in strata}
+        items = [(each, (f"t{at}", "".join(each))) for each in strata for at in range(sizes[each])]
+        rows = [GateRow(item_[0], False, False, (each,), (item_,)) for each, item_ in items]
+        shares = {}
+        for each in strata:
+            count = chance.randint(0, 12)
+            shares[each] = Share(chance.randint(0, count), count)
+        found = next_item(rows, shares)
+        assert found is not None
+        left = {row.items[0]: after(rows, shares, (row.items[0], row.doubts[0])) for row in rows}
+        assert left[found[0]] == pytest.approx(min(left.values()), rel=1e-9)
+
+
+def test_a_gate_of_two_doubtful_checks_fails_as_often_as_either() -> None:
+    one, two = ("A", "FAIL"), ("B", "FAIL")
+    rows = [GateRow(f"t{at}", False, False, (one, two), ((f"t{at}", "A"), (f"t{at}", "B"))) for at in range(400)]
+    shares = {one: Share(50_000, 100_000), two: Share(20_000, 100_000)}
+    found = gate_interval(rows, shares)
+    assert found["value"] == pytest.approx(0.6, abs=1e-4)
+    assert found["low"] == pytest.approx(0.6 - 1.96 * (0.24 / 400) ** 0.5, abs=5e-3)
+    missing = [GateRow("u", False, True, (), ()), *rows[:1]]
+    assert gate_interval(missing, shares)["high"] == 1.0
