@@ -197,5 +197,5 @@ def fold(text: str) -> str:
     """The text without what judges change when they quote: all that lexicons ignore (see `folding`), and links,
     bullets, headings, dashes, ellipses and the quotation marks at the edges of words."""
     text = _AT_LINE_START.sub(" ", _LINK.sub(r"\1", text.replace(_ESCAPED_LINE_BREAK, " ")))
-    text = folding.fold(_ELLIPSIS.sub(" ", text)).text.translate(_MARKS)
+    text = folding.folded_text(_ELLIPSIS.sub(" ", text), folding.TEXT).translate(_MARKS)
     return _BLANK.sub("", " ".join(_OUTER_QUOTES.sub("", text).split()))

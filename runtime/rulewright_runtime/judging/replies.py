@@ -60,6 +60,7 @@ _CLOSING_FENCE: Final = re.compile(r"\s*(`{3,}+|~{3,}+)[ \t]*+(?:\n|\Z)")
 # What encloses an object as something quoted, an item of a list or the value of a key.
 _ENCLOSED_BEFORE: Final = re.compile(r"""(?:["'`“”„‘’«»‹›「『(\[\],|]|["']\s*:|^[ \t]*>[> \t]*)\s*\Z""", re.MULTILINE)
 _ENCLOSED_AFTER: Final = re.compile(r"""\s*["'`“”‘’«»‹›」』)\[\],|]""")
+_MAY_NOT_BE_STORABLE: Final = re.compile(r"\\u|[\ud800-\udfff]|[0-9]{19}")  # what `_storable` may replace
 _TAG: Final = re.compile(r"<(/?)((?!br\b|hr\b)[a-z][a-z0-9_-]*)(?:\s[^<>]*)?>", re.IGNORECASE)
 _VERDICT_WORD: Final = re.compile(r"\b(?:PASS|FAIL|UNCLEAR|NOT_APPLICABLE)\b")
 
@@ -95,7 +96,7 @@ def strict(raw: str) -> dict[str, Any]:
         raise JudgeError("the reply gives two verdicts")
     if {*_VERDICT_WORD.findall(before), *_VERDICT_WORD.findall(after)} - {verdict}:
         raise JudgeError("the reply's prose names another verdict than its object")
-    made: dict[str, Any] = _storable(found)
+    made: dict[str, Any] = _storable(found) if _MAY_NOT_BE_STORABLE.search(raw) else found
     return made
 
 

@@ -68,8 +68,9 @@ def judge(server: Server, ledger: Path, capabilities: Capabilities | None = None
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The files of a run, but for its log, in which the transcripts' paths stand."""
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name != "inputs.jsonl"}
+    """The files of a run, but for its log, in which the transcripts' paths stand, and the manifest, which hashes it."""
+    named = ("inputs.jsonl", "manifest.json")
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name not in named}
 
 
 @pytest.fixture(scope="module")
