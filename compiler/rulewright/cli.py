@@ -22,6 +22,7 @@ COMMANDS = (
     ("lsp", "tell an editor what is wrong while its author types"),
     ("compile", "compile a project into one plan file"),
     ("plan", "say what a scan would do and cost, without calling anything"),
+    ("questions", "write what a scan would ask, to be answered elsewhere"),
     ("harness", "play scenarios against a model and keep the transcripts"),
     ("inspect-data", "show what files of chats hold, before anything runs"),
     ("convert", "write chats of any format in one format"),

@@ -20,6 +20,7 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     },
     "compile": {MET: "compiled", REFUSED: "the project has errors, or bad usage"},
     "plan": {MET: "planned", REFUSED: "the project has errors, an input was refused, or bad usage"},
+    "questions": {MET: "written", REFUSED: "the project has errors, an input was refused, or bad usage"},
     "harness": {
         MET: "every scenario was played to its end",
         FAILED: "a turn was not answered",

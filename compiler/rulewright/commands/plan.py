@@ -50,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
     if args.compare is not None:
         return _compare(args)
     project, plan = compile_chosen(args)
-    transcripts, refused = _read(plan, args)
-    model = args.judge_model or _model(project)
+    transcripts, refused = read_transcripts(plan, args)
+    model = args.judge_model or judge_model(project)
     planned = scan_plan(project, plan, transcripts, judge_model=model)
     planned["bound"] = bound_of(plan, transcripts, project.pricing.get(model) if model else None)
     folder = Path(args.out)
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     return REFUSED if refused else 0
 
 
-def _model(project: Project) -> str | None:
+def judge_model(project: Project) -> str | None:
     """The judge's model: the one for costs, else the one that the project asks."""
     source = project.judge_source or ""
     live = not source.startswith("replay:") and source.partition(":")[2].partition("@http")[0]
@@ -74,7 +74,7 @@ def _compare(args: argparse.Namespace) -> int:
     """Compare two profiles over the same transcripts."""
     project = find_project(args.project)
     first, second = args.compare
-    transcripts, refused = _read(compile_project(project, profile=first, scorecard=args.scorecard), args)
+    transcripts, refused = read_transcripts(compile_project(project, profile=first, scorecard=args.scorecard), args)
     comparison = compare_profiles(
         project, first, second, transcripts, scorecard=args.scorecard, judge_model=args.judge_model
     )
@@ -87,7 +87,7 @@ def _compare(args: argparse.Namespace) -> int:
     return REFUSED if refused else 0
 
 
-def _read(plan: Plan, args: argparse.Namespace) -> tuple[list[Transcript], list[InputError]]:
+def read_transcripts(plan: Plan, args: argparse.Namespace) -> tuple[list[Transcript], list[InputError]]:
     """The transcripts that a scan would judge, and those it would refuse, which are told at once. So are transcripts
     that lack something: there a judge would be asked in vain."""
     transcripts, refused = [], []

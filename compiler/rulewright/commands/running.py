@@ -27,6 +27,9 @@ from rulewright.exit_codes import INTERRUPTED, REFUSED, UNDECIDED
 from rulewright.reporting.formats import run_as
 from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.errors import OutageError
+from rulewright_runtime.input_files import MAX_EXPANDED
+from rulewright_runtime.judging.judge import AnsweredElsewhere
+from rulewright_runtime.judging.judge import open_judge as open_replay
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.console import scorecard
 from rulewright_runtime.report.text import plural
@@ -150,15 +153,28 @@ def _refusal(refused: dict[str, Any]) -> str:
 
 
 def _run(plan: Plan, args: argparse.Namespace, judge: str | None) -> dict[str, Any]:
-    return run(
+    opened = judge if judge is None or args.jobs > 1 else open_replay(judge, args.max_expanded or MAX_EXPANDED)
+    summary = run(
         plan,
         args.transcripts,
         args.out,
-        judge=judge,
+        judge=opened,
         max_calls=args.max_calls,
         **_settings(args),
         progress=lambda done: safe_stream(sys.stderr).show_progress(f"{done} transcripts"),
     )
+    if isinstance(opened, AnsweredElsewhere):
+        _tell_answers(opened)
+    return summary
+
+
+def _tell_answers(answers: AnsweredElsewhere) -> None:
+    """Say how many questions have no usable answer in the file."""
+    safe_stream(sys.stderr).show_progress("")
+    if answers.lost:
+        lost = ", ".join(f"{number} {reason}" for reason, number in sorted(answers.lost.items()))
+        number = plural(answers.lost.total(), "question")
+        complain(f"warning: {number} without a usable answer, which are no votes: {lost}")
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 REPLAY: Final = "replay:"
 PLUGIN: Final = "plugin:"  # a judge that an installed distribution brings
+UNFINISHED: Final = frozenset({"length", "refusal", "filter"})  # how an answer ends that is not whole
 WRAPPER: Final = "1"  # how questions are put and replies are read; another number is another judge
 
 
@@ -142,6 +144,92 @@ class ReplayJudge:
         return entry if isinstance(entry, str) else None
 
 
+class _Answer(msgspec.Struct, frozen=True):
+    """What came of one question: the reply, or why there is none."""
+
+    reply: str | None
+    lost: str = ""
+    model: str = ""
+
+
+def custom_id(question: JudgeRequest) -> str:
+    """The name of a question in a batch: another one for another prompt, vote, window, check or transcript."""
+    place = (question.transcript_id, question.check_id, question.purpose, question.window, question.repetition)
+    return f"q-{sha256(msgspec.json.encode((place, question.prompt))).hexdigest()[:40]}"
+
+
+def holds_answers(data: bytes) -> bool:
+    """Whether a file is lines of answers, told by its first one."""
+    first = data.lstrip().partition(b"\n")[0]
+    try:
+        return "custom_id" in msgspec.json.decode(first, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return False
+
+
+class AnsweredElsewhere:
+    """A judge whose answers stand in a file. A question is answered once, so a reply that can't be used is lost."""
+
+    def __init__(self, data: bytes, name: str = "") -> None:
+        """Read the lines; `name` is that of their file. Raises MsgspecError for a line that is not JSON, JudgeError for
+        one without a `custom_id`."""
+        self._answers: dict[str, _Answer] = {}
+        for number, line in enumerate(data.splitlines(), 1):
+            if line.strip():
+                found = strict_json.decode(line, type=dict[str, Any])
+                key = found.get("custom_id")
+                if not isinstance(key, str):
+                    raise JudgeError(f"line {number} has no `custom_id`")
+                twice = key in self._answers
+                self._answers[key] = _Answer(None, "answered twice") if twice else _answer(found)
+        self._digest, self._name = sha256(data).hexdigest(), name
+        self.lost: Counter[str] = Counter()  # questions without a usable answer, by reason
+
+    @property
+    def identity(self) -> str:
+        """The fingerprint of the file."""
+        return f"answers:{self._digest}"
+
+    @property
+    def record(self) -> JudgeRecord:
+        """The file, and the models that answered, as the endpoint named them."""
+        models = tuple(sorted({answer.model for answer in self._answers.values()} - {""}))
+        return JudgeRecord("replay", self._name, self._digest, served_models=models)
+
+    def ask(self, request: JudgeRequest) -> str | None:
+        """The answer. Raises NotRecordedError where there is none, JudgeError where there is none to use."""
+        key = custom_id(request)
+        answer = self._answers.get(key)
+        if request.attempt:
+            raise NotRecordedError("a question of a batch is answered once")
+        lost = "missing" if answer is None else answer.lost
+        if lost:
+            self.lost[lost] += 1
+            raise NotRecordedError(f"the question `{key}` has no answer: {lost}")
+        assert answer is not None, "what is missing is lost"
+        return answer.reply
+
+
+def _answer(line: dict[str, Any]) -> _Answer:
+    """The answer in a line: `{"reply": TEXT}`, or what a batch of chat completions gives."""
+    if isinstance(line.get("reply"), str):
+        return _Answer(line["reply"])
+    response = line.get("response")
+    if line.get("error") or not isinstance(response, dict) or response.get("status_code") != 200:
+        return _Answer(None, "failed")
+    from rulewright_runtime.models.call import CallFailure
+    from rulewright_runtime.models.wire import WIRES
+
+    body = response.get("body")
+    try:
+        said = WIRES["openai"].answer(body, "") if isinstance(body, dict) else None
+    except CallFailure:
+        said = None
+    if said is None:
+        return _Answer(None, "failed")
+    return _Answer(None, "not whole", said.model) if said.finish in UNFINISHED else _Answer(said.text, "", said.model)
+
+
 class LimitedJudge:
     """Passes at most `calls` questions on to another judge."""
 
@@ -172,9 +260,9 @@ def identity(judge: object) -> str:
 
 
 def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
-    """The judge that a command line names: `replay:FILE`, a JSON file of recorded replies, gzipped or not, of at most
-    `max_expanded` bytes; or `plugin:NAME`, one that an installed distribution brings, with what stands behind a further
-    colon as its argument.
+    """The judge that a command line names: `replay:FILE`, a JSON file of recorded replies, or lines of answers to
+    exported questions, gzipped or not, of at most `max_expanded` bytes; or `plugin:NAME`, one that an installed
+    distribution brings, with what stands behind a further colon as its argument.
 
     Raises JudgeError where there is no such judge or its file can't be read.
     """
@@ -189,8 +277,10 @@ def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
     path = specification.removeprefix(REPLAY)
     try:
         data = read_expanded(path, max_expanded)
+        if holds_answers(data):
+            return AnsweredElsewhere(data, os.path.basename(path))
         replies = strict_json.decode(data, type=dict[str, dict[str, list[list[Any]]]])
         return ReplayJudge(replies, os.path.basename(path))
-    except (OSError, EOFError, zlib.error, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except (OSError, EOFError, zlib.error, msgspec.MsgspecError, ValueError, RecursionError, JudgeError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise JudgeError(f"the recorded replies `{path}` can't be read: {reason}") from None

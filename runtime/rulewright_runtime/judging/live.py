@@ -23,7 +23,7 @@ from rulewright_runtime.calls.scheduler import CallLimits, HeldError, Scheduler
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.execution import Execution, TranscriptResult
 from rulewright_runtime.judging.independence import Independence, NotIndependentError
-from rulewright_runtime.judging.judge import JudgeRecord, JudgeRequest, TooLongError
+from rulewright_runtime.judging.judge import UNFINISHED, JudgeRecord, JudgeRequest, TooLongError
 from rulewright_runtime.judging.replies import VERDICTS
 from rulewright_runtime.models import open_model
 from rulewright_runtime.models.call import CallFailure, ChatMessage, Identity, ModelAnswer, ModelCall
@@ -41,7 +41,6 @@ OPEN_TRANSCRIPTS: Final = 64  # that are begun and wait for answers
 BYTES_PER_TOKEN: Final = 3  # of the texts that people write; a guess that errs on the side of more tokens
 LEAST_REPLY: Final = 256  # tokens without which asking is of no use
 FULL_REPLY: Final = 1024  # tokens that the longest rationale and evidence take
-UNFINISHED: Final = frozenset({"length", "refusal", "filter"})
 
 
 class JudgeSettings(msgspec.Struct, frozen=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright_runtime.calls.portal import CallPortal
-from rulewright_runtime.judging.judge import JudgeRecord, JudgeRequest, TooLongError
-from rulewright_runtime.judging.live import UNFINISHED, ask_of
+from rulewright_runtime.judging.judge import UNFINISHED, JudgeRecord, JudgeRequest, TooLongError
+from rulewright_runtime.judging.live import ask_of
 
 if TYPE_CHECKING:
     from rulewright_runtime.judging.live import LiveJudge

@@ -83,10 +83,12 @@ def run(
     replayed = judge if isinstance(judge, str) else None
     who = ""
     if judge is not None:
-        from rulewright_runtime.judging.judge import identity, open_judge
+        from rulewright_runtime.judging.judge import AnsweredElsewhere, identity, open_judge
 
         judge = open_judge(judge, max_expanded or MAX_EXPANDED) if isinstance(judge, str) else judge
         who = identity(judge)
+        if jobs > 1 and isinstance(judge, AnsweredElsewhere):
+            raise PlanError("`jobs` is for recorded replies; one process reads answers to exported questions")
     settings = msgspec.json.encode(
         [parameters, max_calls, max_line, *([columns] if columns else [])], order="deterministic"
     ).decode()
