@@ -48,7 +48,7 @@ _DEPENDENT: Final[dict[str, str]] = {
         tag-no-check-looks-for unknown-check unused-lexicon unused-rule-set""",
     "corpora": "unknown-corpus",
     "lexicons": "detector-without-definition unknown-cue unknown-lexicon",
-    "markers": "unknown-marker-set",
+    "markers": "detector-without-definition unknown-marker-set",
     "profiles": "dev-repetitions-nobody-uses unknown-profile",
     "rules": "rule-nobody-has unknown-jurisdiction",
     "scenarios": """check-no-scenario-reaches comment-contradicts-files contrast-without-counterpart

@@ -25,6 +25,7 @@ _PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{
 _ONLY_KEY = re.compile(r"[ ]*([\w-]+)(?=:(?:\s|$))")
 _APOSTROPHE = re.compile(r"(?:: |- |[\[{,] *)'[^']*\w(')\w")
 _NO_COLON = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*[=:][ ]*|[ ]+=[ ]*)(\S.*))")
+_JOINED = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*=[ ]*|:(?=\S))(\S.*))")
 
 # A piece of libyaml's message, what to tell the author, and how to mend it.
 _MESSAGES: tuple[tuple[str, str, str | None], ...] = (
@@ -108,7 +109,7 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
     text = source.line_text(line)
     if "mapping values are not allowed" in problem and (key := _ONLY_KEY.match(text)) and key.end() + start == offset:
         place = source.span(start + key.start(1), start + key.end(1))
-        return mistake(
+        return _no_pair_above(source, line, key.start(1)) or mistake(
             "yaml-syntax",
             place,
             f"`{key[1]}` is indented wrongly",
@@ -128,10 +129,23 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
         start = source.starts[line - 1]
         written = _NO_COLON.match(source.line_text(line))
         if written is not None:
-            place = source.span(start + written.start(1), start + written.end())
-            help = f"write `{written[2]}: {shorten(written[3].strip())}`"
-            return mistake("yaml-syntax", place, "this line is no `key: value`", help=help)
+            return _no_pair(source, start, written)
     return None
+
+
+def _no_pair(source: Source, start: int, written: re.Match[str]) -> Diagnostic:
+    place = source.span(start + written.start(1), start + written.end())
+    help = f"write `{written[2]}: {shorten(written[3].strip())}`"
+    return mistake("yaml-syntax", place, "this line is no `key: value`", help=help)
+
+
+def _no_pair_above(source: Source, line: int, indent: int) -> Diagnostic | None:
+    """That the line above a key is no pair, where it begins in the same column: to YAML it is a text that goes on."""
+    above = line - 1
+    while above > 1 and not source.line_text(above).partition("#")[0].strip():
+        above -= 1
+    written = _JOINED.match(source.line_text(above)) if above else None
+    return _no_pair(source, source.starts[above - 1], written) if written and written.start(1) == indent else None
 
 
 def control_character(source: Source) -> Diagnostic:

@@ -25,6 +25,8 @@ MISTAKES = [
     (CHECK, "bucket: F", "bucket: Q", 4, "`B` is compliance"),
     (CHECK, "hard_fail: false", "\thard_fail: false", 6, "use spaces"),
     (CHECK, "hard_fail: false", "hard_fail = false", 6, "write `hard_fail: false`"),
+    (CHECK, "  route: lex", "  route = lex", 15, "write `route: lexicon_only`"),
+    (LEXICON, "role: assistant", "role:assistant", 2, "write `role: assistant`"),
     (CHECK, "hard_fail: false", "hard_fail: no", 6, "write `false`"),
     (CHECK, "name: promises", "name:promises", 3, "write `name: promises_availability`"),
     (CHECK, "pass_rule: The", "pass_rule: Rule: the", 12, "quote the value"),
