@@ -38,7 +38,7 @@ from rulewright.lower.machines import lower_machine
 from rulewright.lower.routing_conflicts import routing_conflicts
 from rulewright.lower.rubrics import lower_rubrics
 from rulewright.lower.scan_plan import PlanParts, fields_of_checks, lower_check, lower_parts, seal_parts
-from rulewright.lower.scorecard import lower_scorecard
+from rulewright.lower.scorecard import lower_scorecard, with_facts
 from rulewright.lower.selection import select
 from rulewright.lower.semantics import policies
 from rulewright.project import Project, load_project, stopping
@@ -52,6 +52,7 @@ from rulewright.rules.of_scenarios import SCENARIO
 from rulewright.rules.of_scorecards import CASE_SCORECARD as CASE_SCORECARD_RULES
 from rulewright.rules.of_scorecards import SCORECARD
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plan.scorecard import ScorecardPlan
 
 
 def check(project: Project) -> Checked:
@@ -197,7 +198,43 @@ class Checked:
         for profile in project.profiles.values() if project.checks else ():
             if profile is not self.profile:
                 select(profile, project.checks, found)
-        return [*found, *_scorecard_findings(project, fields_of_checks(project, criteria))]
+        return [*found, *self._of_scorecards(fields_of_checks(project, criteria))]
+
+    def _of_scorecards(self, fields: dict[str, dict[str, Any]]) -> list[Diagnostic]:
+        """What is wrong with the project's scorecards over verdicts; `fields` are those of its checks by id."""
+        project = self.project
+        found: list[Diagnostic] = []
+        scoring = project.scoring.fields if project.scoring else {}
+        held = {each.id for each in project.checks if each.is_gate}
+        for card in project.scorecards.values():
+            plan, mistakes = self._lowered(card, scoring, fields)
+            found += mistakes
+            if plan is None or not (card.gates or card.dimensions):
+                continue
+            from rulewright.prove.gate_findings import empty_parts, gate_findings
+            from rulewright.prove.gates import prove_gates
+
+            proofs = list(prove_gates(plan, project.vocabulary))
+            found += gate_findings(card, proofs)
+            if card is used_scorecard(project) and fields:  # another one may be for another project
+                held.update(name for proof in proofs for name in proof.holds)
+                told_of_scoring = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
+                found += empty_parts(card, plan, but_of_scoring=told_of_scoring)
+        gate_checks = [each for each in project.checks if each.id in held]
+        if any(each.when is not None for each in gate_checks):
+            from rulewright.prove.gate_findings import checks_that_never_apply
+
+            found += checks_that_never_apply(gate_checks)
+        return found
+
+    def _lowered(
+        self, card: ScorecardDocument, scoring: dict[str, Any], fields: dict[str, dict[str, Any]]
+    ) -> tuple[ScorecardPlan | None, list[Diagnostic]]:
+        """The scorecard over all checks; the one in use is a part of the plan already, and told of there."""
+        if card is not self.scorecard or not self.project.checks:
+            return lower_scorecard(card, scoring, fields, self.project.blindspots)
+        made = self.parts.scorecard
+        return None if made is None else with_facts(made, scoring, fields), []
 
 
 def _usual_profile(project: Project) -> Profile:
@@ -212,33 +249,6 @@ def _usual_scorecard(project: Project) -> ScorecardDocument | None:
         return choose_scorecard(project, None)
     except UsageError:
         return None
-
-
-def _scorecard_findings(project: Project, fields: dict[str, dict[str, Any]]) -> list[Diagnostic]:
-    """What is wrong with the project's scorecards over verdicts; `fields` are those of its checks by id."""
-    found: list[Diagnostic] = []
-    scoring = project.scoring.fields if project.scoring else {}
-    held = {each.id for each in project.checks if each.is_gate}
-    for card in project.scorecards.values():
-        plan, mistakes = lower_scorecard(card, scoring, fields, project.blindspots)
-        found += mistakes
-        if plan is None or not (card.gates or card.dimensions):
-            continue
-        from rulewright.prove.gate_findings import empty_parts, gate_findings
-        from rulewright.prove.gates import prove_gates
-
-        proofs = list(prove_gates(plan, project.vocabulary))
-        found += gate_findings(card, proofs)
-        if card is used_scorecard(project) and fields:  # another one may be for another project
-            held.update(name for proof in proofs for name in proof.holds)
-            told_of_scoring = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
-            found += empty_parts(card, plan, but_of_scoring=told_of_scoring)
-    gate_checks = [each for each in project.checks if each.id in held]
-    if any(each.when is not None for each in gate_checks):
-        from rulewright.prove.gate_findings import checks_that_never_apply
-
-        found += checks_that_never_apply(gate_checks)
-    return found
 
 
 def _case_findings(project: Project) -> list[Diagnostic]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rulewright.categories import MEANINGS, category_of, since
 from rulewright.errors import UsageError
 from rulewright.manual import explain, pages
-from rulewright.spelling import suggest
+from rulewright.spelling import did_you_mean, suggest
 from rulewright_runtime.terminal import say
 
 if TYPE_CHECKING:
@@ -65,8 +65,6 @@ def _ready_checks(name: str, format: str) -> int:
         return 0
     root = ready_check(name)
     if root is None:
-        from rulewright.spelling import did_you_mean
-
         hint = did_you_mean(name, found) or "`rulewright explain library` lists them"
         raise UsageError(f"there is no ready check `{name}`; {hint}")
     if format == "json":

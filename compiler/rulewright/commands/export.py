@@ -9,19 +9,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rulewright.errors import UsageError
 from rulewright.exporting.every_eval_ever import RELATIONSHIPS, Source, reports
 from rulewright.exporting.otel import events
 from rulewright.exporting.parquet import write_parquet
-from rulewright.reporting.judged import open_run
+from rulewright.reporting.judged import FinishedRun, open_run
 from rulewright_runtime.files import open_whole, write_whole
 from rulewright_runtime.runs.manifest import read_manifest, refuse_changed
 from rulewright_runtime.terminal import say
-
-if TYPE_CHECKING:
-    from rulewright.reporting.judged import FinishedRun
 
 FORMATS = ("parquet", "otel", "every-eval-ever")
 

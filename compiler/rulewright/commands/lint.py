@@ -10,19 +10,16 @@ from __future__ import annotations
 
 import sys
 
+from rulewright.linting.cache import CacheEntry
+from rulewright_runtime.terminal import wants_colour, width_for
+
 TYPE_CHECKING = False  # what was found last time is shown without importing `typing`, `pathlib` or the linter
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
-    from pathlib import Path
-
-    from rulewright.linting.cache import CacheEntry, LintOutput
-    from rulewright.linting.lint_settings import RuleSelection
-    from rulewright.linting.run import Report
 
 FORMATS = ("human", "json", "sarif", "github", "junit", "checkstyle")  # `render.FORMATS`, without importing it
 CATEGORIES = ("correctness", "suspicious", "completeness", "style", "pedantic")  # `categories`, without importing it
-MANY = 20  # findings from which on they are counted by category as well
 LEVELS = ("error", "warning", "advice")
 # What these options do is more than to show findings.
 UNCACHED = frozenset({"-", "--add-allow", "--baseline", "--diff", "--fix", "--no-cache", "--output-file", "--watch"})
@@ -56,267 +53,22 @@ def run_words(words: list[str], parse: Callable[[], argparse.Namespace]) -> int:
     """Show again what the same words gave last time, or `run` what `parse` says they mean."""
     if UNCACHED.intersection(word.partition("=")[0] for word in words):
         return run(parse())
-    from rulewright.linting.cache import CacheEntry
-
     entry = CacheEntry(_question(words))
     known = entry.known()
-    return _lint_and_keep(parse(), entry) if known is None else _print(known)
+    if known is not None:
+        return known.show()
+    from rulewright.commands.lint_anew import lint_and_keep
+
+    return lint_and_keep(parse(), entry)
 
 
 def run(args: argparse.Namespace) -> int:
     """Lint, then show what was asked for."""
-    if args.watch:
-        return _watch(args)
-    if args.add_allow is not None:
-        return _allow(args)
-    if args.diff:
-        return _diff(_report(args), args.unsafe_fixes)
-    report = _mended(args) if args.fix else _report(args)
-    report = _beyond_baseline(report, args) if args.baseline else report
-    output = _answer(report, args)
-    return _save(output, report, args) if args.output_file else _print(output)
+    from rulewright.commands.lint_anew import lint_anew
 
-
-def _allow(args: argparse.Namespace) -> int:
-    """Write comments and `accept` entries for what is found; the status says whether something could not be allowed."""
-    from rulewright.errors import UsageError
-    from rulewright.linting import allowing, fixes
-    from rulewright.load import load_file
-    from rulewright_runtime.files import write_whole
-    from rulewright_runtime.terminal import complain, say
-
-    if args.fix or args.diff or args.baseline or args.output_file or "-" in args.paths:
-        raise UsageError(
-            "`--add-allow` writes into the files it read; `-` and other options that write don't go with it"
-        )
-    report = _report(args)
-    report = report.errors() if args.quiet else report
-    texts, left = allowing.allowing_texts(report, args.add_allow)
-    for path, text in texts.items():
-        source = report.sources[path] if path in report.sources else load_file(path).source
-        write_whole(path, fixes.as_bytes(source, text))
-        say(f"changed {path}")
-    for found in left:
-        complain(f"{found.span.path}:{found.span.line}: `{found.code}` can't be allowed by a comment")
-    say(f"{len(report.diagnostics) - len(left)} findings are allowed now")
-    return 1 if left else 0
-
-
-def _beyond_baseline(report: Report, args: argparse.Namespace) -> Report:
-    """The findings that a baseline does not hold. A baseline is written where there is none, and what was mended leaves
-    it; where rules are selected, and under continuous integration (`CI` is set), it is only read."""
-    import os
-    from collections import Counter
-    from pathlib import Path
-
-    from rulewright.errors import UsageError
-    from rulewright.linting import baseline
-    from rulewright_runtime.terminal import complain
-
-    path, is_in_ci = Path(args.baseline), bool(os.environ.get("CI"))
-    is_read_only = is_in_ci or bool(args.select or args.ignore or args.category)
-    if not path.exists():
-        if is_in_ci:
-            raise UsageError(f"there is no baseline `{path}`; write it on your own machine")
-        known = baseline.entries_of(report, path)
-        baseline.write_baseline(path, known)
-        complain(f"wrote {path} with {known.total()} findings")
-    else:
-        known = baseline.read_baseline(path)
-    rest, still = baseline.without_known(report, known, path)
-    gone = (Counter(known) - still).total()
-    if gone and not is_read_only:
-        baseline.write_baseline(path, still)
-        complain(f"{gone} of the baseline {'are' if gone > 1 else 'is'} gone")
-    return rest
-
-
-def _save(output: LintOutput, report: Report, args: argparse.Namespace) -> int:
-    """Write what was found to the file that was asked for, and its summary to the standard output."""
-    from rulewright.render import summary
-    from rulewright_runtime.files import write_whole
-    from rulewright_runtime.terminal import say
-
-    write_whole(args.output_file, output.text.encode("utf-8", "replace"))
-    say(summary(report.grouped().diagnostics, len(report.sources)))
-    return output.status
+    return lint_anew(args)
 
 
 def _question(words: list[str]) -> list[object]:
     """All that the answer depends on, apart from files and programs."""
-    from rulewright_runtime.terminal import wants_colour, width_for
-
     return [words, wants_colour(sys.stdout), width_for(sys.stdout)]
-
-
-def _lint_and_keep(args: argparse.Namespace, entry: CacheEntry) -> int:
-    from rulewright.dependencies import DependencyTracker
-
-    with DependencyTracker() as tracker:
-        report = _report(args)
-        answer = _answer(report, args)
-    status = _print(answer)
-    variables = _variables(report)
-    if variables is not None:
-        entry.keep(answer, tracker.states, variables)
-    return status
-
-
-def _variables(report: Report) -> set[str] | None:
-    """The variables that the project files read name; None where an escape may hide one."""
-    import re
-
-    from rulewright.documents.layout import PROJECT_FILE_NAMES
-
-    texts = [
-        source.text
-        for path, source in report.sources.items()
-        if path.endswith(PROJECT_FILE_NAMES) or re.search(r"^[ \t{]*[\"']?project\b", source.text, re.MULTILINE)
-    ]
-    if any("\\" in text for text in texts):
-        return None
-    return {name for text in texts for name in re.findall(r"\$\{([A-Za-z0-9_]+)", text)}
-
-
-def _print(answer: LintOutput) -> int:
-    from rulewright_runtime.terminal import safe_stream
-
-    if answer.text.startswith("::"):  # only `--format github` begins so
-        safe_stream(sys.stdout).write_annotations(answer.text)
-    else:
-        safe_stream(sys.stdout).write_coloured(answer.text)
-    return answer.status
-
-
-def _codes(given: list[str]) -> tuple[str, ...]:
-    return tuple(code.strip() for one in given for code in one.split(",") if code.strip())
-
-
-def _paths(args: argparse.Namespace) -> list[Path]:
-    from pathlib import Path
-
-    from rulewright.documents.layout import nearest_project
-
-    return [Path(path) for path in args.paths] or [nearest_project() or Path()]
-
-
-def _selection(args: argparse.Namespace) -> RuleSelection:
-    from rulewright.linting.lint_settings import RuleSelection
-
-    select = (*_codes(args.select), *args.category)
-    return RuleSelection(select, _codes(args.ignore), _codes(args.extend_select), args.preview)
-
-
-def _report(args: argparse.Namespace) -> Report:
-    from rulewright.errors import UsageError
-    from rulewright.linting import run
-
-    if args.unsafe_fixes and not args.diff:
-        raise UsageError("`--unsafe-fixes` says which fixes; write `--fix` to apply them, or `--diff` to see them")
-    if "-" in args.paths:
-        if len(args.paths) > 1:
-            raise UsageError("`-` reads one document and stands alone")
-        return run.lint_text(sys.stdin.buffer.read(), args.stdin_name, _selection(args))
-    return run.lint(_paths(args), _selection(args))
-
-
-def _mended(args: argparse.Namespace) -> Report:
-    from rulewright.errors import UsageError
-    from rulewright.linting import run
-    from rulewright_runtime.terminal import complain
-
-    if "-" in args.paths:
-        raise UsageError("`--fix` changes files and can't change standard input; `--diff` shows the change")
-    before = run.lint(_paths(args), _selection(args))
-    after = run.fix_files(_paths(args), _selection(args), unsafe=args.unsafe_fixes)
-    for path, source in after.sources.items():
-        if path in before.sources and source.text != before.sources[path].text:
-            complain(f"changed {path}")
-    return after
-
-
-def _answer(report: Report, args: argparse.Namespace) -> LintOutput:
-    from rulewright.diagnostics import Severity
-    from rulewright.linting.cache import LintOutput
-
-    if args.quiet:
-        report = report.errors()
-    fails = report.fails(Severity(args.fail_level)) and not args.exit_zero
-    return LintOutput(1 if fails else 0, _shown(report, args))
-
-
-def _shown(report: Report, args: argparse.Namespace) -> str:
-    from rulewright.render import render
-    from rulewright_runtime.terminal import wants_colour, width_for
-
-    report = report.grouped()
-    if args.statistics:
-        return _statistics(report, args.format)
-    colour = args.format == "human" and wants_colour(sys.stdout)
-    width = width_for(sys.stdout)
-    shown = render(
-        args.format,
-        report.diagnostics,
-        report.sources,
-        page_of=_page_of,
-        instead=_instead,
-        colour=colour,
-        width=width,
-    )
-    mended = sum(found.fix is not None and found.fix.safe for found in report.diagnostics)
-    if args.format != "human":
-        return shown
-    if len(report.diagnostics) >= MANY:
-        shown += f"{', '.join(f'{category} {count}' for category, count in report.categories)}\n"
-    return f"{shown}{mended} can be fixed with `--fix`\n" if mended else shown
-
-
-def _statistics(report: Report, format: str) -> str:
-    """Every code with how often it was found, and its share of all findings."""
-    rows = report.statistics
-    if format == "json":
-        import json
-
-        return json.dumps([{"code": c, "severity": s, "count": n} for c, s, n in rows]) + "\n"
-    total = len(report.diagnostics)
-    lines = [f"{count:6} {count / total:6.1%} {severity:8} {code}\n" for code, severity, count in rows]
-    return "".join([*lines, *(f"{count:6} {count / total:6.1%} {category}\n" for category, count in report.categories)])
-
-
-def _instead(code: str) -> str | None:
-    from rulewright.manual import instead
-
-    return instead(code)
-
-
-def _page_of(code: str) -> str | None:
-    from rulewright.manual import explain
-
-    return explain(code)
-
-
-def _diff(report: Report, unsafe: bool) -> int:
-    from rulewright.linting import fixes, run
-    from rulewright_runtime.terminal import complain
-
-    changed = run.fix(report, unsafe=unsafe)
-    for path, text in sorted(changed.items()):
-        sys.stdout.write(fixes.diff(path, report.sources[path].text, text))
-    held = sum(found.fix is not None and not found.fix.safe for found in report.diagnostics)
-    if held and not unsafe:
-        complain(f"`--unsafe-fixes` shows {held} more")
-    return 1 if changed else 0
-
-
-def _watch(args: argparse.Namespace) -> int:
-    from rulewright.errors import UsageError
-    from rulewright.linting.watching import watch
-    from rulewright_runtime.terminal import safe_stream
-
-    if args.fix or args.diff or args.baseline or args.output_file or "-" in args.paths:
-        raise UsageError("`--watch` shows findings again and again; `--fix`, `--diff` and `-` end after one round")
-
-    def once() -> str:
-        return _answer(_report(args), args).text
-
-    return watch(once, safe_stream(sys.stdout))

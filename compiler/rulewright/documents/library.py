@@ -5,24 +5,19 @@ What a ready check says stands, in every finding, where it is used: its author c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import msgspec
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import descend, scalar, text
 from rulewright.documents.validation import departures, validate
-from rulewright.load import Entry, Mapping, Scalar, Sequence, load_file, plain
+from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, load_file, plain
 from rulewright.shipped import shipped_root
 from rulewright.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.load import Node
-    from rulewright.vocabulary import Vocabulary
+from rulewright.vocabulary import Vocabulary
 
 PREFIX: Final = "library/"
 # What makes a check the one that it is: whoever wants it otherwise writes a check of their own.

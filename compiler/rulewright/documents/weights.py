@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.documents.base import descend, numeric
@@ -11,8 +12,6 @@ from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Mapping, Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rulewright.project import Project
 
 

@@ -13,15 +13,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.documents.layout import project_file_above
 from rulewright.errors import UsageError
-from rulewright.load import Mapping, Scalar, Source, load_file, load_text, plain, walk
+from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_text, plain, walk
 from rulewright.suppressions import OURS, Suppression, read
 
 if TYPE_CHECKING:
-    from rulewright.diagnostics import Diagnostic
     from rulewright.linting.run import Report
-    from rulewright.load import Loaded
 
 NEWLINE: Final = re.compile(r"\r\n|\r|\n")
 ACCEPT: Final = "accept"

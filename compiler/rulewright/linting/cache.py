@@ -14,6 +14,7 @@ import stat
 import sys
 
 from rulewright.dependencies import CHANGING, digest, state_of
+from rulewright_runtime.terminal import safe_stream
 
 TYPE_CHECKING = False  # `typing` takes longer to import than this module may take
 if TYPE_CHECKING:
@@ -33,6 +34,14 @@ class LintOutput:
 
     def __init__(self, status: int, text: str) -> None:
         self.status, self.text = status, text
+
+    def show(self) -> int:
+        """Print it; the value is the exit code."""
+        if self.text.startswith("::"):  # only `--format github` begins so
+            safe_stream(sys.stdout).write_annotations(self.text)
+        else:
+            safe_stream(sys.stdout).write_coloured(self.text)
+        return self.status
 
 
 class CacheEntry:

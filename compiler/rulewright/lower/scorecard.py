@@ -97,7 +97,7 @@ def lower_scorecard(
     plan = lowering.plan(tuple(labels.items()))
     if lowering.found:
         return None, lowering.found
-    return _with_facts(plan, scoring, checks), []
+    return with_facts(plan, scoring, checks), []
 
 
 def lower_alone(document: ScorecardDocument) -> tuple[ScorecardPlan | None, list[Diagnostic]]:
@@ -115,7 +115,7 @@ def scorecard_expressions(document: ScorecardDocument) -> list[tuple[Scalar, Env
     return lowering.written
 
 
-def _with_facts(
+def with_facts(
     plan: ScorecardPlan, scoring: Mapping[str, Any], checks: Mapping[str, Mapping[str, Any]]
 ) -> ScorecardPlan:
     """The plan with the part of the scoring file and the fields of checks that its programs may read."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulewright.check.project_check import compile_project
 from rulewright.planning.scan import scan_plan
 from rulewright.project import Project
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.plan.scan import Plan
-
-if TYPE_CHECKING:
-    from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.messages import Transcript
 
 
 def compare_profiles(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.documents.case_scorecard import CaseScorecardDocument
+from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.rules import Rule
 from rulewright.rules.all_weights_zero import all_weights_zero
 from rulewright.rules.defaults_break_a_requirement import defaults_break_a_requirement
@@ -16,9 +17,6 @@ from rulewright.rules.threshold_of_zero import threshold_of_zero
 from rulewright.rules.unused_definition import unused_definition
 from rulewright.rules.weights_far_apart import weights_far_apart
 from rulewright.rules.yaml_trap import yaml_trap
-
-if TYPE_CHECKING:
-    from rulewright.documents.scorecard import ScorecardDocument
 
 SCORECARD: Final[tuple[Rule[ScorecardDocument], ...]] = (
     yaml_trap,

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.weights import weights_of
-
-if TYPE_CHECKING:
-    from rulewright.documents.workflow import TaskDocument
+from rulewright.documents.workflow import TaskDocument
 
 
 def weight_of_zero(task: TaskDocument) -> Iterator[Diagnostic]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.weights import weights_of
+from rulewright.documents.workflow import TaskDocument
 
 if TYPE_CHECKING:
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.workflow import TaskDocument
     from rulewright.project import Project
 
 FAR: Final = 20  # times as large as the smallest
