@@ -6,9 +6,13 @@ is experimental.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import zlib
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import urlsplit
+from urllib.request import Request as Call
+from urllib.request import urlopen
 
 import msgspec
 
@@ -128,8 +132,6 @@ class ProductAdapter:
 
     def __init__(self, url: str, timeout: float = 120.0) -> None:
         """Speak to `url`. Raises AdapterError where it is not a web address."""
-        from urllib.parse import urlsplit
-
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise AdapterError(f"`{url}` is not a web address; expected `product-http:https://...`")
@@ -139,10 +141,6 @@ class ProductAdapter:
 
     def reply(self, request: Request) -> Reply:
         """The product's answer. Raises AdapterError where it gives none."""
-        import hashlib
-        from urllib.request import Request as Call
-        from urllib.request import urlopen
-
         body = {
             "conversation": hashlib.sha256(request.conversation.encode()).hexdigest()[:16],
             "session": request.session,

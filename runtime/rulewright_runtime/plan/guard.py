@@ -9,6 +9,7 @@ import msgspec
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import validate
+from rulewright_runtime.matching.regex import compile_regex
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
 from rulewright_runtime.plan.verifiers import LexiconVerifier
@@ -149,16 +150,12 @@ def _check_programs(plan: Plan, limits: PlanLimits) -> None:
 
 def _check_patterns(plan: Plan, limits: PlanLimits) -> None:
     for redacted, _ in plan.redact:
-        from rulewright_runtime.matching.regex import compile_regex
-
         if len(redacted) > limits.pattern_length:
             raise PlanError(f"`redact` holds a pattern of {len(redacted)} characters")
         compile_regex(redacted, limits.regex_memory)
     for corpus in plan.corpora.values():
         figures = [fact.figure for programme in corpus.programmes for fact in programme.facts]
         for regex in filter(None, (corpus.named, *figures)):
-            from rulewright_runtime.matching.regex import compile_regex
-
             if len(regex) > limits.pattern_length:
                 raise PlanError(f"a corpus holds a pattern of {len(regex)} characters")
             compile_regex(regex, limits.regex_memory)
@@ -169,6 +166,4 @@ def _check_patterns(plan: Plan, limits: PlanLimits) -> None:
             if len(pattern.pattern) > limits.pattern_length:
                 raise PlanError(f"lexicon `{name}` holds a pattern of {len(pattern.pattern)} characters")
             if pattern.mode == "regex":
-                from rulewright_runtime.matching.regex import compile_regex
-
                 compile_regex(pattern.pattern, limits.regex_memory)

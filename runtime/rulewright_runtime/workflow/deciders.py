@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from types import ModuleType
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 from rulewright_runtime.workflow.hil import Move, QueueError, QueueItem
 from rulewright_runtime.workflow.processes import Origin, Process
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
 
 Role = Literal["run", "command"]
 _INVISIBLE: Final = frozenset({"Cf", "Mn"})  # format characters and combining marks
@@ -88,7 +84,6 @@ def _folded(name: str) -> str:
 
 FORMAT: Final = "rulewright-decision"
 VERSION: Final = 1
-MAX_KEY: Final = 16_384  # bytes of a key file
 
 
 class SignedDecision(msgspec.Struct, frozen=True):
@@ -121,14 +116,9 @@ class SigningKey:
 
     def __init__(self, path: Path, passphrase: Callable[[], str]) -> None:
         """Read the key at `path`; `passphrase` is only called for a key that is protected by one."""
-        self._key = _private_key(path, passphrase)
-
-    @property
-    def public(self) -> str:
-        """The public key, as it stands in `hil.signers`."""
-        from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
-        return self._key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode("ascii")
+        keys = _ssh_keys()
+        self._key = keys.private_key(path, passphrase)
+        self.public: str = keys.written(self._key)  # as it stands in `hil.signers`
 
     def name_in(self, signers: Mapping[str, str]) -> str | None:
         """The name under which this key is one of the signers, or None."""
@@ -147,53 +137,17 @@ def check_signature(decision: SignedDecision, signers: Mapping[str, str]) -> Non
         raise QueueError(f"`{decision.by}` is not one of `hil.signers`: {known}")
     if not decision.signature:
         raise QueueError(f"the decision of `{decision.by}` is not signed: add `--key FILE`")
-    key = public_key(signers[decision.by])
-    from cryptography.exceptions import InvalidSignature
+    if not _ssh_keys().is_signed(signers[decision.by], decision.signature, decision.signed_bytes()):
+        raise QueueError(f"the signature is not that of `{decision.by}`'s key, or the decision was changed")
 
+
+def _ssh_keys() -> ModuleType:
+    """The module that knows keys. Raises QueueError where its library is not installed."""
     try:
-        key.verify(base64.b64decode(decision.signature, validate=True), decision.signed_bytes())
-    except (InvalidSignature, binascii.Error, ValueError):
-        raise QueueError(f"the signature is not that of `{decision.by}`'s key, or the decision was changed") from None
-
-
-def public_key(text: str) -> Ed25519PublicKey:
-    """The key in a line such as `ssh-ed25519 AAAA... ana@example`. Raises QueueError for any other text."""
-    try:
-        from cryptography.exceptions import UnsupportedAlgorithm
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-        from cryptography.hazmat.primitives.serialization import load_ssh_public_key
+        from rulewright_runtime.workflow import ssh_keys
     except ImportError:
         raise _no_library() from None
-    try:
-        found = load_ssh_public_key(text.strip().encode("ascii"))
-    except (ValueError, UnsupportedAlgorithm):
-        found = None
-    if not isinstance(found, Ed25519PublicKey):
-        raise QueueError(f"expected a public key such as `ssh-ed25519 AAAA...`, found `{text[:40]}`")
-    return found
-
-
-def _private_key(path: Path, passphrase: Callable[[], str]) -> Ed25519PrivateKey:
-    try:
-        from cryptography.exceptions import UnsupportedAlgorithm
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-        from cryptography.hazmat.primitives.serialization import load_ssh_private_key
-    except ImportError:
-        raise _no_library() from None
-    try:
-        with path.open("rb") as stream:
-            written = stream.read(MAX_KEY)
-        try:
-            found = load_ssh_private_key(written, None)
-        except TypeError:  # the key is protected
-            found = load_ssh_private_key(written, passphrase().encode("utf-8"))
-    except OSError as error:
-        raise QueueError(f"the key `{path}` can't be read: {(error.strerror or str(error)).lower()}") from None
-    except (ValueError, UnsupportedAlgorithm) as error:
-        raise QueueError(f"`{path}` holds no private key of `ssh-keygen -t ed25519`: {error}") from None
-    if not isinstance(found, Ed25519PrivateKey):
-        raise QueueError(f"`{path}` holds a key of another kind; expected one of `ssh-keygen -t ed25519`")
-    return found
+    return ssh_keys
 
 
 def _no_library() -> QueueError:

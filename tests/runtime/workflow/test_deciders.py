@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from tests.runtime.workflow.running import Bench, bench
 
 from rulewright.cli import main
+from rulewright_runtime import workflow
 from rulewright_runtime.workflow import database_schema as tables_module
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.deciders import (
@@ -346,6 +347,8 @@ def test_a_signer_without_a_key_is_refused(keyed: Bench, text: str) -> None:
 
 def test_without_the_library_for_keys_that_is_said(keyed: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     given = signed(keyed.store, keyed.folder / "ana")
+    monkeypatch.delattr(workflow, "ssh_keys", raising=False)
+    monkeypatch.delitem(sys.modules, "rulewright_runtime.workflow.ssh_keys", raising=False)
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
     with pytest.raises(QueueError, match=r"pip install 'rulewright\[signing\]'"):
         keyed.store.decide(ITEM, "resolve", **given)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from rulewright_runtime.transcripts.messages import Conversation, Message
 from rulewright_runtime.transcripts.readers.shapes import (
     Format,
@@ -86,7 +88,6 @@ def _resolved(said: Sequence[Message], attachments: object) -> tuple[Message, ..
     """The messages with the long texts that a log keeps apart, under `attachment://...`."""
     if not is_record(attachments) or not attachments:
         return tuple(said)
-    from msgspec.structs import replace
 
     def put(text: str) -> str:
         name = text.removeprefix("attachment://")

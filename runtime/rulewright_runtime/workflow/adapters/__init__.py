@@ -17,6 +17,10 @@ from rulewright_runtime.workflow.adapters.agent_adapter import (
     Purpose,
     Started,
 )
+from rulewright_runtime.workflow.adapters.command_adapter import CommandAdapter
+from rulewright_runtime.workflow.adapters.judged_adapter import JudgedAdapter
+from rulewright_runtime.workflow.adapters.mock_adapter import MockAdapter
+from rulewright_runtime.workflow.adapters.python_adapter import PythonAdapter, find_callable
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
 
 if TYPE_CHECKING:
@@ -45,16 +49,10 @@ def open_adapters(
 
 
 def _judged(own: AgentAdapter | None, judge: Judge | None) -> AgentAdapter:
-    from rulewright_runtime.workflow.adapters.judged_adapter import JudgedAdapter
-
     return own if own is not None and judge is None else JudgedAdapter(own, judge)  # type: ignore[arg-type]
 
 
 def _open(settings: AdapterSettings, root: Path, started: Started) -> AgentAdapter:
-    from rulewright_runtime.workflow.adapters.command_adapter import CommandAdapter
-    from rulewright_runtime.workflow.adapters.mock_adapter import MockAdapter
-    from rulewright_runtime.workflow.adapters.python_adapter import PythonAdapter, find_callable
-
     if settings.type == "command":
         if not settings.command:
             raise AgentError("an adapter of type `command` needs a `command`")
