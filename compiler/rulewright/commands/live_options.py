@@ -7,19 +7,22 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.errors import UsageError
-from rulewright.planning.scan import fewest_calls
+from rulewright.planning.bounds import first_questions
+from rulewright_runtime.calls.ask import ask_key
+from rulewright_runtime.calls.budget import Price, most
+from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, Scheduler
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.judging.independence import Independence
 from rulewright_runtime.judging.judge import PLUGIN, REPLAY, Judge
 from rulewright_runtime.judging.judge import open_judge as open_recorded
-from rulewright_runtime.judging.live import JudgeSettings, LiveJudge, open_live_judge, who
+from rulewright_runtime.judging.live import JudgeSettings, LiveJudge, ask_of, open_live_judge, who
 from rulewright_runtime.judging.waiting_judge import WaitingJudge
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.terminal import complain, left, safe_stream, width_for
@@ -173,14 +176,31 @@ def _price(model: str, project: Project | None) -> tuple[str, str] | None:
     return None if found is None else (str(found.input), str(found.output))
 
 
-def refuse_what_cannot_fit(plan: Plan, items: Iterable[Transcript | InputError], calls: int | None) -> None:
-    """Raise UsageError where the plan needs more calls than the budget allows, whatever is answered."""
-    if calls is None:
+def refuse_what_cannot_fit(plan: Plan, items: Iterable[Transcript | InputError], made: LiveJudge) -> None:
+    """Raise UsageError where the plan needs more than the budget allows, whatever is answered: more calls, or a call
+    that costs too much by itself. What the ledger holds costs nothing."""
+    settings, identity = made.settings, made.model.identity
+    if settings.calls is None and settings.tokens is None and settings.usd is None:
         return
-
-    least = fewest_calls(plan, (item for item in items if isinstance(item, Transcript)))
-    if least > calls:
-        raise UsageError(f"the plan needs at least {least} calls, and no more than {calls} are allowed (`max_calls`)")
+    price = None if settings.price is None else Price(*map(Decimal, settings.price))
+    transcripts = (item for item in items if isinstance(item, Transcript))
+    asks = (ask_of(question, made.model.capabilities) for question in first_questions(plan, transcripts))
+    least = {ask_key(identity, ask): most(ask.call, price) for ask in asks if ask is not None}
+    if Path(settings.ledger).is_file():
+        with closing(Ledger(settings.ledger)) as ledger:
+            for (key,) in ledger.rows("select key from calls where state = 'done'"):
+                least.pop(key, None)
+    if settings.calls is not None and len(least) > settings.calls:
+        needs = f"at least {len(least)} calls, and no more than {settings.calls} are allowed (`max_calls`)"
+        raise UsageError(f"the plan needs {needs}")
+    tokens = max((each.tokens for each in least.values()), default=0)
+    if settings.tokens is not None and tokens > settings.tokens:
+        needs = f"a call of up to {tokens} tokens, and no more than {settings.tokens} are allowed (`max_tokens`)"
+        raise UsageError(f"the plan needs {needs}")
+    usd = max((each.usd or Decimal() for each in least.values()), default=Decimal())
+    if settings.usd is not None and usd > Decimal(settings.usd):
+        needs = f"a call of up to ${usd.normalize():f}, and no more than ${settings.usd} is allowed (`max_usd`)"
+        raise UsageError(f"the plan needs {needs}")
 
 
 class LiveProgress:

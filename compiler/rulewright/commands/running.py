@@ -193,7 +193,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
 def _live(plan: Plan, args: argparse.Namespace, judge: str, project: Project | None) -> dict[str, Any] | int:
     """The summary of a run whose judge is a model; the exit code of one that had to stop."""
     made = open_judge(judge, args, project)
-    refuse_what_cannot_fit(plan, reader_of(args, plan).read(args.transcripts), made.settings.calls)
+    refuse_what_cannot_fit(plan, reader_of(args, plan).read(args.transcripts), made)
     models = Counter(
         item.model if isinstance(item, Transcript) else "" for item in reader_of(args, plan).read(args.transcripts)
     )

@@ -70,6 +70,13 @@ def places(plan: Plan, transcripts: Iterable[Transcript]) -> dict[Place, JudgeRe
     return found
 
 
+def first_questions(plan: Plan, transcripts: Iterable[Transcript]) -> Iterator[JudgeRequest]:
+    """The questions that a scan asks whatever is answered: the first ones of every check."""
+    for started in Engine(plan).started(transcripts):
+        for asking in started.askings if isinstance(started, Execution) else ():
+            yield from asking.resume() or ()
+
+
 def _questions(plan: Plan, transcripts: Iterable[Transcript]) -> Iterator[JudgeRequest]:
     for started in Engine(plan).started(transcripts):
         for asking in started.askings if isinstance(started, Execution) else ():

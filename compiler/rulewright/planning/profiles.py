@@ -102,6 +102,8 @@ def _saving(first: str, second: str, calls: int, usd: float | None) -> str:
     """Who asks less, and how much less; never a saving below zero."""
     if calls < 0 or (calls == 0 and (usd or 0) < 0):
         first, second, calls, usd = second, first, -calls, None if usd is None else -usd
+    if usd is not None and usd < 0:
+        return f"{second} saves {calls} calls against {first} and costs {_money(-usd)} USD more"
     return f"{second} saves {calls} calls and {_money(usd)} USD against {first}"
 
 

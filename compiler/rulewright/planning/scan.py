@@ -135,11 +135,6 @@ def cost_report(planned: Mapping[str, Any]) -> dict[str, Any]:
     return {key: planned[key] for key in (*REPORTED, *BOUNDS)}
 
 
-def fewest_calls(plan: Plan, transcripts: Iterable[Transcript]) -> int:
-    """How often the judge is asked at least."""
-    return sum(count.lower for count in _counts(plan, _redacted(plan, transcripts))[0].values())
-
-
 def _redacted(plan: Plan, transcripts: Iterable[Transcript]) -> Iterator[Transcript]:
     """The transcripts as they are judged."""
     redaction = Redaction(plan.redact)

@@ -69,6 +69,25 @@ def test_a_limit_of_calls_below_the_least_refuses_before_anything_is_sent(
         assert server.requests == []
         assert "at least 2 calls" in capsys.readouterr().err
         assert scan(tmp_path, "--max-calls", "9") == 0  # the command line comes first
+        asked = len(server.requests)
+        assert scan(tmp_path) == 0  # the ledger answers: no call is needed
+        assert len(server.requests) == asked
+
+
+@pytest.mark.parametrize("limit", ["max_tokens: 4000", "max_usd: 0.008"])
+def test_a_limit_that_no_single_call_fits_into_refuses_before_anything_is_sent(
+    limit: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A reply may have 4000 tokens, which cost 0.008 USD; the prompt comes on top."""
+    with model_server(lambda *_: chat('{"verdict": "PASS"}')) as server:
+        project(tmp_path, source(server, "priced-model") + f"  {limit}\n")
+        assert scan(tmp_path) == 3
+        assert server.requests == []
+        assert f"allowed (`{limit.partition(':')[0]}`)" in capsys.readouterr().err
+        project(
+            tmp_path, source(server, "priced-model") + f"  {limit.replace('4000', '20000').replace('0.008', '0.1')}\n"
+        )
+        assert scan(tmp_path) == 0
 
 
 def test_a_limit_in_dollars_needs_a_price(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
