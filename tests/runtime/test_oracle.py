@@ -14,10 +14,10 @@ import pytest
 from tests.shared_data import ROOT, folder
 
 from rulewright.check.project_check import compile_project
-from rulewright_runtime.aggregate.aggregation import blindspot_rates
 from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
+from rulewright_runtime.report.gathered import blindspot_rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

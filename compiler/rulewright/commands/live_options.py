@@ -239,7 +239,7 @@ class LiveProgress:
             complain(f"note: {check}: {number} asked, {reason}")
 
     def _line(self, scheduler: Scheduler, summary: Summary, seconds: float) -> str:
-        done, progress, spent = summary.rows + len(summary.refused), scheduler.progress, scheduler.budget.spent
+        done, progress, spent = summary.rows + summary.refused.count, scheduler.progress, scheduler.budget.spent
         counts = {name: sum(check.get(name, 0) for check in summary.checks.values()) for name in ("PASS", "FAIL")}
         parts = [
             f"{done} of {self._total} transcripts",

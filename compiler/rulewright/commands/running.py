@@ -118,7 +118,7 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
         safe_stream(sys.stderr).show_progress("")
     if isinstance(summary, int):
         return summary
-    complain(*refusals([_refusal(each) for each in summary["refused"]["inputs"]]))
+    complain(*refusals([_refusal(each) for each in summary["refused"]["inputs"]], summary["refused"]["count"]))
     status = status_at(summary, plan, args.fail_on)
     if args.format == "json":
         print(json.dumps(summary, ensure_ascii=False))
@@ -139,12 +139,12 @@ def print_run(form: str, text: str) -> None:
         output.write(text)
 
 
-def refusals(inputs: list[str]) -> Iterator[str]:
-    """The first inputs that were refused, each with its reason, and how many others were."""
+def refusals(inputs: list[str], count: int | None = None) -> Iterator[str]:
+    """The first inputs that were refused, each with its reason, and how many others were, `count` in all."""
     yield from (f"error: {each}" for each in inputs[:MOST_REFUSALS])
-    if len(inputs) > MOST_REFUSALS:
-        others = len(inputs) - MOST_REFUSALS
-        yield f"error: {plural(others, 'further input')} refused, {len(inputs)} in all"
+    count = len(inputs) if count is None else count
+    if count > MOST_REFUSALS:
+        yield f"error: {plural(count - MOST_REFUSALS, 'further input')} refused, {count} in all"
 
 
 def _refusal(refused: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ from rulewright_runtime.aggregate.outcome import ENGINE, engine_results
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.report.gathered import Listed
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import LOG, MADE_FROM_THEM, SUMMARY, remove, write_manifest
@@ -188,7 +189,7 @@ def _new_summary(run: FinishedRun, taken: Sequence[Decision]) -> Summary:
     count = len({decision.key for decision in taken})
     return Summary(
         about={**about, "adjudicated": {"from": str(run.folder), "decisions": count, "by": people}},
-        refused=list(run.summary["refused"]["inputs"]),
+        refused=Listed(run.summary["refused"]["count"], list(run.summary["refused"]["inputs"])),
         planned=len(run.plan.checks),
         category_of={name: scenario.category for name, scenario in run.plan.scenarios.items() if scenario.category},
     )

@@ -19,7 +19,7 @@ INCOMPLETE = "incomplete-transcript"
 def findings(run: FinishedRun) -> Iterator[Diagnostic]:
     """An error for each FAIL that made its transcript fail and for each refused input, a warning for any other FAIL
     and for what leaves a transcript undecided, advice for any other UNCLEAR. The code is the check's id."""
-    for refused in run.summary["refused"]["inputs"]:
+    for refused in run.refused():
         yield Diagnostic(REFUSED, Severity.ERROR, refused["reason"], _span(refused["path"], refused["line"]))
     names = {check.id: check.name for check in run.plan.checks}
     for judged in run.judged():

@@ -48,7 +48,7 @@ class FinishedRun:
 
     def judged(self) -> Iterator[Judged]:
         """Its transcripts in the order in which they were read. Raises UsageError where files don't fit together."""
-        places = _places(self.folder)
+        places = (each for each in _logged(self.folder) if each.refused is None)
         groups = groupby(rows(self.folder / "verdicts.jsonl"), key=lambda verdict: verdict.get("transcript_id"))
         waiting = next(groups, None)
         for row in rows(self.folder / "scores.jsonl"):
@@ -62,6 +62,15 @@ class FinishedRun:
         if waiting is not None:
             raise UsageError(f"`verdicts.jsonl` judges `{waiting[0]}`, of which `scores.jsonl` knows nothing")
 
+    def refused(self) -> Iterator[dict[str, Any]]:
+        """The inputs that were refused, with `path`, `line` and `reason`; the summary lists the first ones."""
+        if not (self.folder / LOG).is_file():
+            yield from self.summary["refused"]["inputs"]
+        for each in _logged(self.folder):
+            if each.refused is not None:
+                path, reason, line = each.refused
+                yield {"path": path, "line": line, "reason": reason}
+
 
 def open_run(folder: Path) -> FinishedRun:
     """The finished run in `folder`. Raises UsageError where there is none, PlanError where its plan was changed."""
@@ -71,15 +80,15 @@ def open_run(folder: Path) -> FinishedRun:
 class _Place(msgspec.Struct):
     """As much of a line of the log as tells where an input was read, and what was said there."""
 
-    refused: Any = None
+    refused: tuple[str, str, int] | None = None
     path: str = ""
     line: int = 0
     harness: str = ""
     said: str = ""
 
 
-def _places(folder: Path) -> Iterator[_Place]:
-    """The place of each transcript that was not refused."""
+def _logged(folder: Path) -> Iterator[_Place]:
+    """The place of each input."""
     log = folder / LOG
     if not log.is_file():
         return
@@ -87,8 +96,6 @@ def _places(folder: Path) -> Iterator[_Place]:
         next(lines, None)  # the header
         for line in lines:
             try:
-                place = msgspec.json.decode(line, type=_Place)
+                yield msgspec.json.decode(line, type=_Place)
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 raise UsageError(f"{log}: a line is damaged; scan again") from None
-            if place.refused is None:
-                yield place

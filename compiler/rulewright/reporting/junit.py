@@ -22,7 +22,7 @@ def junit(run: FinishedRun) -> str:
     not passed looks as if it had."""
     names = {check.id: check.name for check in run.plan.checks if check.name != check.id}
     suites = [_suite_of(judged, names) for judged in run.judged()]
-    refused = run.summary["refused"]["inputs"]
+    refused = list(run.refused())
     if refused:
         suites.append(_suite("refused inputs", [_refused(each) for each in refused]))
     counts = {name: sum(suite[1][name] for suite in suites) for name in ("tests", *KINDS)}

@@ -12,6 +12,7 @@ from rulewright.whatif.rescoring import plan_under, rescored
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.report.gathered import Listed
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import LOG, REPLIES, SUMMARY, write_manifest
@@ -37,7 +38,7 @@ def write_rescored(run: StoredRun, policy: Policy, out: Path) -> dict[str, Any]:
             **({"parameters": parameters} if parameters else {}),
             "rescored": {"from": str(run.folder), "plan": run.plan.hash, "scorecard": run.summary.get("scorecard")},
         },
-        refused=list(run.summary["refused"]["inputs"]),
+        refused=Listed(run.summary["refused"]["count"], list(run.summary["refused"]["inputs"])),
         planned=len(plan.checks),
         category_of={name: scenario.category for name, scenario in plan.scenarios.items() if scenario.category},
     )

@@ -611,14 +611,3 @@ def _earned(
         if rate.error == "adjudicate":
             undecided.append({"place": f"rates.{rate.name}.credit", "check_id": check_id, "reason": str(error)})
         return Fraction(0)
-
-
-def blindspot_rates(profiles: Iterable[Mapping[str, bool | None]]) -> dict[str, float | None]:
-    """For each label the share of failures among the transcripts that have a value; None where none has one."""
-    known: dict[str, int] = {}
-    raised: dict[str, int] = {}
-    for profile in profiles:
-        for label, flag in profile.items():
-            known[label] = known.get(label, 0) + (flag is not None)
-            raised[label] = raised.get(label, 0) + (flag is True)
-    return {label: raised[label] / total if total else None for label, total in known.items()}

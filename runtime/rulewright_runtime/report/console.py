@@ -84,7 +84,7 @@ def _failed(summary: Mapping[str, Any], paint: _Paint, columns: int, most: int) 
         times = plural(entry["count"], "time") + (f", {entry['unproven']} unproven" if entry["unproven"] else "")
         severity = left(entry["severity"] or "", 10)
         yield f"  {left(entry['check_id'], columns - 37)} {severity}{right(times, 24)}"
-    yield from _more(failed["by_check"], most, "check")
+    yield from _more(len(failed["by_check"]), most, "check")
     if outcomes["undecided"]:
         yield left("Undecided", 20) + paint("open", f"{outcomes['undecided']} of {summary['transcripts']}")
     if outcomes["nothing_applied"]:
@@ -141,7 +141,7 @@ def _blindspots(summary: Mapping[str, Any], columns: int, most: int) -> Iterator
     yield left("Blindspots", 32) + "share of transcripts with an answer that fail"
     for label, rate in worst[:most]:
         yield fit("  " + left(label, 30) + right(percent(rate), 6) + "  " + "█" * max(1, round(rate * _BAR)), columns)
-    yield from _more(worst, most, "label")
+    yield from _more(len(worst), most, "label")
     yield ""
 
 
@@ -151,22 +151,22 @@ def _open(summary: Mapping[str, Any], paint: _Paint, columns: int, most: int) ->
         yield paint("open", f"{plural(lacking['count'], 'incomplete transcript')}: nothing passes there")
         for row in lacking["transcripts"][:most]:
             yield fit("  " + left(row["transcript_id"], 40) + " " + gaps(row["missing"]), columns)
-        yield from _more(lacking["transcripts"], most, "transcript")
+        yield from _more(lacking["count"], most, "transcript")
     waiting = summary["adjudication"]
     if waiting["count"]:
         yield paint("open", f"{plural(waiting['count'], 'verdict')} for a person to look at")
         for item in waiting["items"][:most]:
             what = f"{item['check_id'] or ''} {item['verdict'] or ''} {item['reason'] or ''}"
             yield fit("  " + left(item["transcript_id"], 40) + " " + " ".join(what.split()), columns)
-        yield from _more(waiting["items"], most, "verdict")
+        yield from _more(waiting["count"], most, "verdict")
     if summary["refused"]["count"]:
         yield paint("bad", f"{plural(summary['refused']['count'], 'input')} refused")
         for item in summary["refused"]["inputs"][:most]:
             place = f"{item['path']}:{item['line']}" if item["line"] else item["path"]
             yield fit(f"  {place}: {item['reason']}", columns)
-        yield from _more(summary["refused"]["inputs"], most, "input")
+        yield from _more(summary["refused"]["count"], most, "input")
 
 
-def _more(items: Any, most: int, noun: str) -> Iterator[str]:
-    if len(items) > most:
-        yield f"  and {plural(len(items) - most, 'more ' + noun)}"
+def _more(count: int, most: int, noun: str) -> Iterator[str]:
+    if count > most:
+        yield f"  and {plural(count - most, 'more ' + noun)}"

@@ -10,7 +10,7 @@ from rulewright_runtime.report.text import escape, number, percent, plural, tabl
 from rulewright_runtime.report.unresolved import unresolved_lines
 
 NO_GATE: Final = "No gate holds a check, so a transcript fails when a check does."
-_MOST: Final = 200
+_MOST: Final = 50  # rows of a table of transcripts
 
 
 def markdown(summary: Mapping[str, Any]) -> str:
@@ -87,10 +87,14 @@ def _failed(summary: Mapping[str, Any]) -> Iterator[str]:
         lines += ["", *table(("check", "bucket", "severity", "times", "unproven"), causes)]
     if failed["transcripts"]:
         listed = [(row["transcript_id"], row["model"], _because(row)) for row in failed["transcripts"]]
-        lines += ["", *table(("transcript", "model", "because of"), listed[:_MOST])]
+        lines += ["", *table(("transcript", "model", "because of"), listed[:_MOST]), *_more(failed["count"])]
     yield from _section("Failed", lines)
     counts = [(name.replace("_", " "), count) for name, count in summary["outcomes"].items()]
     yield from _section("Outcomes", table(("outcome", "transcripts"), counts))
+
+
+def _more(count: int) -> list[str]:
+    return ["", f"The first {_MOST} of {count}; the files of the run hold all."] if count > _MOST else []
 
 
 def _because(row: Mapping[str, Any]) -> str:
@@ -121,7 +125,8 @@ def _incomplete(summary: Mapping[str, Any]) -> Iterator[str]:
     if lacking:
         rows = [(row["transcript_id"], gaps(row["missing"])) for row in lacking[:_MOST]]
         lines = ["Nothing passes in a transcript that lacks something, and it scores 0.", ""]
-        yield from _section("Incomplete transcripts", lines + table(("transcript", "what is missing"), rows))
+        lines += [*table(("transcript", "what is missing"), rows), *_more(summary["incomplete"]["count"])]
+        yield from _section("Incomplete transcripts", lines)
 
 
 def _models(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -167,13 +172,15 @@ def _adjudication(summary: Mapping[str, Any]) -> Iterator[str]:
             for item in waiting["items"][:_MOST]
         ]
         lines = table(("transcript", "check", "verdict", "reason"), rows)
-        if waiting["count"] > _MOST:
-            lines += ["", f"The first {_MOST} of {waiting['count']}; `summary.json` holds all."]
-        yield from _section("For a person to look at", lines)
+        yield from _section("For a person to look at", [*lines, *_more(waiting["count"])])
 
 
 def _refused(summary: Mapping[str, Any]) -> Iterator[str]:
     inputs = summary["refused"]["inputs"]
     if inputs:
-        rows = [(f"{item['path']}:{item['line']}" if item["line"] else item["path"], item["reason"]) for item in inputs]
-        yield from _section("Refused inputs", table(("place", "reason"), rows))
+        rows = [
+            (f"{item['path']}:{item['line']}" if item["line"] else item["path"], item["reason"])
+            for item in inputs[:_MOST]
+        ]
+        lines = [*table(("place", "reason"), rows), *_more(summary["refused"]["count"])]
+        yield from _section("Refused inputs", lines)

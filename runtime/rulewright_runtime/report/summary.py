@@ -7,7 +7,6 @@ author outputs.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ from msgspec import Struct, field
 from rulewright_runtime.aggregate.outcome import ENGINE, GATE_STATES, OUTCOMES
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL, VERDICTS
+from rulewright_runtime.report.gathered import Flags, Listed, Means
 from rulewright_runtime.report.merging import merge
 from rulewright_runtime.report.unresolved import Unresolved
 
@@ -53,25 +53,6 @@ _CAUSES: Final = {
 _ABOUT_THE_RUN: Final = ("about", "planned", "category_of", "headline", "label")
 
 
-class Means(Struct):
-    """Numbers on their way to a mean; absent ones are left out and counted."""
-
-    values: list[float] = field(default_factory=list)
-    absent: int = 0
-
-    def add(self, value: float | None) -> None:
-        """Take in one number, or its absence."""
-        if value is None:
-            self.absent += 1
-        else:
-            self.values.append(value)
-
-    def result(self) -> dict[str, Any]:
-        """`{mean, counted, absent}`; the mean of nothing is null."""
-        mean = math.fsum(self.values) / len(self.values) if self.values else None
-        return {"mean": mean, "counted": len(self.values), "absent": self.absent}
-
-
 class Group(Struct):
     """The transcripts of one model or of one category of scenarios."""
 
@@ -80,7 +61,7 @@ class Group(Struct):
     unproven: int = 0
     overall: Means = field(default_factory=Means)
     harness: dict[str, int] = field(default_factory=dict)
-    profiles: list[Mapping[str, Any]] = field(default_factory=list)
+    profiles: Flags = field(default_factory=Flags)
 
     def add(self, row: Mapping[str, Any], harness: str, headline: str | None) -> None:
         """Take in one row; `headline` is the output that is averaged."""
@@ -90,7 +71,7 @@ class Group(Struct):
         self.failed += row[ENGINE]["outcome"] == "failed"
         self.unproven += is_unproven(row[ENGINE])
         self.overall.add(row.get(headline or ""))
-        self.profiles.append(_mapping(row.get("blindspot_profile")))
+        self.profiles.add(_mapping(row.get("blindspot_profile")))
 
     def result(self) -> dict[str, Any]:
         """`{transcripts, failed, unproven, overall}`."""
@@ -99,14 +80,15 @@ class Group(Struct):
 
     def of_model(self) -> dict[str, Any]:
         """The same with `blindspots`, the rate of each label, and `harness`, how often each recorded."""
-        return {**self.result(), "blindspots": _rates(self.profiles), "harness": dict(sorted(self.harness.items()))}
+        return {**self.result(), "blindspots": self.profiles.rates(), "harness": dict(sorted(self.harness.items()))}
 
 
 class Summary(Struct):
     """Gathers rows one by one, in any number; `result` is the finished summary as JSON data.
 
-    `about` (profile, scorecard, plan hash ...) is repeated at the top of the result; `planned` is the number of the
-    plan's checks, each of which owes every transcript a record unless it is suppressed there; `category_of` maps
+    Of what is listed (failed, incomplete and refused, what waits for a person) the first entries are kept, and all are
+    counted. `about` (profile, scorecard, plan hash ...) is repeated at the top of the result; `planned` is the number
+    of the plan's checks, each of which owes every transcript a record unless it is suppressed there; `category_of` maps
     scenarios to their categories. `headline` and `label` name the outputs of the scorecard that are averaged and
     counted.
     """
@@ -121,12 +103,15 @@ class Summary(Struct):
     dimensions: dict[str, Means] = field(default_factory=dict)
     checks: dict[str, dict[str, int]] = field(default_factory=dict)
     models: dict[str, Group] = field(default_factory=dict)
-    failed: list[dict[str, Any]] = field(default_factory=list)
+    failed: Listed = field(default_factory=Listed)
+    unproven: int = 0
+    unproven_causes: dict[str, int] = field(default_factory=dict)
     failing_checks: dict[str, dict[str, Any]] = field(default_factory=dict)
-    profiles: list[Mapping[str, Any]] = field(default_factory=list)
-    adjudication: list[dict[str, Any]] = field(default_factory=list)
-    refused: list[dict[str, Any]] = field(default_factory=list)
-    incomplete: list[dict[str, Any]] = field(default_factory=list)
+    profiles: Flags = field(default_factory=Flags)
+    adjudication: Listed = field(default_factory=Listed)
+    refused: Listed = field(default_factory=Listed)
+    incomplete: Listed = field(default_factory=Listed)
+    gaps: int = 0
     unresolved: Unresolved = field(default_factory=Unresolved)
     planned: int = 0
     category_of: Mapping[str, str] = field(default_factory=dict)
@@ -154,10 +139,11 @@ class Summary(Struct):
             self.dimensions.setdefault(name, Means()).add(value)
         if row.get("missing"):
             kept = ("transcript_id", "scenario_id", "model", "missing")
-            self.incomplete.append({key: row.get(key) for key in kept})
+            self.incomplete.add({key: row.get(key) for key in kept})
+            self.gaps += len(row["missing"])
         for check_id in row.get("left_out", ()):
             self.left_out[check_id] = self.left_out.get(check_id, 0) + 1
-        self.profiles.append(_mapping(row.get("blindspot_profile")))
+        self.profiles.add(_mapping(row.get("blindspot_profile")))
         self.models.setdefault(str(row.get("model")), Group()).add(row, harness, self.headline)
         if category := self.category_of.get(str(row.get("scenario_id"))):
             self.categories.setdefault(category, Group()).add(row, harness, self.headline)
@@ -166,13 +152,17 @@ class Summary(Struct):
             self._add_verdict(str(transcript), verdict)
         for item in row.get("undecided", ()):
             entry = {"transcript_id": transcript, "check_id": item["check_id"] or None}
-            self.adjudication.append({**entry, "verdict": None, "reason": f"{item['place']}: {item['reason']}"})
+            self.adjudication.add({**entry, "verdict": None, "reason": f"{item['place']}: {item['reason']}"})
 
     def _add_failed(self, row: Mapping[str, Any], engine: Mapping[str, Any], verdicts: Iterable[VerdictRecord]) -> None:
         """A transcript that failed, with the checks that made it fail and those that nobody has found failing."""
         kept = ("transcript_id", "scenario_id", "model")
         because, unproven = engine["because"], engine["unproven"]
-        self.failed.append({**{key: row.get(key) for key in kept}, "because": because, "unproven": unproven})
+        self.failed.add({**{key: row.get(key) for key in kept}, "because": because, "unproven": unproven})
+        if is_unproven(engine):
+            self.unproven += 1
+            for cause in unproven.values():
+                self.unproven_causes[cause] = self.unproven_causes.get(cause, 0) + 1
         known = {verdict.check_id: verdict for verdict in verdicts}
         for check_id in because:
             about = {name: getattr(known.get(check_id), name, None) for name in ("primary_bucket", "severity")}
@@ -193,7 +183,7 @@ class Summary(Struct):
             counts["not_eligible"] += 1
         if getattr(verdict, "adjudication_required", False):
             entry = {"transcript_id": transcript, "check_id": verdict.check_id, "verdict": verdict.verdict}
-            self.adjudication.append({**entry, "reason": getattr(verdict, "rationale_code", None)})
+            self.adjudication.add({**entry, "reason": getattr(verdict, "rationale_code", None)})
 
     def merge(self, more: Summary) -> None:
         """Take in what another summary gathered after this one; `planned`, `about` and the like stay as they are."""
@@ -204,7 +194,7 @@ class Summary(Struct):
 
     def refuse(self, error: InputError) -> None:
         """Take in an input that was refused."""
-        self.refused.append({"path": error.path, "line": error.line, "reason": error.reason})
+        self.refused.add({"path": error.path, "line": error.line, "reason": error.reason})
 
     def result(self) -> dict[str, Any]:
         """The summary as JSON data, the same for the same rows in the same order."""
@@ -215,36 +205,37 @@ class Summary(Struct):
             "transcripts": self.rows,
             "totals": self._totals(total),
             "incomplete": {
-                "count": len(self.incomplete),
-                "gaps": sum(len(row["missing"]) for row in self.incomplete),
-                "transcripts": self.incomplete,
+                "count": self.incomplete.count,
+                "gaps": self.gaps,
+                "transcripts": self.incomplete.items,
             },
-            "refused": {"count": len(self.refused), "inputs": self.refused},
+            "refused": {"count": self.refused.count, "inputs": self.refused.items},
             "decided_by": self.decided_by,
             "outcomes": self.outcomes,
             "gates": self.gates,
             "left_out": dict(sorted(self.left_out.items())),
             "failed": {
-                "count": len(self.failed),
-                "rate": len(self.failed) / self.rows if self.rows else None,
-                "unproven": sum(map(is_unproven, self.failed)),
+                "count": self.failed.count,
+                "rate": self.failed.count / self.rows if self.rows else None,
+                "unproven": self.unproven,
+                "unproven_causes": dict(sorted(self.unproven_causes.items())),
                 "by_check": sorted(
                     self.failing_checks.values(), key=lambda entry: (-entry["count"], entry["check_id"])
                 ),
-                "transcripts": self.failed,
+                "transcripts": self.failed.items,
             },
             "headline": self.headline,
             "label": self.label,
             "status": dict(sorted(self.statuses.items())),
             "overall_score": self.overall.result(),
-            "unresolved": self.unresolved.result(len(self.refused), self.headline),
+            "unresolved": self.unresolved.result(self.refused.count, self.headline),
             "dimension_scores": {name: means.result() for name, means in self.dimensions.items()},
             "verdicts": {name: total[name] for name in ("eligible", *VERDICTS)},
             "checks": dict(sorted(self.checks.items())),
-            "blindspots": {"rates": _rates(self.profiles), "n_runs": self.rows},
+            "blindspots": {"rates": self.profiles.rates(), "n_runs": self.rows},
             "categories": {name: group.result() for name, group in sorted(self.categories.items())},
             "models": {name: group.of_model() for name, group in sorted(self.models.items())},
-            "adjudication": {"count": len(self.adjudication), "items": self.adjudication},
+            "adjudication": {"count": self.adjudication.count, "items": self.adjudication.items},
         }
 
     def _totals(self, found: dict[str, int]) -> dict[str, int]:
@@ -252,11 +243,11 @@ class Summary(Struct):
         records = max(self.planned * self.rows, applied)
         parts = {
             **found,
-            "inputs": self.rows + len(self.refused),
-            "refused": len(self.refused),
+            "inputs": self.rows + self.refused.count,
+            "refused": self.refused.count,
             "transcripts": self.rows,
-            "complete": self.rows - len(self.incomplete),
-            "incomplete": len(self.incomplete),
+            "complete": self.rows - self.incomplete.count,
+            "incomplete": self.incomplete.count,
             "records": records,
             "suppressed": records - applied,
             "judged": found["FAIL"] - found["unverified"] - found["fail_closed"],
@@ -309,7 +300,9 @@ def judge_line(judge: Mapping[str, Any] | None) -> str:
 def unproven(summary: Mapping[str, Any]) -> str:
     """How many transcripts failed although nobody found a failure in them, and why; nothing where there are none."""
     failed = summary["failed"]
-    causes = {cause for row in failed["transcripts"] if is_unproven(row) for cause in row["unproven"].values()}
+    causes = failed.get("unproven_causes")
+    if causes is None:  # of an earlier version, which listed all
+        causes = {cause for row in failed["transcripts"] if is_unproven(row) for cause in row["unproven"].values()}
     why = ", ".join(words for cause, words in UNPROVEN.items() if cause in causes)
     return f"{failed['unproven']} of them unproven: {why}" if failed["unproven"] else ""
 
@@ -331,14 +324,6 @@ def is_unproven(failed: Mapping[str, Any]) -> bool:
 def _mapping(output: Any) -> Mapping[str, Any]:
     """An output field that readers expect to be a mapping; its author may have made it anything."""
     return output if isinstance(output, dict) else {}
-
-
-def _rates(profiles: list[Mapping[str, bool | None]]) -> dict[str, float | None]:
-    if not any(profiles):  # no scorecard: what computes rates need not be loaded
-        return {}
-    from rulewright_runtime.aggregate.aggregation import blindspot_rates
-
-    return blindspot_rates(profiles)
 
 
 def exit_status(summary: Mapping[str, Any]) -> int:

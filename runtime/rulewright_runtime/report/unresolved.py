@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from msgspec import Struct, field
 
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.plan.scorecard import HEADLINE
+from rulewright_runtime.report.gathered import Listed, Sum
+from rulewright_runtime.report.merging import merged
 from rulewright_runtime.report.text import number, plural
 
 UNTOUCHED: Final = "whatever the missing answers say"
 _SHOWN: Final = 3
+
+
+class _Gate(Struct):
+    """What the rows say of one gate."""
+
+    failed: bool = False
+    open: bool = False
+    undecided: bool = False
+    answers: Listed = field(default_factory=Listed)
 
 
 class Unresolved(Struct):
@@ -22,9 +32,11 @@ class Unresolved(Struct):
     transcripts: int = 0
     answers: int = 0
     exact: bool = True
-    fixed: list[tuple[float, float]] = field(default_factory=list)  # the ends of scores that are there in any case
-    optional: list[tuple[float, float]] = field(default_factory=list)  # of those that may be absent
-    gates: dict[str, dict[str, Any]] = field(default_factory=dict)
+    low: Sum = field(default_factory=Sum)  # of the ends of scores that are there in any case
+    high: Sum = field(default_factory=Sum)
+    lows: dict[float, int] = field(default_factory=dict)  # the ends of those that may be absent, and how often
+    highs: dict[float, int] = field(default_factory=dict)
+    gates: dict[str, _Gate] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any], headline: str | None = HEADLINE) -> None:
         """Take in one row of `scores.jsonl`; `headline` is the output whose mean is bounded."""
@@ -42,32 +54,41 @@ class Unresolved(Struct):
         self.exact = self.exact and bounds["exact"]
         score = bounds["overall_score"]
         if score["low"] is not None:
-            (self.optional if score["absent"] else self.fixed).append((score["low"], score["high"]))
+            self._add_ends(score["low"], score["high"], absent=score["absent"])
 
     def merge(self, more: Unresolved) -> None:
         """Take in what another one gathered after this one."""
         self.transcripts += more.transcripts
         self.answers += more.answers
         self.exact = self.exact and more.exact
-        self.fixed += more.fixed
-        self.optional += more.optional
+        for name in ("low", "high", "lows", "highs"):
+            setattr(self, name, merged(getattr(self, name), getattr(more, name)))
         for name, found in more.gates.items():
-            gate = self.gates.setdefault(name, {"failed": False, "open": False, "undecided": False, "answers": []})
+            gate = self.gates.setdefault(name, _Gate())
             for state in ("failed", "open", "undecided"):
-                gate[state] = gate[state] or found[state]
-            gate["answers"] += found["answers"]
+                setattr(gate, state, getattr(gate, state) or getattr(found, state))
+            gate.answers.merge(found.answers)
 
     def _add_score(self, score: Any) -> None:
         if type(score) in (int, float):
-            self.fixed.append((score, score))
+            self._add_ends(score, score, absent=False)
+
+    def _add_ends(self, low: float, high: float, *, absent: bool) -> None:
+        if absent:
+            self.lows[low] = self.lows.get(low, 0) + 1
+            self.highs[high] = self.highs.get(high, 0) + 1
+        else:
+            self.low.add(low)
+            self.high.add(high)
 
     def _add_gate(self, transcript: str, name: str, states: Iterable[str], decides: Iterable[str]) -> None:
-        gate = self.gates.setdefault(name, {"failed": False, "open": False, "undecided": False, "answers": []})
+        gate = self.gates.setdefault(name, _Gate())
         known = set(states)
-        gate["failed"] = gate["failed"] or known == {"failed"}
-        gate["open"] = gate["open"] or ("failed" in known and len(known) > 1)
-        gate["undecided"] = gate["undecided"] or "undecided" in known
-        gate["answers"] += [{"transcript_id": transcript, "check_id": check_id} for check_id in decides]
+        gate.failed = gate.failed or known == {"failed"}
+        gate.open = gate.open or ("failed" in known and len(known) > 1)
+        gate.undecided = gate.undecided or "undecided" in known
+        for check_id in decides:
+            gate.answers.add({"transcript_id": transcript, "check_id": check_id})
 
     def result(self, refused: int, headline: str | None = HEADLINE) -> dict[str, Any]:
         """`{headline, transcripts, answers, refused, exact, overall_score, gates}`.
@@ -76,7 +97,7 @@ class Unresolved(Struct):
         fails where it fails for one transcript) and the `answers` that decide it. What was refused may have had any
         score, and may have failed any gate.
         """
-        optional = [*self.optional, *([(0.0, 1.0)] * refused)]
+        lows, highs = ({**ends, end: ends.get(end, 0) + refused} for ends, end in ((self.lows, 0.0), (self.highs, 1.0)))
         return {
             "headline": headline,
             "transcripts": self.transcripts,
@@ -84,34 +105,37 @@ class Unresolved(Struct):
             "refused": refused,
             "exact": self.exact,
             "overall_score": {
-                "low": extreme_mean([low for low, _ in self.fixed], [low for low, _ in optional]),
-                "high": _highest([high for _, high in self.fixed], [high for _, high in optional]),
+                "low": lowest_mean(self.low, lows),
+                "high": _highest_mean(self.high, highs),
             },
             "gates": {name: _gate(gate, refused) for name, gate in sorted(self.gates.items())},
         }
 
 
-def extreme_mean(fixed: Sequence[float], optional: Iterable[float]) -> float | None:
-    """The lowest mean of the `fixed` values and any of the `optional` ones; None where there is none at all."""
-    taken = list(fixed)
-    for value in sorted(optional):
-        if taken and value >= math.fsum(taken) / len(taken):
-            break
-        taken.append(value)
-    return math.fsum(taken) / len(taken) if taken else None
+def lowest_mean(fixed: Sum, optional: Mapping[float, int]) -> float | None:
+    """The lowest mean of the `fixed` values and any of the `optional` ones, each of which there is so often; None where
+    there is none at all."""
+    taken = Sum(list(fixed.parts), fixed.count)
+    for value, times in sorted(optional.items()):
+        for _ in range(times):
+            if taken.mean is not None and value >= taken.mean:
+                return taken.mean
+            taken.add(value)
+    return taken.mean
 
 
-def _highest(fixed: Sequence[float], optional: Sequence[float]) -> float | None:
-    lowest = extreme_mean([-value for value in fixed], [-value for value in optional])
+def _highest_mean(fixed: Sum, optional: Mapping[float, int]) -> float | None:
+    mirrored = Sum([-part for part in fixed.parts], fixed.count)
+    lowest = lowest_mean(mirrored, {-value: times for value, times in optional.items()})
     return None if lowest is None else 0.0 - lowest
 
 
-def _gate(gate: Mapping[str, Any], refused: int) -> dict[str, Any]:
-    if gate["failed"]:
+def _gate(gate: _Gate, refused: int) -> dict[str, Any]:
+    if gate.failed:
         return {"states": ["failed"], "answers": []}
-    states = {"failed"} if gate["open"] or refused else set()
-    states.add("undecided" if gate["undecided"] else "passed")
-    return {"states": sorted(states), "answers": gate["answers"]}
+    states = {"failed"} if gate.open or refused else set()
+    states.add("undecided" if gate.undecided else "passed")
+    return {"states": sorted(states), "answers": gate.answers.items}
 
 
 def is_unresolved(unresolved: Mapping[str, Any]) -> bool:

@@ -28,6 +28,7 @@ from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.transcripts.pieces import read_bytes, split
 from rulewright_runtime.transcripts.readers import format_of, is_turns
 from rulewright_runtime.transcripts.readers.tables import Columns
+from rulewright_runtime.transcripts.seen_ids import SeenIds
 from rulewright_runtime.transcripts.turn_lines import (
     NO_TURNS,
     Batched,
@@ -76,7 +77,7 @@ class Reader:
         self._max_line = max_line
         self._columns = Columns(columns)
         self._unique = unique
-        self._seen: dict[str, str] = {}
+        self._seen = SeenIds()
 
     def read(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[Transcript | InputError]:
         """Every conversation, or the reason why it was refused, in the order of `paths` and of the lines in them.
@@ -234,10 +235,8 @@ class Reader:
 
     def read_before(self, name: str, path: str, line: int) -> InputError | None:
         """Why a transcript of that id is refused, where one was read before; else the id counts as read from now on."""
-        if name in self._seen:
-            return InputError(f"transcript `{name}` was already read from {self._seen[name]}", path, line)
-        self._seen[name] = f"{path}:{line}"
-        return None
+        before = self._seen.before(name, f"{path}:{line}")
+        return None if before is None else InputError(f"transcript `{name}` was already read from {before}", path, line)
 
 
 def from_record(record: Mapping[str, Any]) -> Transcript:

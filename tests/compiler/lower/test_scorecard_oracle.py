@@ -17,7 +17,8 @@ from rulewright.documents.scorecard import read_scorecard
 from rulewright.documents.validation import validate
 from rulewright.load import load_file, plain
 from rulewright.lower.scorecard import lower_scorecard
-from rulewright_runtime.aggregate.aggregation import Scorecard, blindspot_rates
+from rulewright_runtime.aggregate.aggregation import Scorecard
+from rulewright_runtime.report.gathered import blindspot_rates
 
 CONFIGS = ROOT / "benchmark" / "configs"
 RUNS = ("real_publish", "template_publish", "template_smoke", "template_dev")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from itertools import chain, combinations
 from typing import Any
 
 import pytest
 
-from rulewright_runtime.report.unresolved import Unresolved, extreme_mean, unresolved_lines
+from rulewright_runtime.report.gathered import Sum
+from rulewright_runtime.report.unresolved import Unresolved, lowest_mean, unresolved_lines
 
 
 def row(name: str, state: str, score: float | None, **bounds: Any) -> dict[str, Any]:
@@ -77,6 +79,13 @@ def test_where_everything_is_known_nothing_is_said() -> None:
     assert told(row("T1", "passed", 0.5)) == []
 
 
+def summed(values: list[float]) -> Sum:
+    found = Sum()
+    for value in values:
+        found.add(value)
+    return found
+
+
 def test_the_lowest_mean_is_that_of_the_best_choice_of_what_may_be_absent() -> None:
     chance = random.Random(7)
     for _ in range(200):
@@ -84,5 +93,5 @@ def test_the_lowest_mean_is_that_of_the_best_choice_of_what_may_be_absent() -> N
         optional = [chance.randint(0, 8) / 8 for _ in range(chance.randint(0, 5))]
         chosen = chain.from_iterable(combinations(optional, size) for size in range(len(optional) + 1))
         means = [(sum(fixed) + sum(each)) / len([*fixed, *each]) for each in chosen if [*fixed, *each]]
-        found = extreme_mean(fixed, optional)
+        found = lowest_mean(summed(fixed), Counter(optional))
         assert found == (pytest.approx(min(means)) if means else None)
