@@ -23,6 +23,7 @@ from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError, UsageError
 from rulewright.exit_codes import REFUSED
 from rulewright.render.human import render
+from rulewright.reporting.cases import write
 from rulewright.scoring.batches import (
     CaseScorecard,
     Destinations,
@@ -40,7 +41,7 @@ from rulewright_runtime.cases.case_run import BatchRun, refusal, report_head, sc
 from rulewright_runtime.cases.case_settings import CaseSettings, check_thresholds
 from rulewright_runtime.cases.hooks import Hooks
 from rulewright_runtime.cases.outputs import Outputs
-from rulewright_runtime.cases.writing import complaints, moment, write
+from rulewright_runtime.cases.writing import complaints, moment
 from rulewright_runtime.embedding.opening import open_embedding
 from rulewright_runtime.errors import BusyError
 from rulewright_runtime.files import open_whole

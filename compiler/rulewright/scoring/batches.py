@@ -20,12 +20,12 @@ from rulewright.load import Mapping as Node
 from rulewright.load import load_file
 from rulewright.lower.case_scorecard import lower_case_scorecard, requirements_of_defaults
 from rulewright.prove.label_table import study
+from rulewright.reporting.cases import SUFFIXES
 from rulewright.shipped import shipped_root
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices
 from rulewright_runtime.cases.case_reader import Batch
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.cases.scoring import CaseScorer
-from rulewright_runtime.cases.writing import SUFFIXES
 from rulewright_runtime.errors import PlanError
 
 SCORECARDS: Final = Path("benchmark", "configs", "scorecards")

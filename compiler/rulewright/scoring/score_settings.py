@@ -16,9 +16,9 @@ from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import items
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
+from rulewright.reporting.cases import FORMATS
 from rulewright_runtime.cases.case_plan import SEMANTICS, CaseScorecardPlan, Choices, Chosen, Setting
 from rulewright_runtime.cases.case_settings import CaseSettings, configuration, defaults, plain_value, prepared
-from rulewright_runtime.cases.writing import FORMATS
 from rulewright_runtime.errors import PlanError
 
 DEFAULT_FILE: Final = "safe.config.json"

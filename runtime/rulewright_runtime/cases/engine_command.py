@@ -15,7 +15,7 @@ from rulewright_runtime.cases.case_run import refusal, report_head, score_batche
 from rulewright_runtime.cases.case_settings import check_thresholds, configuration, defaults, plain_value, prepared
 from rulewright_runtime.cases.outputs import Outputs
 from rulewright_runtime.cases.records import json_files
-from rulewright_runtime.cases.writing import complaints, moment, write
+from rulewright_runtime.cases.writing import complaints, moment, write_json
 from rulewright_runtime.embedding.opening import open_embedding
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.files import open_whole
@@ -59,10 +59,10 @@ def score(
     )
     complain(*complaints(run))
     if out is None:
-        write("json", safe_stream(sys.stdout).buffer, run, head, settings.scorer(None, None))
+        write_json(safe_stream(sys.stdout).buffer, run, head)
     else:
         with open_whole(out) as file:
-            write("json", file, run, head, settings.scorer(None, None))
+            write_json(file, run, head)
     return run.status()
 
 

@@ -1,4 +1,4 @@
-"""Writing reports: JSON that streams its results, and the other forms made from the same run."""
+"""The report of a batch as JSON that streams its results, and what went wrong as lines."""
 
 from __future__ import annotations
 
@@ -7,17 +7,11 @@ import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
-from itertools import chain
 from typing import IO, Any, Final
 
 from rulewright_runtime.cases.case_run import BatchRun
-from rulewright_runtime.cases.scoring import CaseScorer
-from rulewright_runtime.report.cases_console import MetricLine, Notes, console, details, judged, matched, notes
-from rulewright_runtime.report.cases_pages import html_page, junit, markdown
 from rulewright_runtime.report.text import plural
 
-FORMATS: Final = ("json", "console", "markdown", "html", "junit")
-SUFFIXES: Final = {"json": ".json", "console": ".txt", "markdown": ".md", "html": ".html", "junit": ".xml"}
 _BEFORE_RESULTS: Final = "failure_analysis"
 _SHOWN: Final = 20
 
@@ -48,55 +42,8 @@ def complaints(run: BatchRun) -> Iterator[str]:
         yield f"note: {plural(run.other_concerns, 'case')} of other concerns left out"
 
 
-def write(
-    form: str,
-    stream: IO[bytes],
-    run: BatchRun,
-    head: Mapping[str, Any],
-    scorer: CaseScorer,
-    columns: int | None = None,
-) -> None:
-    """Write the report in one of `FORMATS`. `scorer` holds the general settings, by which means are graded; `columns`
-    is the width of the terminal, to which details are cut, and None for a pipe or a file."""
-    if form == "json":
-        _write_json(stream, run, head)
-        return
-    title = f"{run.plan.title} - {head['concern_id']}"
-    metrics = [metric.name for metric in run.plan.metrics]
-    cases = _cases(run)
-    if form == "console":
-        labels = [label for label, _ in reversed(run.plan.exits)]
-        lines = console(head, title, metric_lines(run, head, scorer), cases, labels)
-        for about in _notes(run):
-            lines = chain(lines, notes(*about, columns))
-        if run.witness is not None:
-            lines = chain(lines, details(_cases(run), metrics, columns))
-    elif form == "junit":
-        lines = junit(head, title, cases, metrics)
-    else:
-        lines = {"markdown": markdown, "html": html_page}[form](head, title, cases, metrics, _notes(run))
-    for line in lines:
-        stream.write(line.rstrip().encode("utf-8", "replace") + b"\n")
-
-
-def _notes(run: BatchRun) -> Iterator[Notes]:
-    """What a judge objected to and what matches by meaning, case by case, where there was a judge or an embedding."""
-    if run.judge is not None:
-        rows = (row for result in run.spool.results() for row in judged(result))
-        yield "Judged", ("test", "metric", "verdict", "rationale"), rows
-    if run.semantic is not None:
-        rows = (row for result in run.spool.results() for row in matched(result))
-        yield "Matches by meaning", ("test", "metric", "phrase", "words", "similarity"), rows
-
-
-def _cases(run: BatchRun) -> Iterator[Mapping[str, Any]]:
-    """The scored cases in order, then the errored ones."""
-    yield from run.spool.results()
-    yield from (error for error in run.errors if error["test_id"] is not None)
-
-
-def _write_json(stream: IO[bytes], run: BatchRun, head: Mapping[str, Any]) -> None:
-    """The head's keys in order, the results before `failure_analysis`, each on a line of its own."""
+def write_json(stream: IO[bytes], run: BatchRun, head: Mapping[str, Any]) -> None:
+    """Write the report: the head's keys in order, the results before `failure_analysis`, each on a line of its own."""
     stream.write(b"{")
     comma = b"\n"
     for key, value in head.items():
@@ -111,33 +58,3 @@ def _write_json(stream: IO[bytes], run: BatchRun, head: Mapping[str, Any]) -> No
         stream.write(comma + f'  "{key}": {text}'.encode("utf-8", "surrogatepass"))
         comma = b",\n"
     stream.write(b"\n}\n")
-
-
-def metric_lines(run: BatchRun, head: Mapping[str, Any], scorer: CaseScorer) -> Iterator[MetricLine]:
-    """What the console says of every metric."""
-    counted, common = run.tally.counted(), head["failure_analysis"]
-    for at, metric in enumerate(run.plan.metrics):
-        entries = common[metric.common.name]
-        first = entries[0] if entries else None
-        yield MetricLine(
-            name=metric.name,
-            mean=head["mean_scores"][metric.name],
-            pass_rate=head["pass_rates"][metric.name],
-            status=_status(run, scorer, at, counted[metric.name]),
-            title=metric.common.title,
-            top=None if first is None else (first[metric.common.item], first[metric.common.count]),
-        )
-
-
-def _status(run: BatchRun, scorer: CaseScorer, at: int, counted: int) -> str:
-    """FAIL where the mean fails; a warning for violations, or for a mean that does not reach the threshold; else OK."""
-    metric = run.plan.metrics[at]
-    if not run.whole.scored:
-        return "NO CASE SCORED"
-    passes, fails = scorer.grade(at, run.whole.means())
-    if fails:
-        return "FAIL"
-    if metric.common.of == "found" and counted:
-        what = metric.common.plural.removesuffix("s") if counted == 1 else metric.common.plural
-        return f"WARN ({counted} {what} across batch)"
-    return "OK" if passes else "WARN (review threshold)"

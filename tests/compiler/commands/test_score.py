@@ -25,6 +25,7 @@ from tests.safe_cases import case, safe, write
 from tests.shared_data import ROOT
 
 from rulewright.cli import main
+from rulewright.reporting.cases import SUFFIXES
 from rulewright_grammar import schema
 from rulewright_runtime.__main__ import main as runtime
 from rulewright_runtime.cases import hooks, writing
@@ -200,7 +201,7 @@ def test_every_form_goes_into_a_folder(output: str, capsys: pytest.CaptureFixtur
         assert score("--batch", "b", "--output", output, "--format", "all") == 0
     names = {path.name for path in Path(output).iterdir()}
     stem = "SAFE_v0_I25_b_20250115T103000Z"
-    assert names == {f"{stem}{n}{suffix}" for n in ("", "_2") for suffix in writing.SUFFIXES.values()}
+    assert names == {f"{stem}{n}{suffix}" for n in ("", "_2") for suffix in SUFFIXES.values()}
     assert capsys.readouterr().out == ""
     assert score("--batch", "b", "--output", output, "--format", "markdown") == 0
     assert Path(output, f"{stem}_3.md").read_text().startswith("# SAFE")

@@ -41,10 +41,10 @@ from rulewright.planning.scan import scan_plan
 from rulewright.project import Project, load_project
 from rulewright.prove.documents import prove_file
 from rulewright.render import FORMATS, render
+from rulewright.reporting import cases as writing
 from rulewright.scoring.batches import check_labels, load_scorecard
 from rulewright.scoring.score_settings import gather
 from rulewright.workflow import load_workflow
-from rulewright_runtime.cases import writing
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import report_head, score_batches
 from rulewright_runtime.errors import PlanError, RuntimeFailure

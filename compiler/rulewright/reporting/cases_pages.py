@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from html import escape as html
-from typing import Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+from xml.etree.ElementTree import Element, tostring
 
-from rulewright_runtime.report.cases_console import REFERENCE, Notes, changes_of, is_under_reference, judged, verdict_of
+from rulewright.reporting.cases_console import REFERENCE, Notes, changes_of, is_under_reference, judged, verdict_of
 from rulewright_runtime.report.text import escape, percent, table
 from rulewright_runtime.terminal import one_line
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 Report = Mapping[str, Any]
 Cases = Iterable[Mapping[str, Any]]
 _NOTED: Final = 1000  # rows of a table behind the cases
-_STYLE: Final = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c}"
-    "table{border-collapse:collapse;margin:1rem 0}th,td{border:1px solid #ccc;padding:.25rem .6rem;text-align:left}"
-    "td.n{text-align:right;font-variant-numeric:tabular-nums}.Pass{color:#1a7f37}.Fail,.Error{color:#b42318}"
-    ".Review{color:#9a6700}"
-)
 
 
 def markdown(
@@ -51,22 +49,42 @@ def html_page(
     report: Report, title: str, cases: Cases, metrics: list[str], notes: Iterable[Notes] = ()
 ) -> Iterator[str]:
     """The lines of a page that needs nothing else, no script, no other file; `notes` stand behind the cases."""
-    yield "<!DOCTYPE html>"
-    yield f'<html lang="en"><head><meta charset="utf-8"><title>{_text(title)}</title><style>{_STYLE}</style></head>'
-    yield f"<body><h1>{_text(title)}</h1>"
-    yield f"<p>Batch {_text(report['batch_id'])}, {_text(report['generated_at'])}.{_semantics(report)}</p>"
-    for heading, head, rows in _tables(report, metrics):
-        if rows:
-            yield from _html_table(heading, head, rows)
-    heads = ["Test ID", "Archetype", *metrics, "composite", "Label"]
-    yield f"<h2>Cases</h2><table><tr>{''.join(f'<th>{_text(h)}</th>' for h in heads)}</tr>"
-    for case in cases:
-        *cells, label = _cells(case, metrics)
-        yield f'<tr>{"".join(_cell(cell) for cell in cells)}<td class="{_text(label)}">{_text(label)}</td></tr>'
-    yield "</table>"
-    for heading, names, found in notes:
-        yield from _html_table(heading, names, _first(found))
-    yield "</body></html>"
+    written = _template().generate(
+        report=report,
+        title=title,
+        semantics=_semantics(report),
+        tables=_tables(report, metrics),
+        head=["Test ID", "Archetype", *metrics, "composite", "Label"],
+        cases=(_cells(case, metrics) for case in cases),
+        notes=((heading, names, _first(found)) for heading, names, found in notes),
+    )
+    yield from _lines(written)
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("rulewright.reporting", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: one_line(value) if type(value) is str else value,
+    )
+    environment.tests["numeric"] = lambda value: str(value).replace(".", "", 1).rstrip("%").isdigit()
+    return environment.get_template("cases.html")
+
+
+def _lines(pieces: Iterable[str]) -> Iterator[str]:
+    """What is written piece by piece, line by line."""
+    waiting = ""
+    for piece in pieces:
+        *lines, waiting = f"{waiting}{piece}".split("\n")
+        yield from lines
+    if waiting:
+        yield waiting
 
 
 def _first(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
@@ -78,30 +96,33 @@ def _first(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
         yield row
 
 
-def _html_table(heading: str, head: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
-    yield f"<h2>{_text(heading)}</h2><table><tr>{''.join(f'<th>{_text(name)}</th>' for name in head)}</tr>"
-    yield from (f"<tr>{''.join(_cell(cell) for cell in row)}</tr>" for row in rows)
-    yield "</table>"
-
-
 def junit(report: Report, title: str, cases: Cases, metrics: list[str]) -> Iterator[str]:
     """The lines of a JUnit report: a failing case is a failure, one to review is skipped, an errored one an error."""
     summary = report["summary"]
-    numbers = f'tests="{summary["total_cases"]}" errors="{summary["errors"]}"'
-    counts = f'failures="{summary.get("fail", 0)}" skipped="{summary.get("review", 0)}"'
+    numbers = {"tests": summary["total_cases"], "errors": summary["errors"]}
+    counts = {**numbers, "failures": summary.get("fail", 0), "skipped": summary.get("review", 0)}
+    suites = _element("testsuites", name=title, **counts)
+    suite = _element("testsuite", name=report["batch_id"], timestamp=report["generated_at"], **counts)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield f"<testsuites name={_attribute(title)} {numbers} {counts}>"
-    yield f'<testsuite name={_attribute(report["batch_id"])} timestamp="{report["generated_at"]}" {numbers} {counts}>'
+    yield from (_opening(suites), _opening(suite))
     for case in cases:
-        name, group = _attribute(case["test_id"]), _attribute(f"{case['batch_id']}.{case['archetype']}")
+        element = _element("testcase", name=case["test_id"], classname=f"{case['batch_id']}.{case['archetype']}")
         label = case.get("label", "Error")
-        if label == "Pass":
-            yield f"<testcase name={name} classname={group}/>"
-            continue
-        kind = {"Fail": "failure", "Review": "skipped"}.get(label, "error")
-        said = _attribute(case["message"] if "message" in case else _why(case, metrics))
-        yield f"<testcase name={name} classname={group}><{kind} message={said}/></testcase>"
+        if label != "Pass":
+            kind = {"Fail": "failure", "Review": "skipped"}.get(label, "error")
+            said = case["message"] if "message" in case else _why(case, metrics)
+            element.append(_element(kind, message=said))
+        yield tostring(element, encoding="unicode")
     yield "</testsuite></testsuites>"
+
+
+def _element(tag: str, **attributes: object) -> Element:
+    return Element(tag, {name: one_line(str(value)) for name, value in attributes.items()})
+
+
+def _opening(element: Element) -> str:
+    """The start tag of an element whose content is written one by one."""
+    return f"{tostring(element, encoding='unicode').removesuffix(' />')}>"
 
 
 def _semantics(report: Report) -> str:
@@ -175,17 +196,3 @@ def _cells(case: Mapping[str, Any], metrics: list[str]) -> list[str]:
     scores = case.get("scores")
     numbers = ["–" if scores is None else f"{scores[name]:.2f}" for name in (*metrics, "composite")]
     return [str(case["test_id"]), str(case["archetype"]), *numbers, str(case.get("label", "Error"))]
-
-
-def _text(value: object) -> str:
-    return html(one_line(str(value)))
-
-
-def _cell(value: object) -> str:
-    text = str(value)
-    numeric = text.replace(".", "", 1).rstrip("%").isdigit()
-    return f'<td class="n">{_text(text)}</td>' if numeric else f"<td>{_text(text)}</td>"
-
-
-def _attribute(value: object) -> str:
-    return f'"{html(one_line(str(value)))}"'

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from tests.safe_cases import case, safe, settings, write
 
+from rulewright.reporting.cases_console import console
+from rulewright.reporting.cases_pages import html_page, junit, markdown
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import report_head, score_batches
-from rulewright_runtime.report.cases_console import console
-from rulewright_runtime.report.cases_pages import html_page, junit, markdown
 
 MOST_AHEAD = 201  # the console looks at the first cases for the width of its columns
 
@@ -39,3 +40,17 @@ def test_no_form_holds_all_cases(form: str, tmp_path: Any) -> None:
             break
     assert 0 < read <= MOST_AHEAD
     assert sum("T49" in line for line in lines) == 11
+
+
+def test_a_page_is_markup_and_what_it_tells_is_text(tmp_path: Any) -> None:
+    evil = "<b>\"'&\u202e"
+    path = write(tmp_path / "b.json", [case(evil), case("T2", archetype=evil)])
+    done = score_batches(settings(), CaseReader(safe().plan), [Batch(evil, str(path))])
+    head = report_head(done, batch_id=evil, concern_id="I25", generated_at="2025-01-15T10:30:00Z", about={})
+    page = "\n".join(html_page(head, evil, done.spool.results(), ["CR", "AH", "AC"]))
+    assert page.startswith("<!DOCTYPE html>\n<html lang=")
+    assert page.endswith("</table>\n</body></html>")
+    assert "<b>" not in page
+    assert "\u202e" not in page
+    suites = ElementTree.fromstring("".join(junit(head, evil, done.spool.results(), ["CR", "AH", "AC"])))
+    assert [case.get("name") for case in suites.iter("testcase")] == ["<b>\"'&\\u202e", "T2"]
