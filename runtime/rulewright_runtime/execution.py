@@ -75,6 +75,7 @@ def execute(
     *,
     parameters: Mapping[str, Any] | None = None,
     prefilter: bool = True,
+    gates_only: bool = False,
 ) -> Iterator[TranscriptResult]:
     """One result for each transcript, as they come.
 
@@ -82,7 +83,8 @@ def execute(
 
     `judge` answers what checks ask (an object with `ask`, or `replay:FILE`); `parameters` sets the scorecard's declared
     parameters. Raises PlanError before anything runs when the plan needs a judge and there is none. `prefilter` off
-    gives the same results, slower.
+    gives the same results, slower. With `gates_only` no check is asked that can't change a gate any more: gates have
+    the states of the whole run, and a row with such checks names them under `left_out` and has no scores.
     """
     if isinstance(judge, str):
         from rulewright_runtime.judging.judge import open_judge
@@ -90,7 +92,7 @@ def execute(
         judge = open_judge(judge)
     if judge is None:
         refuse_without_judge(plan)
-    return results(Engine(plan, parameters, prefilter), transcripts, judge)
+    return results(Engine(plan, parameters, prefilter, gates_only=gates_only), transcripts, judge)
 
 
 def results(engine: Engine, items: Iterable[Item], judge: Judge | None) -> Iterator[TranscriptResult]:
@@ -98,7 +100,8 @@ def results(engine: Engine, items: Iterable[Item], judge: Judge | None) -> Itera
     for started in engine.started(items):
         if isinstance(started, Execution):
             for asking in started.askings:
-                asking.settle(judge)
+                if not started.spares(asking):
+                    asking.settle(judge)
             yield started.result()
         else:
             yield started
@@ -129,11 +132,11 @@ def prompts_of(plan: Plan) -> dict[str, str]:
 class CheckAsking:
     """A check on one transcript that waits for answers. `verdict` is its record, once it is settled."""
 
-    __slots__ = ("_asking", "_conclude", "verdict")
+    __slots__ = ("_asking", "_conclude", "check_id", "verdict")
 
-    def __init__(self, asking: Asking[Finding], conclude: Callable[[Finding], VerdictResult]) -> None:
+    def __init__(self, check_id: str, asking: Asking[Finding], conclude: Callable[[Finding], VerdictResult]) -> None:
         """`conclude` makes the record of what the verifier finds in the end."""
-        self._asking, self._conclude = asking, conclude
+        self.check_id, self._asking, self._conclude = check_id, asking, conclude
         self.verdict: VerdictResult | None = None
 
     def resume(self, replies: Replies | None = None) -> Questions | None:
@@ -161,25 +164,39 @@ class CheckAsking:
 class Execution:
     """A plan on one transcript: what is settled without a judge, and what waits for answers."""
 
-    __slots__ = ("_finish", "_verdicts", "askings", "transcript")
+    __slots__ = ("_finish", "_spares", "_verdicts", "askings", "transcript")
 
     def __init__(
         self,
         transcript: Transcript,
         verdicts: Mapping[int, VerdictResult | CheckAsking],
-        finish: Callable[[dict[int, VerdictResult]], TranscriptResult],
+        finish: Callable[[dict[int, VerdictResult], tuple[str, ...]], TranscriptResult],
+        spares: Callable[[str, list[VerdictResult]], bool] | None = None,
     ) -> None:
-        """`verdicts` are by the place of their check; `finish` makes the result of all of them."""
-        self.transcript, self._verdicts, self._finish = transcript, verdicts, finish
+        """`verdicts` are by the place of their check; `finish` makes the result of those that are settled and of the
+        checks that were spared. `spares` says whether a check need not be asked, given the verdicts so far."""
+        self.transcript, self._verdicts, self._finish, self._spares = transcript, verdicts, finish, spares
         self.askings = [each for each in verdicts.values() if isinstance(each, CheckAsking)]
 
+    @property
+    def is_in_turn(self) -> bool:
+        """Whether askings are settled one after the other: what one says may spare the next."""
+        return self._spares is not None
+
+    def spares(self, asking: CheckAsking) -> bool:
+        """Whether the asking need not be settled, given those that are."""
+        return self._spares is not None and self._spares(asking.check_id, list(self._settled().values()))
+
+    def _settled(self) -> dict[int, VerdictResult]:
+        verdicts = ((place, getattr(each, "verdict", None) if isinstance(each, CheckAsking) else each)
+                    for place, each in self._verdicts.items())  # fmt: skip
+        return {place: verdict for place, verdict in verdicts if verdict is not None}
+
     def result(self) -> TranscriptResult:
-        """The result; every asking must be settled."""
-        verdicts = {
-            place: each.verdict if isinstance(each, CheckAsking) else each for place, each in self._verdicts.items()
-        }
-        assert None not in verdicts.values(), "a check still waits for answers"
-        return self._finish({place: verdict for place, verdict in verdicts.items() if verdict is not None})
+        """The result; every asking must be settled or spared."""
+        spared = tuple(each.check_id for each in self.askings if each.verdict is None)
+        assert not spared or self._spares is not None, "a check still waits for answers"
+        return self._finish(self._settled(), spared)
 
 
 class _Applied(NamedTuple):
@@ -208,9 +225,19 @@ class _Due(NamedTuple):
 class Engine:
     """A plan made ready to run. It does no I/O but read transcripts: what a judge is asked, somebody else asks."""
 
-    def __init__(self, plan: Plan, parameters: Mapping[str, Any] | None = None, prefilter: bool = True) -> None:
-        """Prepare the plan's programs and matcher. Raises PlanError for an unknown parameter or a bad value, and for a
-        plug-in that is not installed as the plan names it."""
+    def __init__(
+        self,
+        plan: Plan,
+        parameters: Mapping[str, Any] | None = None,
+        prefilter: bool = True,
+        *,
+        gates_only: bool = False,
+    ) -> None:
+        """Prepare the plan's programs and matcher. With `gates_only` no check is asked that can't change a gate.
+
+        Raises PlanError for an unknown parameter or a bad value, for a plug-in that is not installed as the plan names
+        it, and for `gates_only` without a gate that holds a check.
+        """
         if plan.plugins:
             from rulewright_runtime.plugins import bring  # the metadata of what is installed takes long to load
 
@@ -233,6 +260,24 @@ class Engine:
             self._left_out = [(part.id, self._scorecard.waiting_for(part.id)) for part in plan.left_out]
         elif parameters:
             raise PlanError(f"unknown parameter `{next(iter(parameters))}`: the plan declares none")
+        self._gates_of = self._gates_of_checks() if gates_only else {}
+
+    def _gates_of_checks(self) -> dict[str, frozenset[int]]:
+        """The gates that a check may change, for every check that nobody else reads."""
+        found = (
+            {}
+            if self._scorecard is None
+            else {each.id: self._scorecard.may_hold(each.id) for each in self._plan.checks}
+        )
+        if not any(found.values()):
+            raise PlanError("`gates_only` needs a scorecard with a gate that holds a check of the plan")
+        read = {name for each in self._plan.checks for name in getattr(each.verifier, "needs", ())}
+        return {name: gates for name, gates in found.items() if name not in read}
+
+    def _spares(self, incomplete: bool, check_id: str, settled: list[VerdictResult]) -> bool:
+        """Whether every gate that the check may change has failed already."""
+        gates = self._gates_of.get(check_id)
+        return gates is not None and gates <= self._scorecard.stopped(settled, incomplete=incomplete)
 
     def started(self, items: Iterable[Item]) -> Iterator[Execution | TranscriptResult]:
         """The transcripts in their order, each begun: a result where nothing is left to ask."""
@@ -270,7 +315,8 @@ class Engine:
             else self._verdict(each.check, each.how, context)
             for each in due.first
         }
-        execution = Execution(item, verdicts, partial(self._finish, context))
+        spares = partial(self._spares, bool(complete.gaps)) if self._gates_of else None
+        execution = Execution(item, verdicts, partial(self._finish, context), spares)
         return execution if execution.askings else execution.result()
 
     def _verdict(self, check: Check, how: Decided, context: EvaluationContext) -> VerdictResult | CheckAsking:
@@ -287,9 +333,11 @@ class Engine:
             found = verifier_of(type(check.verifier))(check, check.verifier, context)
         except Exception as error:
             found = failed(f"verifier_exception:{type(error).__name__}")
-        return concluded(found) if isinstance(found, Finding) else CheckAsking(found, concluded)
+        return concluded(found) if isinstance(found, Finding) else CheckAsking(check.id, found, concluded)
 
-    def _finish(self, context: EvaluationContext, settled: dict[int, VerdictResult]) -> TranscriptResult:
+    def _finish(
+        self, context: EvaluationContext, settled: dict[int, VerdictResult], spared: tuple[str, ...] = ()
+    ) -> TranscriptResult:
         """The result, once those checks have run that read the verdicts of others."""
         item, gaps = context.transcript, context.complete.gaps
         due = self._due(item.scenario_id)
@@ -300,7 +348,7 @@ class Engine:
             assert isinstance(verdict, VerdictResult), "a check that reads verdicts asks nobody"
             settled[each.place] = context.verdicts[verdict.check_id] = verdict
         verdicts = tuple(settled[place] for place in sorted(settled))
-        scores = self._score(item, verdicts, due, gaps)
+        scores = self._score(item, verdicts, due, gaps, spared)
         return TranscriptResult(
             item.id, item.scenario_id, item.model, verdicts, scores, context.calls, harness=item.harness, missing=gaps
         )
@@ -338,14 +386,30 @@ class Engine:
         return _Applied(place, check, how, *(without_hit or ()))
 
     def _score(
-        self, item: Transcript, verdicts: tuple[VerdictResult, ...], due: _Due, gaps: tuple[Gap, ...]
+        self,
+        item: Transcript,
+        verdicts: tuple[VerdictResult, ...],
+        due: _Due,
+        gaps: tuple[Gap, ...],
+        spared: tuple[str, ...],
     ) -> dict[str, Any] | None:
         if self._scorecard is None:
             return None
         row = {"transcript_id": item.id, "scenario_id": item.scenario_id}
         row["model"] = self._plan.models.get(item.model, item.model)
-        row |= self._scorecard.score(verdicts, due.owed, self._waiting_in(item.scenario_id), incomplete=bool(gaps))
+        owed = [name for name in due.owed if name not in spared]
+        waiting = [*self._waiting_in(item.scenario_id), *((name, ()) for name in spared)]
+        row |= self._scorecard.score(verdicts, owed, waiting, incomplete=bool(gaps))
+        if spared:
+            row |= self._without_scores(row)
         return {**row, "missing": as_records(gaps)} if gaps else row
+
+    def _without_scores(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """What takes the place of scores where checks were spared: they would be means of what was asked by chance."""
+        blank: dict[str, Any] = dict.fromkeys(name for name in self._scorecard.plan.shown if name is not None)
+        if isinstance(dimensions := row.get("dimension_scores"), dict):
+            blank["dimension_scores"] = dict.fromkeys(dimensions)
+        return blank
 
     def _waiting_in(self, scenario_id: str) -> list[tuple[str, tuple[int, ...]]]:
         """The checks that apply in a scenario but that the profile left out, each with the gates it leaves open."""

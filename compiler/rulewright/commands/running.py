@@ -61,6 +61,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=at_least(1), default=1, metavar="N", help="judge in N processes, where no model has to be asked"
     )
+    parser.add_argument("--gates-only", action="store_true", help="ask nothing that can't change a gate; no scores")
     parser.add_argument("--resume", action="store_true", help="continue a killed run in RUN")
     parser.add_argument("--overwrite", action="store_true", help="replace the run in RUN")
     parser.add_argument("--format", choices=FORMATS, default="human", help="json prints summary.json")
@@ -187,6 +188,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "max_expanded": args.max_expanded,
         "columns": args.columns,
         "jobs": args.jobs,
+        "gates_only": args.gates_only,
     }
 
 

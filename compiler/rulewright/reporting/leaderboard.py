@@ -32,7 +32,7 @@ VERSION: Final = 3
 ALPHA: Final = 0.05
 RAW: Final = "llm/raw"
 UNRECORDED: Final = "unrecorded"
-_SAME: Final = ("plan", "parameters")  # what runs must share to be compared, as their summaries say it
+_SAME: Final = ("plan", "parameters", "gates_only")  # what runs must share to be compared, as their summaries say it
 
 
 def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> dict[str, Any]:

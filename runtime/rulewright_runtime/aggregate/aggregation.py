@@ -61,6 +61,7 @@ VERDICT_FIELDS: Final = (
     "check_id", "eligible", "verdict", "severity", "primary_bucket", "confidence", "evidence", "scorer_version",
     "prompt_hash", "rationale_code", "adjudication_required", "secondary_tags", "extra",
 )  # fmt: skip
+KNOWN_BEFORE: Final = frozenset({"check_id", "severity", "primary_bucket", "secondary_tags"})  # of a verdict
 NO_RECORD: Final = "NO_RECORD"  # stands for the verdict of a check that owes one
 _ALWAYS_READ: Final = frozenset({"check_id", "eligible", "verdict", "severity", "primary_bucket"})
 _EMPTY: Final[Mapping[str, Any]] = {"evidence": (), "secondary_tags": (), "extra": {}}
@@ -155,6 +156,18 @@ class Scorecard:
         """The gates that stay open where the check `check_id` applies and is not run, by their place in the plan."""
         held = zip(self.plan.gates, self._held(check_id), strict=True)
         return tuple(index for index, (gate, holds) in enumerate(held) if gate.left_out == "open" and holds)
+
+    def may_hold(self, check_id: str) -> frozenset[int]:
+        """The gates to which some verdict of the check may belong, by their place in the plan. A gate that reads more
+        than what is known of the check beforehand may hold it."""
+        later = set(VERDICT_FIELDS) - KNOWN_BEFORE
+        held = zip(self.plan.gates, self._held(check_id), strict=True)
+        return frozenset(at for at, (gate, holds) in enumerate(held) if holds or mentioned([gate.of]) & later)
+
+    def stopped(self, verdicts: Iterable[VerdictRecord], *, incomplete: bool = False) -> frozenset[int]:
+        """The gates that have failed, whatever further verdicts there may be."""
+        effects = (self._weigh(verdict, incomplete) for verdict in verdicts)
+        return frozenset(at for effect in effects for at, strength in effect.gates if strength == STOPS)
 
     def stops(self, verdict: VerdictRecord) -> list[dict[str, bool] | None]:
         """For each gate which answers in place of the verdict stop it; None where it would not belong to the gate."""

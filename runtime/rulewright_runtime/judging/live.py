@@ -218,10 +218,11 @@ class _Open:
         self._exchanges: list[list[Exchange]] = []
         self.tasks: list[asyncio.Task[None]] = []
         if isinstance(started, Execution):
-            for asking in started.askings:
-                exchanges: list[Exchange] = []
-                self._exchanges.append(exchanges)
-                self.tasks.append(asyncio.create_task(self._settle(asking, exchanges)))
+            exchanges: list[list[Exchange]] = [[] for _ in started.askings]
+            self._exchanges = exchanges
+            pairs = list(zip(started.askings, exchanges, strict=True))
+            ways = [self._in_turn(started, pairs)] if started.is_in_turn else [self._settle(*pair) for pair in pairs]
+            self.tasks = [asyncio.create_task(way) for way in ways]
             count(len(self.tasks))
 
     async def result(self) -> TranscriptResult:
@@ -234,16 +235,25 @@ class _Open:
         exchanges = tuple(exchange for one in self._exchanges for exchange in sorted(one, key=_place))
         return replace(self._started.result(), exchanges=exchanges)
 
-    async def _settle(self, asking: CheckAsking, exchanges: list[Exchange]) -> None:
-        replies: Replies | None = None
+    async def _in_turn(self, started: Execution, pairs: list[tuple[CheckAsking, list[Exchange]]]) -> None:
+        """Settle one check after the other, unless those before spare it."""
         try:
-            while True:
-                questions = asking.resume(replies)
-                if questions is None:
-                    return
-                replies = tuple(await asyncio.gather(*(self._reply(each, exchanges) for each in questions)))
+            for asking, exchanges in pairs:
+                if not started.spares(asking):
+                    await self._answered(asking, exchanges)
         finally:
             self._count(-1)
+
+    async def _settle(self, asking: CheckAsking, exchanges: list[Exchange]) -> None:
+        try:
+            await self._answered(asking, exchanges)
+        finally:
+            self._count(-1)
+
+    async def _answered(self, asking: CheckAsking, exchanges: list[Exchange]) -> None:
+        replies: Replies | None = None
+        while (questions := asking.resume(replies)) is not None:
+            replies = tuple(await asyncio.gather(*(self._reply(each, exchanges) for each in questions)))
 
     async def _reply(self, question: JudgeRequest, exchanges: list[Exchange]) -> Reply:
         ask = ask_of(question, self._scheduler.model.capabilities)

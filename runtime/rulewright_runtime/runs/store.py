@@ -61,6 +61,7 @@ def run(
     progress: Callable[[int], None] = lambda _: None,
     watch: Callable[[Scheduler, Summary], None] = lambda *_: None,
     jobs: int = 1,
+    gates_only: bool = False,
 ) -> dict[str, Any]:
     """Judge the transcripts in `paths`, write the folder `out`, and return what its `summary.json` holds.
 
@@ -80,6 +81,8 @@ def run(
     """
     _refuse_limits(max_calls=(max_calls, 0), max_line=(max_line, 1), max_expanded=(max_expanded, 1), jobs=(jobs, 1))
     _refuse_jobs(jobs, judge, max_calls)
+    if jobs > 1 and gates_only:
+        raise PlanError("`gates_only` needs one process; leave it out, or `jobs`")
     replayed = judge if isinstance(judge, str) else None
     who = ""
     if judge is not None:
@@ -90,7 +93,8 @@ def run(
         if jobs > 1 and isinstance(judge, AnsweredElsewhere):
             raise PlanError("`jobs` is for recorded replies; one process reads answers to exported questions")
     settings = msgspec.json.encode(
-        [parameters, max_calls, max_line, *([columns] if columns else [])], order="deterministic"
+        [parameters, max_calls, max_line, *([columns] if columns else []), *(["gates_only"] if gates_only else [])],
+        order="deterministic",
     ).decode()
     header = Header(plan.hash, who, settings)
     reader = Reader(plan.scenarios, max_line or MAX_LINE, columns)
@@ -126,7 +130,7 @@ def run(
             rows = judged(Workers(setup, jobs), fresh, log, summary)
         elif isinstance(judge, BatchJudge):
             results = judge.results(
-                Engine(plan, parameters),
+                Engine(plan, parameters, gates_only=gates_only),
                 made.noted(fresh),
                 os.path.abspath(out),
                 lambda scheduler: watch(scheduler, summary),
@@ -134,7 +138,9 @@ def run(
             rows = map(made.row, results)
         else:
             answering = recording or _limited(judge, log, max_calls)
-            rows = map(made.row, execute(plan, made.noted(fresh), answering, parameters=parameters))
+            rows = map(
+                made.row, execute(plan, made.noted(fresh), answering, parameters=parameters, gates_only=gates_only)
+            )
         if log.steps:
             folder.reopen()
         else:
@@ -144,7 +150,7 @@ def run(
                 for row in rows:
                     writer.add(row)
                     progress(writer.done)
-                return writer.finish(plan, lambda: _about(plan, parameters, judge))
+                return writer.finish(plan, lambda: _about(plan, parameters, judge, gates_only=gates_only))
         except DiskError as stopped:
             raise stopped.error from None
 
@@ -215,10 +221,13 @@ def _refuse_limits(**given: tuple[int | None, int]) -> None:
             raise PlanError(f"`{option}` is {limit}; expected at least {least}")
 
 
-def _about(plan: Plan, parameters: Mapping[str, Any] | None, judge: Judge | BatchJudge | None) -> dict[str, Any]:
+def _about(
+    plan: Plan, parameters: Mapping[str, Any] | None, judge: Judge | BatchJudge | None, *, gates_only: bool
+) -> dict[str, Any]:
     scorecard = plan.scorecard.name if plan.scorecard is not None else None
     about = {"profile": plan.profile, "scorecard": scorecard, "semantics": plan.semantics}
-    given = {"parameters": dict(sorted(parameters.items()))} if parameters else {}
+    given: dict[str, Any] = {"parameters": dict(sorted(parameters.items()))} if parameters else {}
+    given |= {"gates_only": True} if gates_only else {}
     return {**about, "language": plan.language, "plan": plan.hash, **given, "judge": _judge(plan, judge)}
 
 
