@@ -23,6 +23,7 @@ from rulewright.load import Scalar, place
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.question import (
+    FILTERS,
     ForSegment,
     IfSegment,
     Segment,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from jinja2 import nodes
 
 
-FILTERS: Final = ("join", "length", "lower", "tojson", "trim", "upper")
 COMPARISONS: Final = {
     "eq": "==", "ne": "!=", "lt": "<", "lteq": "<=", "gt": ">", "gteq": ">=", "in": "in", "notin": "in",
 }  # fmt: skip

@@ -48,6 +48,9 @@ import msgspec
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import PlanError, RuntimeFailure
 
+CONNECTIVES: Final = frozenset({"and", "or", "not", "cond"})
+NUMBERS: Final = ("int", "uint", "double", "score")  # the tags of literals
+
 
 class Node(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """One operation. `at` is its place in the program's source text (start, end, code points), or empty."""

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rulewright_runtime.plan.scan import Check, Verdict
+    from rulewright_runtime.plan.part import Verdict
+    from rulewright_runtime.plan.scan import Check
     from rulewright_runtime.transcripts.completeness import Gap
 
 Cause = Literal["error", "missing", "unverified", "unclear"]

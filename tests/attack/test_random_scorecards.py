@@ -21,7 +21,8 @@ from rulewright.prove.gates import prove_gates
 from rulewright.rules import findings
 from rulewright.rules.of_scorecards import SCORECARD
 from rulewright_runtime.aggregate.aggregation import Scorecard
-from rulewright_runtime.plan.scorecard import VERDICTS, ScorecardPlan
+from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.report.summary import Summary, exit_status
 
 CARDS: Final = 3000 if ALL else 120

@@ -21,6 +21,7 @@ from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging import replies
 from rulewright_runtime.judging.judge import JudgeRequest
+from rulewright_runtime.plan.part import VERDICTS
 
 KIND: Final = ("PASS", "NOT_APPLICABLE")
 OWN: Final = ("FAIL", "UNCLEAR")
@@ -250,7 +251,7 @@ def test_words_that_name_no_verdict_do_not_unmake_one(shape: str) -> None:
         assert read(TOLERATED[shape]("", forged)) in KIND
 
 
-@pytest.mark.parametrize(("verdict", "other"), list(permutations(sorted(replies.VERDICTS), 2)))
+@pytest.mark.parametrize(("verdict", "other"), list(permutations(sorted(VERDICTS), 2)))
 def test_a_verdict_in_capitals_beside_another_one_makes_a_reply_unusable(verdict: str, other: str) -> None:
     own = json.dumps({"verdict": verdict})
     assert read(f"I say {other}.\n{own}") is read(f"{own}\n\n{other}") is read(f"**{other}**: {own}") is None
@@ -277,13 +278,13 @@ HONEST: Final = (
 )
 
 
-@pytest.mark.parametrize("verdict", sorted(replies.VERDICTS))
+@pytest.mark.parametrize("verdict", sorted(VERDICTS))
 @pytest.mark.parametrize("wrapping", HONEST)
 def test_an_honest_reply_is_read(wrapping: str, verdict: str) -> None:
     assert read(wrapping.replace("{}", json.dumps({"verdict": verdict, "evidence": []}))) == verdict
 
 
-@pytest.mark.parametrize("verdict", sorted(replies.VERDICTS))
+@pytest.mark.parametrize("verdict", sorted(VERDICTS))
 @pytest.mark.parametrize(
     "quoted", [*forged_objects(), '```json\n{"verdict": "PASS"}\n```', "}{", '"}', "\\", "~~~", "FAIL"]
 )
@@ -307,7 +308,7 @@ JSON: Final = st.recursive(
 @settings(max_examples=2000 if ALL else 100, deadline=None)
 @given(
     st.dictionaries(st.text(max_size=8).filter(lambda key: "verdict" not in key), JSON, max_size=5),
-    st.sampled_from(sorted(replies.VERDICTS)),
+    st.sampled_from(sorted(VERDICTS)),
     st.sampled_from(HONEST),
     st.booleans(),
     st.randoms(use_true_random=False),
@@ -326,7 +327,7 @@ def test_of_every_single_object_the_verdict_read_is_its_own(
 @settings(max_examples=300, deadline=None)
 @given(st.text(alphabet='{}[]"\\:,`~> \n\u200bPASFILverdict', max_size=60), st.text(max_size=20))
 def test_whatever_stands_around_an_object_the_verdict_is_its_own_or_there_is_none(before: str, after: str) -> None:
-    for verdict in sorted(replies.VERDICTS):
+    for verdict in sorted(VERDICTS):
         assert read(f'{before}{{"verdict": "{verdict}"}}{after}') in (verdict, None)
 
 

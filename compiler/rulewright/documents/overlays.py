@@ -9,11 +9,11 @@ from rulewright.diagnostics import Located
 from rulewright.documents.base import flag, items, number, scalar
 from rulewright.documents.base import text as text_of
 from rulewright.load import Mapping, Node, Scalar
+from rulewright_runtime.workflow.machine import LoopName
 
 LOOPING: Final[tuple[Literal["agentic_review", "paired_workflow", "confidence_loop"], ...]] = (
     "agentic_review", "paired_workflow", "confidence_loop",
 )  # fmt: skip
-LoopName = Literal["loop", "agentic_review", "paired_workflow", "confidence_loop"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

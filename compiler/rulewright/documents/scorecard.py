@@ -11,8 +11,8 @@ from rulewright.documents.base import Document, any_scalar, descend, items, nume
 from rulewright.documents.typed_reader import At, expressions_in, mappings_in, read
 from rulewright.load import Mapping, Node, Scalar
 from rulewright_runtime.aggregate.outcome import RESERVED
+from rulewright_runtime.plan.part import VERDICTS
 
-VERDICTS: Final = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")
 ROOTS: Final = (
     "v", "scoring", "gates", "undecided", "dimensions", "weights", "rates", "counts", "lists", "flags", "verdicts",
 )  # fmt: skip

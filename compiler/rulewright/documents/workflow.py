@@ -10,6 +10,7 @@ from rulewright.diagnostics import Diagnostic, Located, Severity, Span, finding
 from rulewright.documents.base import Document, Step, descend, flag, items, number, place_of, scalar, text, texts, value
 from rulewright.documents.overlays import LOOPING, Loop, Overlay, overlay
 from rulewright.load import Mapping, Node, Scalar
+from rulewright_runtime.workflow.workflow_plan import OVERLAYS
 
 VERSIONS: Final = ("1", 1)
 # What a tier requires of evidence, and the keys of `evidence` under which the files of each check stand.
@@ -24,7 +25,6 @@ EVIDENCE_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "operational_readiness": ("readiness",),
     "requirement_coverage": ("requirements",),
 }
-OVERLAYS: Final = ("hil", "policy_gate", "agentic_review", "paired_workflow", "confidence_loop")  # outermost first
 
 
 @dataclass(frozen=True, slots=True)

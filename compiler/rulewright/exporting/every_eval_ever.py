@@ -14,7 +14,7 @@ import msgspec
 from rulewright.exporting.records import run_fields
 from rulewright.reporting.gather import gather
 from rulewright_runtime import __version__
-from rulewright_runtime.plan.scorecard import VERDICTS
+from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.report.summary import judge_line
 from rulewright_runtime.runs.folder import SUMMARY
 

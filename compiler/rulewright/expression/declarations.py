@@ -12,6 +12,7 @@ from functools import cache
 from typing import Final, TypeAlias
 
 from rulewright.expression.types import Type, TypeParam, parse_type
+from rulewright_runtime.ir import NUMBERS
 
 _SIGNATURE: Final = re.compile(r"(?:(?P<target>.+)\.)?\((?P<arguments>.*)\) -> (?P<result>.+)")
 
@@ -241,7 +242,6 @@ LISTS: Final[Functions] = table(
 )
 
 # What the profile adds: mixed arithmetic, exact scores, statistics that are absent where they have no value.
-_NUMBERS = ("int", "uint", "double", "score")
 
 
 def _joined(left: str, right: str) -> str:
@@ -250,7 +250,7 @@ def _joined(left: str, right: str) -> str:
 
 
 def _mixed(result: str = "") -> str:
-    pairs = [(a, b) for a in _NUMBERS for b in _NUMBERS if a != b or a == "score"]
+    pairs = [(a, b) for a in NUMBERS for b in NUMBERS if a != b or a == "score"]
     return " | ".join(f"({a}, {b}) -> {result or _joined(a, b)}" for a, b in pairs)
 
 
@@ -279,7 +279,7 @@ PROFILE_OPERATORS: Final[Functions] = table(
         "_*_": _ARITHMETIC,
         "_/_": _ARITHMETIC,
         "_%_": "(int, uint) -> int | (uint, int) -> int",
-        "@in": " | ".join(f"({a}, list({b})) -> bool" for a in _NUMBERS for b in _NUMBERS if a != b),
+        "@in": " | ".join(f"({a}, list({b})) -> bool" for a in NUMBERS for b in NUMBERS if a != b),
     }
 )
 
@@ -294,7 +294,7 @@ PROFILE: Final[Functions] = table(
         "quantile": " | ".join(s.strip().replace(") ->", ", double) ->", 1) for s in _STATISTIC.split("|")),
         "wmean": " | ".join(
             f"(list({value}), list({weight})) -> optional_type({'score' if value == 'score' else 'double'})"
-            for value in _NUMBERS
+            for value in NUMBERS
             for weight in ("double", "int", "uint", "score")
         ),
         "wmean_present": "(map(string, dyn), map(string, dyn)) -> optional_type(score)",

@@ -20,7 +20,7 @@ from rulewright.expression.types import (
     WrapperType,
 )  # fmt: skip
 from rulewright.vocabulary import Vocabulary, schema_in
-from rulewright_runtime.plan.scan import Verdict
+from rulewright_runtime.plan.part import Verdict
 from rulewright_runtime.transcripts.messages import ROLES, SPEAKERS
 
 # Facts of a scenario that the plan always carries; everything else is carried when a program reads it.

@@ -36,6 +36,7 @@ from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
 from rulewright_runtime.plan.parameters import Parameter, parameter_value
+from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import (
     HEADLINE,
     LABEL,
@@ -54,7 +55,7 @@ from rulewright_runtime.score import parse_score
 if TYPE_CHECKING:
     from rulewright.documents.scorecard import ParameterDocument, RateDocument, ScorecardDocument
 
-VERDICT: Final = EnumType("verdict", ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"))
+VERDICT: Final = EnumType("verdict", VERDICTS)
 EVIDENCE: Final = RecordType(
     "evidence", {"role": STRING, "turn": INT, "quote": STRING, "rationale": WrapperType(STRING)}
 )

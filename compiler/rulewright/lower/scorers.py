@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from rulewright.diagnostics import error
 from rulewright.documents.base import texts
+from rulewright_runtime.plan.part import PROBE_KINDS
 from rulewright_runtime.plan.scan import Probe
 from rulewright_runtime.plan.verifiers import CueResponse, ProbeVerifier
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from rulewright.documents.scenario import Scenario
     from rulewright.lower.lowering import LoweringContext
 
-PROBE_KINDS: Final = ("recall", "abstention", "time", "pronoun_continuity")
 EXPECTATIONS: Final = {"should_recall": "recall", "should_not_mention_unprompted": "abstention"}
 PAGES: Final[dict[str, str]] = {
     "incomplete-routing": """A route without what it needs to decide.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from rulewright.lower.lexicons import NONE, TEXT, Fold
+from rulewright_runtime.plan.part import Verdict
 from rulewright_runtime.plan.question import (
     AnchoredWindow,
     EachReplyWindow,
@@ -21,7 +22,6 @@ from rulewright_runtime.plan.question import (
     WholeWindow,
     Window,
 )
-from rulewright_runtime.plan.scan import Verdict
 
 if TYPE_CHECKING:
     from rulewright.documents.check import Check

@@ -11,13 +11,14 @@ from rulewright.documents.contracts import ContractRegistry, contract_of
 from rulewright.documents.workflow import REQUIRED, ArtifactDocument, TaskDocument, WorkflowDocument
 from rulewright.expression.build import Built
 from rulewright.load import Mapping, Node, Scalar
-from rulewright.lower.workflow_environments import METRIC_TYPES, Facts, facts
+from rulewright.lower.workflow_environments import Facts, facts
 from rulewright.lower.workflow_guards import Guards
 from rulewright.lower.workflow_machine import LoopShape, TaskShape, machine_of
 from rulewright.lower.workflow_order import order, waves
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.workflow.machine import Guard, Machine
 from rulewright_runtime.workflow.workflow_plan import (
+    METRIC_TYPES,
     Agent,
     Artifact,
     Confidence,

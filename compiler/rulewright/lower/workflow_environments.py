@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, MapType, RecordType, Type
+from rulewright_runtime.workflow.workflow_plan import EVIDENCE, METRIC_TYPES
 
 if TYPE_CHECKING:
     from rulewright.documents.workflow import TaskDocument
 
 ADVISORY: Final = frozenset({"confidence_score", "metrics", "confidence_advisory"})  # what no gate may decide by
-METRIC_TYPES: Final = (
-    "test_coverage", "lint_score", "security_score", "checklist_completion", "llm_judge", "requirement_coverage",
-)  # fmt: skip
-EVIDENCE: Final = ("acceptance_evidence", "verification", "operational_readiness", "requirement_coverage")
 
 _HINTS: Final = {
     "confidence_score": "`confidence_score` exists only where `confidence_loop` is enabled with `mode: composite`",

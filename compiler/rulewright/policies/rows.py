@@ -13,7 +13,8 @@ from rulewright.vocabulary import Vocabulary
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.export import export
 from rulewright_runtime.aggregate.outcome import ENGINE
-from rulewright_runtime.plan.scorecard import VERDICTS, ScorecardPlan, mentioned
+from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
 
 MOST_ROWS: Final = 12_000
 MOST_KINDS: Final = 3  # of verdicts in one row

@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import Any, Final
 
 from rulewright.prove.atoms import ERROR, FALSE, TRUE, Atom, unabridged
-from rulewright.prove.domains import NUMBERS, Absent, Domain, Path
+from rulewright.prove.domains import Absent, Domain, Path
 from rulewright.prove.intervals import Box, Space
 from rulewright.prove.witness import in_words
+from rulewright_runtime.ir import NUMBERS
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import Optional, UInt
 

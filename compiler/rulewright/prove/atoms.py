@@ -14,17 +14,16 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from rulewright.expression.decompile import decompile
 from rulewright.expression.unparse import unparse
-from rulewright.prove.domains import MOST_TEXTS, NUMBERS, Domain, Domains, Path, wholes_at
+from rulewright.prove.domains import MOST_TEXTS, Domain, Domains, Path, wholes_at
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import Evaluator, prepare
-from rulewright_runtime.ir import Node, Program, free_locals, literal, literal_value
+from rulewright_runtime.ir import CONNECTIVES, NUMBERS, Node, Program, free_locals, literal, literal_value
 from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import Optional
 
 COMPARISONS: Final = frozenset(("_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_"))
 _EQUALITY: Final = frozenset(("_==_", "_!=_"))
 _STRICT: Final = frozenset(("_+_", "_-_", "_*_", "_/_", "-_", "score"))
-_JOINING: Final = frozenset(("and", "or", "not", "cond"))
 _GIVE_OPTIONALS: Final = frozenset(("sum", "mean", "wmean", "min", "max", "quantile", "share", "rate", "wmean_present"))
 _MOST_FORMS: Final = 64
 _MOST_CHOICES: Final = 200
@@ -85,7 +84,7 @@ class Atoms:
 
     def _formula(self, program: Program, at: int) -> Formula:
         node = program.nodes[at]
-        if node.op in _JOINING:
+        if node.op in CONNECTIVES:
             return node.op, tuple([self._formula(program, arg) for arg in node.args])
         if node.op == "const":
             if node.value[0] != "bool":
@@ -357,7 +356,7 @@ class _Cuts:
     def truth(self, at: int) -> None:
         """A node read as true or false."""
         node = self.program.nodes[at]
-        if node.op in _JOINING:
+        if node.op in CONNECTIVES:
             for arg in node.args:
                 self.truth(arg)
         elif self.domain.kind == "texts":
@@ -389,7 +388,7 @@ class _Cuts:
     def each(self, at: int, slot: int) -> None:
         """What is asked of every text: whether it is one of some constants."""
         node = self.program.nodes[at]
-        if node.op in _JOINING:
+        if node.op in CONNECTIVES:
             for arg in node.args:
                 self.each(arg, slot)
         elif node.op == "call" and node.value in (*_EQUALITY, "@in"):

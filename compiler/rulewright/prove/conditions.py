@@ -9,7 +9,7 @@ from rulewright.prove.atoms import COMPARISONS, ERROR, FALSE, TRUE, extract, pat
 from rulewright.prove.domains import Domains
 from rulewright.prove.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright.prove.search import Search, refuting
-from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.ir import CONNECTIVES, Node, Program
 
 
 def holds_always(condition: Program, domains: Domains, *, solver: bool = True) -> Result:
@@ -64,7 +64,7 @@ def without_effect(condition: Program, domains: Domains) -> Iterator[tuple[int, 
     while pending:
         at = pending.pop()
         node = condition.nodes[at]
-        if node.op in ("and", "or", "not", "cond"):
+        if node.op in CONNECTIVES:
             pending += node.args
         if node.op in ("and", "or"):
             idle = next((arg for arg in reversed(node.args) if _is_idle(condition, at, arg, domains)), None)
@@ -111,7 +111,7 @@ def comparisons(condition: Program) -> Iterator[Program]:
     while pending:
         at = pending.pop()
         node = condition.nodes[at]
-        if node.op in ("and", "or", "not", "cond"):
+        if node.op in CONNECTIVES:
             pending += reversed(node.args)
         elif node.op == "call" and (node.value in COMPARISONS or node.value == "@in"):
             part = extract(condition, at)

@@ -39,7 +39,6 @@ Path: TypeAlias = tuple[str, ...]
 
 MOST_TEXTS: Final = 10  # that conditions may look for in one list
 _WHOLE_FROM: Final = 2.0**53  # from here on doubles are further apart than ints
-NUMBERS: Final = frozenset({"score", "int", "uint", "double"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.ir import NUMBERS, Node, Program
 from rulewright_runtime.score import Score
 
 _SHARE: Final = "share"
@@ -169,7 +169,7 @@ def _name(node: Node) -> str | None:
 
 def _constant(node: Node) -> Any:
     """The number of a constant."""
-    if node.op != "const" or node.value[0] not in ("int", "uint", "double", "score"):
+    if node.op != "const" or node.value[0] not in NUMBERS:
         return None
     return Fraction(str(node.value[1]))
 

@@ -35,7 +35,7 @@ from rulewright.prove.domains import Domain, Domains, Path, whole
 from rulewright.prove.results import Proved
 from rulewright.prove.search import Search
 from rulewright.prove.verdicts import without_calls
-from rulewright_runtime.ir import Program, free_locals
+from rulewright_runtime.ir import CONNECTIVES, Program, free_locals
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 
 Holder: TypeAlias = Check | StateMachine | ScorecardDocument | CaseScorecardDocument | TaskDocument
@@ -201,7 +201,7 @@ def _dead(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
         part = extract(program, at)
         holds = _constant(part, domains) if op in ("and", "or") and at != root else None
         if holds is None:
-            pending += reversed(program.nodes[at].args) if op in ("and", "or", "not", "cond") else ()
+            pending += reversed(program.nodes[at].args) if op in CONNECTIVES else ()
         else:
             yield part, holds
 

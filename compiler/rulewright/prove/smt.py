@@ -17,7 +17,7 @@ from rulewright.prove.domains import Absent, Domain, Domains, Path, wholes_at
 from rulewright.prove.results import Unknown
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.ir import Program, literal_value
+from rulewright_runtime.ir import CONNECTIVES, Program, literal_value
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import INT_MAX, INT_MIN, Optional, UInt
 
@@ -100,7 +100,7 @@ class _Encoding:
     def truth(self, program: Program, at: int) -> _Term:
         """A node in the place of a condition; anything where it is beyond formulas."""
         node = program.nodes[at]
-        if node.op in ("and", "or", "not", "cond"):
+        if node.op in CONNECTIVES:
             parts = [self.truth(program, arg) for arg in node.args]
             try:
                 return self.joined(node.op, parts)
@@ -168,7 +168,7 @@ class _Encoding:
             return self.has(path) if node.op == "has" else self.read(path, optional=node.op.startswith("opt"))
         if node.op == "opt_map" and not node.at:  # how an optional score is read
             return self.term(program, node.args[0])
-        if node.op in ("and", "or", "not", "cond"):
+        if node.op in CONNECTIVES:
             return self.joined(node.op, [self.term(program, arg) for arg in node.args])
         if node.op == "list" and not node.value:
             items = tuple([self.term(program, arg) for arg in node.args])

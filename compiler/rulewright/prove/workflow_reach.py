@@ -18,8 +18,8 @@ from rulewright_runtime.errors import StateError
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.score import Score, leave, score_of
 from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence
-from rulewright_runtime.workflow.gate import CHECKS
 from rulewright_runtime.workflow.machine import ENDS, TERMINAL, activity, start, status, step
+from rulewright_runtime.workflow.workflow_plan import EVIDENCE
 
 if TYPE_CHECKING:
     from rulewright.lower.workflow_machine import TaskShape
@@ -124,7 +124,7 @@ def _contexts(task: Task) -> Iterator[Mapping[str, Any]]:
     axes: list[list[Mapping[str, Any]]] = [list(_scores(task, programs))]
     if task.review is not None:
         texts = ["", *sorted({text for program in programs for text in texts_of(program)})]
-        checks = {path[2] for program in programs for path in paths_of(program) if path[:2] == _CHECKS and path[2:]}
+        checks = {path[2] for program in programs for path in paths_of(program) if path[:2] == _EVIDENCE and path[2:]}
         axes.append(
             [
                 {"review": {"decision": decision, "feedback": text, "quality_checks": dict.fromkeys(checks, good)}}
@@ -144,7 +144,7 @@ def _contexts(task: Task) -> Iterator[Mapping[str, Any]]:
         yield context
 
 
-_CHECKS: Final = ("review", "quality_checks")
+_EVIDENCE: Final = ("review", "quality_checks")
 
 
 def _scores(task: Task, programs: list[Program]) -> Iterator[Mapping[str, Any]]:
@@ -176,10 +176,10 @@ def _verdict(gate: Gate, context: Mapping[str, Any]) -> bool:
     if "requirement_coverage" in gate.looked_at and _has_source(gate, "requirement_coverage"):
         limit = [] if gate.coverage_threshold is None else [gate.coverage_threshold]
         covered = [score_of(point) for point in (*limit, *reversed(points_of([gate.verdict])))]
-    for statuses in itertools.product(*(_statuses(gate, name) for name in CHECKS)):
-        evidence = {"evidence": dict(zip(CHECKS, statuses, strict=True))}
+    for statuses in itertools.product(*(_statuses(gate, name) for name in EVIDENCE)):
+        evidence = {"evidence": dict(zip(EVIDENCE, statuses, strict=True))}
         for coverage in covered:
-            if coverage is not None and not _agrees(gate, statuses[CHECKS.index("requirement_coverage")], coverage):
+            if coverage is not None and not _agrees(gate, statuses[EVIDENCE.index("requirement_coverage")], coverage):
                 continue
             if holds({**seen, **evidence, **({} if coverage is None else {"coverage": coverage})}).holds:
                 return True

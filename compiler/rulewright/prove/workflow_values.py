@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final
 
-from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.ir import NUMBERS, Node, Program
 from rulewright_runtime.polarity import Polarity as Polarity
 from rulewright_runtime.polarity import boolean
 from rulewright_runtime.workflow.machine import Guard
@@ -180,7 +180,7 @@ def _own_constants(program: Program) -> Iterator[Fraction]:
 def _number(node: Node) -> Fraction | None:
     """The number that a constant is, or None."""
     tag = node.value[0]
-    if tag not in ("score", "double", "int", "uint"):
+    if tag not in NUMBERS:
         return None
     try:
         return Fraction(node.value[1])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rulewright.reporting.comment import RESULTS, sentence
+from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
 from rulewright_runtime.report.summary import equations, exit_status, judge_line, label_name, scores
 from rulewright_runtime.report.text import number, percent, plural
@@ -143,6 +144,6 @@ def _facts(report: Data, tokens: tuple[int, int]) -> Iterator[tuple[str, str]]:
     for name, equation in equations(summary).items():
         yield name.lower(), equation
     verdicts = summary["verdicts"]
-    yield "verdicts", ", ".join(f"{verdicts[word]} {word}" for word in ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"))
+    yield "verdicts", ", ".join(f"{verdicts[word]} {word}" for word in VERDICTS)
     if summary["left_out"]:
         yield "left out", ", ".join(f"{name} ({count})" for name, count in summary["left_out"].items())

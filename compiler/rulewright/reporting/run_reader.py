@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from rulewright.errors import UsageError
 from rulewright_runtime import strict_json
-from rulewright_runtime.aggregate.outcome import ENGINE, Outcome
+from rulewright_runtime.aggregate.outcome import ENGINE, GateState, Outcome
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.runs.folder import RunFolder
@@ -56,7 +56,7 @@ def engine_of(row: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 class _Gate(msgspec.Struct):
-    state: Literal["passed", "failed", "undecided", "not_run"]
+    state: GateState
 
 
 class _Ends(msgspec.Struct):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from rulewright_runtime.plan.scorecard import VERDICTS
+from rulewright_runtime.plan.part import VERDICTS
 
 
 @dataclass(slots=True)

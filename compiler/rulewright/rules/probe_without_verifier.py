@@ -8,8 +8,7 @@ from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scenario import Scenario
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.matching.pronouns import parse
-
-KINDS = ("abstention", "pronoun_continuity", "recall", "time")
+from rulewright_runtime.plan.part import PROBE_KINDS
 
 
 def probe_without_verifier(scenario: Scenario) -> Iterator[Diagnostic]:
@@ -19,8 +18,11 @@ def probe_without_verifier(scenario: Scenario) -> Iterator[Diagnostic]:
     Instead: use recall, abstention, time or pronoun_continuity, and write pronouns as `they/them for Alex`.
     """
     for probe in scenario.probes:
-        if probe.kind and probe.kind not in KINDS:
-            help = did_you_mean(probe.kind, KINDS) or f"the kinds are {', '.join(f'`{kind}`' for kind in KINDS)}"
+        if probe.kind and probe.kind not in PROBE_KINDS:
+            help = (
+                did_you_mean(probe.kind, PROBE_KINDS)
+                or f"the kinds are {', '.join(f'`{kind}`' for kind in PROBE_KINDS)}"
+            )
             yield warning(probe.place("kind"), f"nothing looks for probes of the kind `{probe.kind}`", help=help)
         if probe.kind == "pronoun_continuity":
             for place, item in enumerate(probe.expected):

@@ -9,8 +9,8 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.check import Check
 from rulewright.load import place
+from rulewright_runtime.plan.part import VERDICTS
 
-VERDICTS: Final = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")
 _OFFER: Final = re.compile(r'"verdict"\s*:\s*((?:"[^"\n]*"\s*\|?\s*)+)')
 _WORD: Final = re.compile(r'"([^"\n]*)"')
 

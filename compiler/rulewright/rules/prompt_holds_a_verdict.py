@@ -10,7 +10,7 @@ from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.documents.check import Check
 from rulewright.load import Scalar, place
-from rulewright_runtime.judging.replies import VERDICTS
+from rulewright_runtime.plan.part import VERDICTS
 
 HELP: Final = 'show the form so that no program reads it: {"verdict": "PASS", "FAIL" or "UNCLEAR"}'
 

@@ -49,7 +49,8 @@ from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import parameter_values
-from rulewright_runtime.plan.scorecard import VERDICTS, RatePlan, ScorecardPlan, mentioned
+from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.plan.scorecard import RatePlan, ScorecardPlan, mentioned
 from rulewright_runtime.polarity import Decision, Polarity, condition
 from rulewright_runtime.score import Score, leave, parse_score, score_of
 from rulewright_runtime.values import NONE, Optional

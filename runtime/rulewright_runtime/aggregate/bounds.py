@@ -15,8 +15,8 @@ from itertools import combinations, product
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from rulewright_runtime.aggregate.outcome import ENGINE
-from rulewright_runtime.plan.scorecard import VERDICTS
+from rulewright_runtime.aggregate.outcome import ENGINE, OUTCOMES
+from rulewright_runtime.plan.part import VERDICTS
 
 if TYPE_CHECKING:
     from rulewright_runtime.verdicts import VerdictRecord
@@ -92,7 +92,7 @@ def outer_bounds(unknown: Sequence[str], gates: Mapping[str, Mapping[str, Any]])
     stopped = any(each == ["failed"] for each in states)
     return {
         "exact": False,
-        "outcomes": ["failed"] if stopped else ["failed", "nothing_applied", "passed", "undecided"],
+        "outcomes": ["failed"] if stopped else sorted(OUTCOMES),
         "decided_by": [] if stopped else list(unknown),
         "overall_score": {"low": 0.0, "high": 1.0, "absent": True},
     }

@@ -7,7 +7,7 @@ gate every check decides: a FAIL fails, and what is neither PASS nor NOT_APPLICA
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from rulewright_runtime.score import Score, leave
 
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
     from rulewright_runtime.verdicts import VerdictRecord
 
-# `nothing_applied`: no check applied to the transcript. That is not a failure, but a run of nothing else is undecided.
-OUTCOMES: Final = ("passed", "failed", "undecided", "nothing_applied")
-# What a gate answers for one transcript; `not_run`: none of its checks left a verdict.
-GATE_STATES: Final = ("passed", "failed", "undecided", "not_run")
 MINIMUM_COVERAGE: Final = Score(4, 5)  # seed 004: a row with a smaller share of resolved checks is not valid
 ENGINE: Final = "engine"
 RESERVED: Final = frozenset({"transcript_id", "scenario_id", "model", ENGINE, "undecided", "left_out", "missing"})
 
+# `nothing_applied`: no check applied to the transcript. That is not a failure, but a run of nothing else is undecided.
 Outcome = Literal["passed", "failed", "undecided", "nothing_applied"]
+OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
+# What a gate answers for one transcript; `not_run`: none of its checks left a verdict.
+GateState = Literal["passed", "failed", "undecided", "not_run"]
+GATE_STATES: Final[tuple[GateState, ...]] = get_args(GateState)
 _CLEAR: Final = frozenset({"PASS", "NOT_APPLICABLE"})
 
 

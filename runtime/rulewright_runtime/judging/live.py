@@ -24,9 +24,9 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.execution import Execution, TranscriptResult
 from rulewright_runtime.judging.independence import Independence, NotIndependentError
 from rulewright_runtime.judging.judge import UNFINISHED, JudgeRecord, JudgeRequest, TooLongError
-from rulewright_runtime.judging.replies import VERDICTS
 from rulewright_runtime.models import open_model
 from rulewright_runtime.models.call import CallFailure, ChatMessage, Identity, ModelAnswer, ModelCall
+from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.transcripts.messages import Transcript
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from rulewright_runtime.errors import JudgeError
+from rulewright_runtime.plan.part import VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rulewright_runtime.plan.question import Judging
 
-VERDICTS: Final = frozenset(["PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"])
 _TYPES: Final[dict[str, type]] = {"string": str, "integer": int, "boolean": bool}
 MAX_LENGTH: Final = 200_000  # code points; a longer answer is not what was asked for
 MAX_STEPS: Final = 2_000_000  # code points that the lenient reading looks at in search of balanced objects
@@ -92,7 +92,7 @@ def strict(raw: str) -> dict[str, Any]:
     if not isinstance(verdict, str) or verdict not in VERDICTS:
         raise JudgeError("the reply's object holds no `verdict`, or none of the four")
     said = {value.strip().upper() for value in pairs.verdicts if isinstance(value, str)}
-    if said & VERDICTS != {verdict}:
+    if said.intersection(VERDICTS) != {verdict}:
         raise JudgeError("the reply gives two verdicts")
     if {*_VERDICT_WORD.findall(before), *_VERDICT_WORD.findall(after)} - {verdict}:
         raise JudgeError("the reply's prose names another verdict than its object")

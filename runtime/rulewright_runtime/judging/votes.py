@@ -9,7 +9,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rulewright_runtime.plan.scan import Verdict
+    from rulewright_runtime.plan.part import Verdict
 
 
 class Cast(msgspec.Struct, frozen=True):

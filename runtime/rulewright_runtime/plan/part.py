@@ -5,10 +5,16 @@ one by one before msgspec can decode, which takes several times as long as decod
 """
 
 from collections.abc import Iterator
+from typing import Final, Literal, get_args
 
 import msgspec
 
 from rulewright_runtime.ir import Program
+
+Verdict = Literal["PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"]
+ProbeKind = Literal["recall", "abstention", "time", "pronoun_continuity"]
+VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
+PROBE_KINDS: Final[tuple[ProbeKind, ...]] = get_args(ProbeKind)
 
 
 class PlanPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

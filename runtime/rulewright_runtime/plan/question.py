@@ -1,7 +1,7 @@
 """What a plan puts to a judge: the prompt, the window of turns that it shows, and how the replies count."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from msgspec import Meta
 
@@ -64,6 +64,10 @@ def lexicons_of(window: Window) -> Iterator[str]:
         yield window.cue
 
 
+Filter = Literal["join", "length", "lower", "tojson", "trim", "upper"]
+FILTERS: Final[tuple[Filter, ...]] = get_args(Filter)
+
+
 class TextSegment(PlanPart, frozen=True, tag_field="part", tag="text"):
     """Literal text of a prompt."""
 
@@ -74,7 +78,7 @@ class ValueSegment(PlanPart, frozen=True, tag_field="part", tag="value"):
     """A value of the context (`scenario`, `check`, loop variables), then filters from left to right."""
 
     value: Program
-    filters: tuple[Literal["upper", "lower", "trim", "length", "join", "tojson"], ...] = ()
+    filters: tuple[Filter, ...] = ()
 
 
 class IfSegment(PlanPart, frozen=True, tag_field="part", tag="if"):

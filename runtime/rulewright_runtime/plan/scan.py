@@ -20,7 +20,7 @@ from msgspec import Meta, field
 
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.corpus import Corpus
-from rulewright_runtime.plan.part import PlanPart
+from rulewright_runtime.plan.part import PlanPart, ProbeKind, Verdict
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.plan.state_machine import StateMachine
 from rulewright_runtime.plan.verifiers import Verifier
@@ -28,7 +28,6 @@ from rulewright_runtime.plan.verifiers import Verifier
 FORMAT: Final = "rulewright-plan"
 VERSION: Final = 2
 
-Verdict = Literal["PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"]
 SEVERITIES: Final = ("S1", "S2", "S3", "S4", "S4_GATE", "S5")  # of the default vocabulary, the mildest first
 Role = Literal["user", "assistant"]
 Difference = Literal["white_space", "apostrophes", "quotes", "dashes", "emphasis", "invisible"]
@@ -85,7 +84,7 @@ class Probe(PlanPart, frozen=True):
     """What the answer to a turn has to hold, or to leave alone; `sessions` are those it looks back to."""
 
     turn: int
-    kind: Literal["recall", "abstention", "time", "pronoun_continuity"]
+    kind: ProbeKind
     expected: tuple[str, ...]
     sessions: tuple[int, ...] = ()
 

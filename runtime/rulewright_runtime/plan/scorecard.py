@@ -10,11 +10,10 @@ import msgspec
 
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import Parameter
+from rulewright_runtime.plan.part import Verdict
 
-VERDICTS: Final = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")
 HEADLINE: Final = "overall_score"
 LABEL: Final = "status"
-VerdictName = Literal["PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"]
 Emptiness = Literal["passed", "undecided"]
 
 
@@ -52,9 +51,9 @@ class RatePlan(Part, frozen=True):
     name: str
     kind: Literal["rate", "every"]
     of: Program
-    hit: tuple[VerdictName, ...]
-    miss: tuple[VerdictName, ...]
-    exclude: tuple[VerdictName, ...]
+    hit: tuple[Verdict, ...]
+    miss: tuple[Verdict, ...]
+    exclude: tuple[Verdict, ...]
     error: Literal["adjudicate", "miss"]
     empty: str | None
     credit: Program | None = None
@@ -86,9 +85,9 @@ class FlagsPlan(Part, frozen=True):
     """Failure flags: each label with its check; an eligible verdict raises or clears the flag or leaves it unknown."""
 
     labels: tuple[tuple[str, str], ...]
-    raised: tuple[VerdictName, ...]
-    clear: tuple[VerdictName, ...]
-    unknown: tuple[VerdictName, ...]
+    raised: tuple[Verdict, ...]
+    clear: tuple[Verdict, ...]
+    unknown: tuple[Verdict, ...]
 
 
 class NamedProgram(Part, frozen=True):

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.part import PlanPart
+from rulewright_runtime.plan.part import PlanPart, Verdict
 
 
 class Transition(PlanPart, frozen=True):
@@ -35,7 +35,7 @@ class Ending(PlanPart, frozen=True):
     """What it means that the trace ends in a state."""
 
     state: str
-    verdict: Literal["PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"]
+    verdict: Verdict
     code: str
 
 

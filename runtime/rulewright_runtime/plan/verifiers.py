@@ -10,7 +10,7 @@ from msgspec import Meta, field
 
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.corpus import Outcome
-from rulewright_runtime.plan.part import PlanPart
+from rulewright_runtime.plan.part import PlanPart, ProbeKind
 from rulewright_runtime.plan.question import Judging, WholeWindow, Window, lexicons_of
 
 Unit = Annotated[float, Meta(ge=0, le=1)]
@@ -218,9 +218,7 @@ class ProbeVerifier(Route, frozen=True, tag="probes"):
     means word for word.
     """
 
-    kinds: Annotated[
-        tuple[Literal["recall", "abstention", "time", "pronoun_continuity"], ...], Meta(min_length=1, max_length=4)
-    ]
+    kinds: Annotated[tuple[ProbeKind, ...], Meta(min_length=1, max_length=4)]
     at_least: Unit = 1.0
     likeness: Annotated[float, Meta(ge=0.5, le=1)] = 0.85
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.report.summary import equations, gaps, judge_line, label_name, scores, unproven
 from rulewright_runtime.report.text import number, percent, plural
 from rulewright_runtime.report.unresolved import is_unresolved, unresolved_lines
@@ -108,7 +109,7 @@ def _scores(summary: Mapping[str, Any], columns: int) -> Iterator[str]:
         counts = right(str(means["counted"]), 10) + right(str(means["absent"]), 10)
         yield fit("  " + left(name, 30) + right(number(mean), 6) + "  " + left(bar, _BAR) + counts, columns)
     verdicts = summary["verdicts"]
-    words = [f"{verdicts[name]} {name}" for name in ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")]
+    words = [f"{verdicts[name]} {name}" for name in VERDICTS]
     yield ""
     yield left("Verdicts", 20) + fit(", ".join(words), columns - 20)
     if summary["status"]:

@@ -14,7 +14,8 @@ from msgspec import Struct, field
 
 from rulewright_runtime.aggregate.outcome import ENGINE, GATE_STATES, OUTCOMES
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.plan.scorecard import HEADLINE, LABEL, VERDICTS
+from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
 from rulewright_runtime.report.gathered import Flags, Listed, Means
 from rulewright_runtime.report.merging import merge
 from rulewright_runtime.report.unresolved import Unresolved

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from rulewright_runtime.functions.table import Function
     from rulewright_runtime.interpreter import Evaluator
     from rulewright_runtime.ir import Program
-    from rulewright_runtime.plan.scan import Check, Verdict
+    from rulewright_runtime.plan.part import Verdict
+    from rulewright_runtime.plan.scan import Check
     from rulewright_runtime.plan.verifiers import ExpressionVerifier
     from rulewright_runtime.transcripts.view import Record, View
     from rulewright_runtime.verify.evaluation_context import EvaluationContext

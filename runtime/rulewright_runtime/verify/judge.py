@@ -17,8 +17,9 @@ from rulewright_runtime.verify.asking import together
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rulewright_runtime.plan.part import Verdict
     from rulewright_runtime.plan.question import Judging
-    from rulewright_runtime.plan.scan import Check, Verdict
+    from rulewright_runtime.plan.scan import Check
     from rulewright_runtime.plan.verifiers import JudgeVerifier
     from rulewright_runtime.transcripts.messages import Turn
     from rulewright_runtime.verify.asking import Asking, Verification

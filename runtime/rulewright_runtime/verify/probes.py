@@ -19,7 +19,8 @@ from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible
 
 if TYPE_CHECKING:
     from rulewright_runtime.matching.similarity import SimilarSpan
-    from rulewright_runtime.plan.scan import Check, Probe, Verdict
+    from rulewright_runtime.plan.part import Verdict
+    from rulewright_runtime.plan.scan import Check, Probe
     from rulewright_runtime.plan.verifiers import ProbeVerifier
     from rulewright_runtime.transcripts.messages import Turn
     from rulewright_runtime.verify.evaluation_context import EvaluationContext

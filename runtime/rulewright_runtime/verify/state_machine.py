@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rulewright_runtime.matching.match import MatchSpan
-    from rulewright_runtime.plan.scan import Check, Verdict
+    from rulewright_runtime.plan.part import Verdict
+    from rulewright_runtime.plan.scan import Check
     from rulewright_runtime.plan.state_machine import StateMachine, Transition
     from rulewright_runtime.plan.verifiers import TraceVerifier
     from rulewright_runtime.verify.evaluation_context import EvaluationContext

@@ -15,18 +15,12 @@ from rulewright_runtime.workflow import collectors
 from rulewright_runtime.workflow.collectors import CollectionError, ReportReading
 from rulewright_runtime.workflow.collectors.report_reading import inside
 from rulewright_runtime.workflow.task_context import TaskContext
-from rulewright_runtime.workflow.workflow_plan import Evidence, Gate, Task
+from rulewright_runtime.workflow.workflow_plan import EVIDENCE, Evidence, Gate, Task
 
 Status = Literal["PASS", "FAIL", "SKIPPED"]
 # Seconds by which evidence has to be older than the task: the clocks of file systems differ, and a warning should not
 # speak of what was laid ready just before a run.
 OLDER: Final = {"fail": 2.0, "warn": 60.0}
-CHECKS: Final[tuple[Evidence, ...]] = (
-    "acceptance_evidence",
-    "verification",
-    "operational_readiness",
-    "requirement_coverage",
-)
 _NAMES: Final[Mapping[Evidence, str]] = {
     "acceptance_evidence": "acceptance",
     "verification": "verification",
@@ -84,7 +78,7 @@ def judge_evidence(
         task_id=task.id,
         risk_tier=gate.risk_tier,
         verdict="FAIL" if reasons else "PASS",
-        evidence_checks={name: checks[name] for name in CHECKS},
+        evidence_checks={name: checks[name] for name in EVIDENCE},
         confidence_score=None if context.score is None else float(context.score),
         confidence_advisory=context.advisory or None,
         hil_required=gate.sign_off,
@@ -102,7 +96,7 @@ def collect(task: Task, gate: Gate, root: Path) -> tuple[dict[Evidence, Evidence
     """Every kind of evidence with its status, and the share of requirements met where it was measured."""
     checks: dict[Evidence, EvidenceCheck] = {}
     coverage: Fraction | None = None
-    for name in CHECKS:
+    for name in EVIDENCE:
         if name not in gate.looked_at and name not in gate.required:
             checks[name] = _skipped(name, gate)
             continue

@@ -15,7 +15,7 @@ Like every plan it names no command, callable, key or address; agents are bound 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -31,14 +31,16 @@ FORMAT: Final = "rulewright-workflow"
 VERSION: Final = 1
 
 ADVISORY: Final = "confidence threshold met"
-OVERLAYS: Final = ("hil", "policy_gate", "agentic_review", "paired_workflow", "confidence_loop")  # outermost first
 
 Tier = Literal["T0", "T1", "T2"]
-Overlay = Literal["hil", "policy_gate", "agentic_review", "paired_workflow", "confidence_loop"]
+Overlay = Literal["hil", "policy_gate", "agentic_review", "paired_workflow", "confidence_loop"]  # outermost first
+OVERLAYS: Final[tuple[str, ...]] = get_args(Overlay)
 Evidence = Literal["acceptance_evidence", "verification", "operational_readiness", "requirement_coverage"]
 MetricType = Literal[
     "test_coverage", "lint_score", "security_score", "checklist_completion", "llm_judge", "requirement_coverage"
 ]
+EVIDENCE: Final[tuple[Evidence, ...]] = get_args(Evidence)
+METRIC_TYPES: Final[tuple[MetricType, ...]] = get_args(MetricType)
 Unit = Annotated[float, Meta(ge=0, le=1)]
 
 
