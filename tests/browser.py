@@ -59,6 +59,13 @@ class Browser:
         """The value of an asynchronous function body, which calls its last argument."""
         return self.ask("POST", "/execute/async", script=script, args=list(args))
 
+    def wait_until(self, script: str) -> None:
+        """Wait until a function body returns something true."""
+        end = time.monotonic() + 30
+        while not self.run(script):
+            assert time.monotonic() < end, script
+            time.sleep(0.05)
+
     def find(self, css: str) -> str:
         """The first element that a selector finds."""
         found: dict[str, str] = self.ask("POST", "/element", using="css selector", value=css)

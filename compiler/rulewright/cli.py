@@ -32,6 +32,7 @@ COMMANDS = (
     ("adjudicate", "take people's decisions on what a run left open, and recompute it"),
     ("report", "show a finished run as one page"),
     ("export", "write a finished run as Parquet, events or reports"),
+    ("serve", "show runs on this machine, take decisions and labels"),
     ("diff", "compare two runs: what flipped, why, and whether it is worse"),
     ("whatif", "say what a run would tell under another policy"),
     ("rescore", "write a run again under another scorecard or other parameters"),

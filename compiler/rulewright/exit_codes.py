@@ -39,6 +39,7 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     },
     "report": {**_RUN, REFUSED: "the scan refused input, a run that can't be read, or bad usage"},
     "export": {MET: "written", REFUSED: "a run that can't be read or was changed, no pyarrow, or bad usage"},
+    "serve": {MET: "stopped", REFUSED: "a run that can't be read, a port that is taken, or bad usage"},
     "diff": {
         MET: "not worse",
         FAILED: "worse",

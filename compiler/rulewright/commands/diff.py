@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 from rulewright.comparing.diff import INCONCLUSIVE, MARGIN, WORSE, diff
+from rulewright.comparing.page import diff_page
 from rulewright.comparing.render import markdown, text
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--across-judges", action="store_true", help="compare although other judges answered")
     parser.add_argument("--out", metavar="FILE", help="write the comparison there, whole or not at all")
-    parser.add_argument("--format", choices=("human", "markdown", "json"), default="human")
+    parser.add_argument("--format", choices=("human", "markdown", "html", "json"), default="human")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,6 +68,8 @@ def _write(args: argparse.Namespace, found: dict[str, object]) -> None:
     if args.format == "human":
         columns = width_for(sys.stdout) if args.out is None else 100
         shown = "".join(f"{line.rstrip()}\n" for line in text(found, columns))
+    elif args.format == "html":
+        shown = "".join(diff_page(found))
     else:
         shown = markdown(found) if args.format == "markdown" else json.dumps(found, ensure_ascii=False, indent=2) + "\n"
     if args.out is None:

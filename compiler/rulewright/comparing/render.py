@@ -35,9 +35,9 @@ def _text(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {reason}"
     yield ""
     for side in _SIDES:
-        yield left(side, 10) + _run(found[side])
+        yield left(side, 10) + run_line(found[side])
         yield from (left("", 10) + line for line in unresolved_lines(found[side]["unresolved"]))
-    yield left("pairs", 10) + _pairs(found)
+    yield left("pairs", 10) + pairs_line(found)
     yield left("changed", 10) + (", ".join(changes(found["changed"])) or "nothing that the plans or summaries record")
     yield left("score", 10) + score_line(found["score"])
     yield left("failed", 10) + failed_line(found["failed"])
@@ -70,10 +70,10 @@ def _markdown(found: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield from (f"- {escape(reason)}" for reason in found["reasons"])
     yield ""
-    about = [(side, _run(found[side])) for side in _SIDES]
+    about = [(side, run_line(found[side])) for side in _SIDES]
     about += [(f"{side}, unresolved", "; ".join(unresolved_lines(found[side]["unresolved"]))) for side in _SIDES]
     about = [(what, said) for what, said in about if said]
-    about += [("pairs", _pairs(found)), ("changed", ", ".join(changes(found["changed"])) or "nothing")]
+    about += [("pairs", pairs_line(found)), ("changed", ", ".join(changes(found["changed"])) or "nothing")]
     about += [("score", score_line(found["score"])), ("failed", failed_line(found["failed"]))]
     yield from table(("what", ""), about)
     yield ""
@@ -108,7 +108,8 @@ def _flip_row(flip: Mapping[str, Any]) -> tuple[str, ...]:
     return (*about, cause(flip), shown)
 
 
-def _run(side: Mapping[str, Any]) -> str:
+def run_line(side: Mapping[str, Any]) -> str:
+    """A run with what it was made with."""
     about = [f"plan {side['plan'][:12]}", f"profile {side['profile']}"]
     about += [f"scorecard {side['scorecard']}"] if side["scorecard"] else []
     about += [f"{name}={value}" for name, value in sorted(side["parameters"].items())]
@@ -116,7 +117,8 @@ def _run(side: Mapping[str, Any]) -> str:
     return one_line(f"{side['run']} ({', '.join(about)})")
 
 
-def _pairs(found: Mapping[str, Any]) -> str:
+def pairs_line(found: Mapping[str, Any]) -> str:
+    """How many pairs there are, and what has no partner."""
     alone = [
         f"{len(found[key])} {words}"
         for key, words in (("only_before", "only in the first run"), ("only_after", "only in the second"))

@@ -104,7 +104,13 @@ def _phases(value: Any) -> Iterator[str]:
         yield f"sweep: {sweep}"
 
 
+def _adjudicated(value: Any) -> Iterator[str]:
+    was = value.get("before", {}).get("verdict", "")
+    yield f"by {value.get('by')} at {value.get('at')}, was {was}: {value.get('why')}"
+
+
 _TELLERS: Final[dict[str, Callable[[Any], Iterator[str]]]] = {
+    "adjudicated": _adjudicated,
     "window": _window,
     "windows": _windows,
     "precheck": _places,

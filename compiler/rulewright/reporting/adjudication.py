@@ -169,18 +169,24 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Decision]) -> dict[str, 
 
 
 def _refuse(run: FinishedRun, taken: Iterable[Decision]) -> None:
-    judge = run.summary.get("judge") or {}
-    machines = {*run.summary["models"], *run.plan.models, judge.get("requested_model"), judge.get("name")} - {None, ""}
-    folded = {str(name).casefold() for name in machines}
     known = {item.key for item in waiting(run)}
     for decision in taken:
         about = f"the decision about `{decision.check_id}` in `{decision.transcript_id}`"
-        if not decision.by.strip() or not decision.why.strip():
-            raise UsageError(f"{about} names no {'reason (`why`)' if decision.by.strip() else 'person (`by`)'}")
-        if " ".join(decision.by.casefold().split()) in folded:
-            raise UsageError(f"{about} is by `{decision.by}`, a model of this run; a person decides")
+        check_person(run, decision.by, about)
+        if not decision.why.strip():
+            raise UsageError(f"{about} names no reason (`why`)")
         if decision.key not in known:
             raise UsageError(f"{about} is about a verdict that waits for nobody, or that is not in the run")
+
+
+def check_person(run: FinishedRun, by: str, about: str) -> None:
+    """Raise UsageError where `by` names nobody, or a model of the run."""
+    judge = run.summary.get("judge") or {}
+    machines = {*run.summary["models"], *run.plan.models, judge.get("requested_model"), judge.get("name")} - {None, ""}
+    if not by.strip():
+        raise UsageError(f"{about} names no person (`by`)")
+    if " ".join(by.casefold().split()) in {str(name).casefold() for name in machines}:
+        raise UsageError(f"{about} is by `{by}`, a model of this run; a person decides")
 
 
 def _new_summary(run: FinishedRun, taken: Sequence[Decision]) -> Summary:

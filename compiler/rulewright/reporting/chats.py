@@ -161,6 +161,11 @@ class Chats:
         )
 
 
+def said_in(number: int, transcript: Transcript | None) -> tuple[Said, ...] | None:
+    """A conversation without any verdict; None where it is gone."""
+    return None if transcript is None else tuple(_Conversation(number, transcript).messages())
+
+
 class _Conversation:
     """The messages of a transcript, and the marks that verdicts leave in them."""
 

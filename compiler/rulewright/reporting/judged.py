@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rulewright.errors import UsageError
-from rulewright.reporting.run_reader import engine_of, plan_of, rows, summary_of
+from rulewright.reporting.run_reader import engine_of, plan_of, row_of, rows, summary_of
 from rulewright_runtime.runs.folder import LOG
 
 if TYPE_CHECKING:
@@ -99,3 +99,66 @@ def _logged(folder: Path) -> Iterator[_Place]:
                 yield msgspec.json.decode(line, type=_Place)
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 raise UsageError(f"{log}: a line is damaged; scan again") from None
+
+
+class _Line(msgspec.Struct):
+    """As much of a row as tells whose it is, and of a verdict to what it applies."""
+
+    transcript_id: str = ""
+    check_id: str = ""
+    mode_id: str = ""  # what runs called it before
+    eligible: bool = False
+
+
+class IndexedRun:
+    """A finished run of which one transcript is read without the others: where the lines of each stand."""
+
+    def __init__(self, run: FinishedRun) -> None:
+        """Look at every line once. Raises UsageError for one that is no row."""
+        self.run = run
+        self.applied: dict[str, list[int]] = {}  # by check, the numbers of the transcripts to which it applied
+        self._places = [each for each in _logged(run.folder) if each.refused is None]
+        self._scores = list(_lines(run.folder / "scores.jsonl"))
+        self._numbers = {line.transcript_id: number for number, (line, *_) in enumerate(self._scores, 1)}
+        self._verdicts: dict[int, tuple[int, int]] = {}
+        for line, start, end in _lines(run.folder / "verdicts.jsonl"):
+            number = self._numbers.get(line.transcript_id, 0)
+            self._verdicts[number] = (self._verdicts.get(number, (start, end))[0], end)
+            if line.eligible:
+                self.applied.setdefault(line.check_id or line.mode_id, []).append(number)
+
+    def __len__(self) -> int:
+        """The number of its transcripts."""
+        return len(self._scores)
+
+    def name(self, number: int) -> str:
+        """The id of the transcript with this number."""
+        return self._scores[number - 1][0].transcript_id
+
+    def judged(self, number: int) -> Judged:
+        """The transcript with this number, from 1."""
+        _, start, end = self._scores[number - 1]
+        row = row_of(_read(self.run.folder / "scores.jsonl", start, end), f"{self.run.folder}/scores.jsonl:{number}")
+        start, end = self._verdicts.get(number, (0, 0))
+        lines = _read(self.run.folder / "verdicts.jsonl", start, end).splitlines()
+        verdicts = tuple(row_of(line, f"{self.run.folder}/verdicts.jsonl") for line in lines)
+        place = self._places[number - 1] if number <= len(self._places) else _Place()
+        return Judged(row, engine_of(row, self.run.folder), place.path, place.line, place.harness, verdicts, place.said)
+
+
+def _lines(path: Path) -> Iterator[tuple[_Line, int, int]]:
+    """The lines of a file, each with where it starts and where it ends."""
+    start = 0
+    with path.open("rb") as stream:
+        for line in stream:
+            try:
+                yield msgspec.json.decode(line, type=_Line), start, start + len(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                raise UsageError(f"{path}: a line is no row of a run; scan again") from None
+            start += len(line)
+
+
+def _read(path: Path, start: int, end: int) -> bytes:
+    with path.open("rb") as stream:
+        stream.seek(start)
+        return stream.read(end - start)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rulewright.reporting.comment import RESULTS, sentence
+from rulewright.web.filters import headline_name
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
 from rulewright_runtime.report.summary import equations, exit_status, judge_line, label_name, scores
@@ -62,11 +63,6 @@ def overview(report: Data, status: int | None = None, tokens: tuple[int, int] = 
     return Overview(
         RESULTS[known].capitalize(), _TONES[known], sentence(summary), figures, measured, tuple(_facts(report, tokens))
     )
-
-
-def headline_name(summary: Data) -> str:
-    """What the averaged output is called: `Overall`, or its own name."""
-    return "Overall" if summary.get("headline", HEADLINE) == HEADLINE else str(summary["headline"])
 
 
 def _measured(report: Data) -> Iterator[Range]:

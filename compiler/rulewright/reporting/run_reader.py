@@ -101,12 +101,17 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a JSON Lines file, one at a time."""
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
-            row = _object(line, f"{path}:{number}")
-            if EARLIER_CHECK in row or "undecided" in row:
-                row = {CHECK if key == EARLIER_CHECK else key: value for key, value in row.items()}
-                if "undecided" in row:
-                    row["undecided"] = _renamed(row["undecided"])
-            yield row
+            yield row_of(line, f"{path}:{number}")
+
+
+def row_of(line: bytes, place: str) -> dict[str, Any]:
+    """The object of one line, which stands at `place`."""
+    row = _object(line, place)
+    if EARLIER_CHECK in row or "undecided" in row:
+        row = {CHECK if key == EARLIER_CHECK else key: value for key, value in row.items()}
+        if "undecided" in row:
+            row["undecided"] = _renamed(row["undecided"])
+    return row
 
 
 def _renamed(value: Any) -> Any:

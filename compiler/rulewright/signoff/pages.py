@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Final
-from urllib.parse import quote
 
 from markupsafe import Markup
 
-from rulewright.web.rendering import LOCAL, Look, environment
+from rulewright.web.rendering import LOCAL, Look
 from rulewright.web.server import local_page
 from rulewright_runtime.workflow.hil import OPEN, QueueItem
-from rulewright_runtime.workflow.hil_text import Version, changes, history_line
-
-_TRIGGERS: Final = {
-    "requires_human": "the task asks for a person before it starts",
-    "loop_exhaustion": "a loop has no iteration left",
-    "overlay_escalation": "the policy gate failed and there is no loop to repeat the work",
-    "t2_gate": "sign-off of a T2 gate",
-}
+from rulewright_runtime.workflow.hil_text import Version, changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +26,8 @@ class Form:
 
 
 def _page(name: str, at: str, **values: object) -> str:
-    _add_filters()
     home = Markup('<a href="/">Rulewright</a>') if at else Markup('<a href="/">Waiting for people</a>')
     return local_page("pages.html", Look(True, home, LOCAL), page=name, at=at, **values)
-
-
-@cache
-def _add_filters() -> None:
-    filters = environment().filters
-    filters |= {"history_line": history_line, "segment": lambda text: quote(str(text), safe="")}
-    filters["trigger"] = lambda trigger: _TRIGGERS.get(trigger, trigger)
 
 
 def queue_page(items: Sequence[QueueItem], at: str = "") -> str:

@@ -15,15 +15,17 @@ from importlib.resources import files
 from typing import Any, Final
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from rulewright_runtime.report.text import number, percent, plural
-from rulewright_runtime.terminal import one_line, visible
+from rulewright.web.filters import FILTERS
+from rulewright_runtime.terminal import one_line
 
 HOME: Final = Markup('<a href="#content">Rulewright</a>')
 PLACES: Final = (
     ("rulewright.web", "templates"),
     ("rulewright.reporting", "templates"),
+    ("rulewright.comparing", "templates"),
+    ("rulewright.serving", "templates"),
     ("rulewright.signoff", "."),
 )
 LOCAL: Final = "This page is served by this machine to this machine only."
@@ -92,15 +94,10 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    made.filters |= {"number": number, "percent": percent, "plural": plural, "text": _text}
+    made.filters |= FILTERS
     return made
 
 
 def _shown(value: object) -> object:
     """What is written for a value: text loses control characters and marks that turn the writing direction."""
     return one_line(value) if type(value) is str else value
-
-
-def _text(value: object) -> Markup:
-    """The same for a text of several lines, which keeps them."""
-    return escape(visible(str(value)))

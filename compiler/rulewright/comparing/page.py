@@ -1,0 +1,43 @@
+"""The differences between two runs as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rulewright.comparing.render import cause, changes, check_line, failed_line, pairs_line, run_line, score_line
+from rulewright.comparing.render import significant as significant_checks
+from rulewright.web.rendering import Look, rendered
+from rulewright_runtime.report.unresolved import unresolved_lines
+
+TONES = {"worse": "bad", "not worse": "good"}
+
+
+def diff_page(found: Mapping[str, Any], look: Look | None = None) -> Iterator[str]:
+    """The page of a comparison, piece by piece."""
+    facts = [(side, run_line(found[side])) for side in ("before", "after")]
+    for side in ("before", "after"):
+        lines = unresolved_lines(found[side]["unresolved"])
+        facts += [(f"{side}, unresolved" if not place else "", line) for place, line in enumerate(lines)]
+    facts += [
+        ("pairs", pairs_line(found)),
+        ("changed", ", ".join(changes(found["changed"])) or "nothing that the plans or summaries record"),
+        ("score", score_line(found["score"])),
+        ("failed", failed_line(found["failed"])),
+    ]
+    return rendered(
+        "diff.html",
+        look,
+        found=found,
+        tone=TONES.get(found["verdict"], "open"),
+        facts=facts,
+        flips=[(flip, cause(flip), _quotes(flip)) for flip in found["flips"]],
+        outcomes=[(row, cause(row)) for row in found["outcomes"]],
+        checks=[(check, check_line(check)) for check in significant_checks(found["checks"])],
+    )
+
+
+def _quotes(flip: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """What each side quotes, and which side."""
+    sides = zip(("before", "after"), flip["evidence"], strict=True)
+    return [(side, span) for side, evidence in sides if evidence for span in evidence["quotes"]]

@@ -1,0 +1,231 @@
+"""Runs as a part of the local site: the list, each run, each transcript with what waits, labels, and comparisons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from rulewright.comparing.diff import diff
+from rulewright.comparing.page import diff_page
+from rulewright.errors import UsageError
+from rulewright.reporting.adjudication import FOLDER, Decision, adjudicate, check_person, known_decisions, original
+from rulewright.reporting.chats import said_in
+from rulewright.reporting.page import run_page
+from rulewright.serving.labels import TARGETS, Labels
+from rulewright.serving.open_runs import Loaded, OpenRun
+from rulewright.web.clients import sender
+from rulewright.web.rendering import LOCAL, Look
+from rulewright.web.server import Answer, RefusedError, Request, local_page
+from rulewright_runtime.plan.question import Judging
+from rulewright_runtime.workflow.hil import QueueError
+
+HOME: Final = Markup('<a href="/">Runs</a>')
+LOOK: Final = Look(True, HOME, LOCAL)
+_ROUTES: Final = (
+    (re.compile(r"/"), "_list"),
+    (re.compile(r"/run/([0-9]{1,4})"), "_run"),
+    (re.compile(r"/run/([0-9]{1,4})/t/([0-9]{1,9})"), "_transcript"),
+    (re.compile(r"/run/([0-9]{1,4})/label"), "_checks"),
+    (re.compile(r"/run/([0-9]{1,4})/label/([0-9]{1,5})"), "_label"),
+    (re.compile(r"/diff/([0-9]{1,4})/([0-9]{1,4})"), "_diff"),
+)
+_FORMS: Final = {"_transcript": "_decide", "_label": "_take_label"}
+
+
+@dataclass(slots=True)
+class RunsApp:
+    """Shows runs and takes decisions and labels; `queue` is the path of the queue of workflows, where there is one."""
+
+    runs: Sequence[OpenRun]
+    reviewer: str = ""
+    queue: str = ""
+
+    def get(self, request: Request) -> Answer:
+        """A page."""
+        name, numbers = _route(request.path)
+        answer: Callable[..., Answer] = getattr(self, name)
+        return answer(request, *numbers)
+
+    def post(self, request: Request) -> Answer:
+        """A decision or a label."""
+        name, numbers = _route(request.path)
+        if name not in _FORMS:
+            raise RefusedError(HTTPStatus.NOT_FOUND, "there is nothing to decide here")
+        answer: Callable[..., Answer] = getattr(self, _FORMS[name])
+        return answer(request, *numbers)
+
+    def _at(self, run: int) -> OpenRun:
+        if not 1 <= run <= len(self.runs):
+            raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such run")
+        return self.runs[run - 1]
+
+    def _list(self, request: Request) -> Answer:
+        runs = [(f"/run/{place}", run.folder, run.load()) for place, run in enumerate(self.runs, 1)]
+        pairs = [(f"/diff/{place}/{place + 1}", runs[place - 1][1], runs[place][1]) for place in range(1, len(runs))]
+        return Answer(local_page("runs.html", LOOK, runs=runs, pairs=pairs, queue=self.queue))
+
+    def _run(self, request: Request, run: int) -> Answer:
+        loaded = self._at(run).load()
+
+        def link(number: int, check_id: str | None = None) -> str:
+            anchor = "" if check_id is None else f"#{loaded.chats.anchor(number, check_id)}"
+            return f"/run/{run}/t/{number}{anchor}"
+
+        home = HOME + Markup(' <a href="/run/{}/label">Label</a>').format(run)
+        look = Look(True, home, LOCAL)
+        return Answer("".join(run_page(loaded.report, loaded.about, link=link, look=look)))
+
+    def _transcript(self, request: Request, run: int, number: int, problem: str = "") -> Answer:
+        opened = self._at(run)
+        loaded = opened.load()
+        _check_number(loaded, number)
+        page = local_page(
+            "chat.html",
+            LOOK,
+            chat=opened.chat(loaded, number),
+            problem=problem,
+            links=_neighbours(f"/run/{run}", number, len(loaded.index)),
+            decide={
+                "action": f"/run/{run}/t/{number}",
+                "token": request.token,
+                "form": {"check": "", "verdict": "", "why": "", "by": self.reviewer, **request.form},
+            },
+        )
+        return Answer(page, HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK)
+
+    def _decide(self, request: Request, run: int, number: int) -> Answer:
+        opened = self._at(run)
+        loaded, form = opened.load(), request.form
+        _check_number(loaded, number)
+        verdict = form.get("verdict", "")
+        if verdict not in TARGETS:
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "a decision is `PASS`, `FAIL` or `NOT_APPLICABLE`")
+        try:
+            decision = Decision(
+                loaded.index.name(number),
+                _check_of(loaded, number, form.get("check", "")),
+                verdict,  # type: ignore[arg-type]
+                form.get("by", "").strip(),
+                form.get("why", "").strip(),
+                datetime.now(UTC).isoformat(timespec="seconds"),
+                sender(request.connection).in_words(),
+            )
+            out = opened.folder / FOLDER
+            adjudicate(opened.folder, out, [*known_decisions(out), decision])
+        except (UsageError, QueueError) as error:
+            return self._transcript(request, run, number, str(error))
+        return Answer(location=f"/run/{run}/t/{number}")
+
+    def _checks(self, request: Request, run: int) -> Answer:
+        loaded = self._at(run).load()
+        checks = [
+            (place, check, len(loaded.index.applied.get(check.id, ())), self._labels(run, check.id).read())
+            for place, check in enumerate(loaded.index.run.plan.checks)
+        ]
+        return Answer(local_page("labels.html", LOOK, run=run, checks=[each for each in checks if each[2]]))
+
+    def _labels(self, run: int, check: str) -> Labels:
+        return Labels(self._at(run).folder, check)
+
+    def _label(self, request: Request, run: int, place: int, problem: str = "") -> Answer:
+        opened = self._at(run)
+        loaded = opened.load()
+        check = _check_at(loaded, place)
+        by = request.form.get("by", "").strip() or self.reviewer
+        names = _applied(loaded, check.id)
+        labels = self._labels(run, check.id)
+        name = labels.next(names, by)
+        shown = None
+        if name is not None:
+            number = names[name]
+            shown = number, said_in(number, opened.conversation(loaded.index.judged(number)))
+        page = local_page(
+            "label.html",
+            LOOK,
+            run=run,
+            place=place,
+            check=check,
+            question=_question(check),
+            shown=shown,
+            by=by,
+            done=sum(label.annotator == by for label in labels.read()),
+            total=len(names),
+            token=request.token,
+            targets=TARGETS,
+            problem=problem,
+        )
+        return Answer(page, HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK)
+
+    def _take_label(self, request: Request, run: int, place: int) -> Answer:
+        opened, form = self._at(run), request.form
+        loaded = opened.load()
+        check = _check_at(loaded, place)
+        by, target = form.get("by", "").strip(), form.get("target", "")
+        name = {str(number): name for name, number in _applied(loaded, check.id).items()}.get(form.get("number", ""))
+        if target not in TARGETS or name is None:
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "a label is `PASS`, `FAIL` or `NOT_APPLICABLE` of a transcript")
+        try:
+            check_person(original(opened.folder), by, "the label")
+            sender(request.connection)
+        except (UsageError, QueueError) as error:
+            return self._label(request, run, place, str(error))
+        self._labels(run, check.id).add(name, target, by)
+        self.reviewer = by
+        return Answer(location=f"/run/{run}/label/{place}")
+
+    def _diff(self, request: Request, before: int, after: int) -> Answer:
+        runs = [self._at(before), self._at(after)]
+        found = diff(runs[0].folder, runs[1].folder, transcripts=runs[1].transcripts, replies=runs[1].replies)
+        return Answer("".join(diff_page(found, LOOK)))
+
+
+def _route(path: str) -> tuple[str, list[int]]:
+    for pattern, name in _ROUTES:
+        if found := pattern.fullmatch(path):
+            return name, [int(part) for part in found.groups()]
+    raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such page")
+
+
+def _check_number(loaded: Loaded, number: int) -> None:
+    if not 1 <= number <= len(loaded.index):
+        raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such transcript")
+
+
+def _check_at(loaded: Loaded, place: int) -> Any:
+    checks = loaded.index.run.plan.checks
+    if not 0 <= place < len(checks):
+        raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such check")
+    return checks[place]
+
+
+def _check_of(loaded: Loaded, number: int, anchor: str) -> str:
+    """The check whose verdict stands there."""
+    for check in loaded.index.run.plan.checks:
+        if loaded.chats.anchor(number, check.id) == anchor:
+            return check.id
+    raise RefusedError(HTTPStatus.BAD_REQUEST, "there is no such verdict")
+
+
+def _applied(loaded: Loaded, check: str) -> dict[str, int]:
+    """The transcripts to which a check applied, with their numbers."""
+    return {loaded.index.name(number): number for number in loaded.index.applied.get(check, ())}
+
+
+def _neighbours(run: str, number: int, count: int) -> list[tuple[str, str]]:
+    links = [(run, "The run")]
+    links += [(f"{run}/t/{number - 1}", "Before")] if number > 1 else []
+    return links + ([(f"{run}/t/{number + 1}", "Next")] if number < count else [])
+
+
+def _question(check: Any) -> str:
+    """What the judge is asked, without what the conversation puts in."""
+    judging = getattr(check.verifier, "judging", None)
+    if not isinstance(judging, Judging):
+        return ""
+    return "".join(getattr(segment, "text", "") or "…" for segment in judging.prompt).strip()

@@ -1,0 +1,81 @@
+"""The filters of templates: what turns a value into the words that a page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from markupsafe import Markup, escape
+
+from rulewright_runtime.plan.scorecard import HEADLINE
+from rulewright_runtime.report.summary import UNPROVEN, gaps, label_name
+from rulewright_runtime.report.text import number, percent, plural
+from rulewright_runtime.report.unresolved import gate_line, unresolved_lines
+from rulewright_runtime.terminal import visible
+from rulewright_runtime.workflow.hil_text import history_line
+
+_TRIGGERS: Final = {
+    "requires_human": "the task asks for a person before it starts",
+    "loop_exhaustion": "a loop has no iteration left",
+    "overlay_escalation": "the policy gate failed and there is no loop to repeat the work",
+    "t2_gate": "sign-off of a T2 gate",
+}
+
+
+def _text(value: object) -> Markup:
+    """The same for a text of several lines, which keeps them."""
+    return escape(visible(str(value)))
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Pairs of a label and its lines, of which an empty label continues the one before."""
+    found: list[tuple[str, list[str]]] = []
+    for label, line in pairs:
+        if label or not found:
+            found.append((label, []))
+        found[-1][1].append(line)
+    return [(label, "\n".join(lines)) for label, lines in found]
+
+
+def _heat(share: float) -> str:
+    """The class of a cell: the redder, the more failed."""
+    return "" if share <= 0 else f"h{min(4, 1 + int(share * 4))}"
+
+
+def _gate_state(gate: Mapping[str, Any], name: str) -> str:
+    """What a gate may still become, and by which answers."""
+    return gate_line(name, gate).removeprefix(f"gate {name}: ")
+
+
+def _siblings(siblings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The names of a contrast set's scenarios."""
+    return [
+        (sibling["variable"] or sibling["scenario_id"]) + ("" if sibling["played"] else " (no transcript)")
+        for sibling in siblings
+    ]
+
+
+def headline_name(summary: Mapping[str, Any]) -> str:
+    """What the averaged output is called: `Overall`, or its own name."""
+    return "Overall" if summary.get("headline", HEADLINE) == HEADLINE else str(summary["headline"])
+
+
+FILTERS: Final[dict[str, Callable[..., Any]]] = {
+    "gaps": gaps,
+    "gate_state": _gate_state,
+    "grouped": _grouped,
+    "headline_name": headline_name,
+    "heat": _heat,
+    "history_line": history_line,
+    "label_name": label_name,
+    "number": number,
+    "percent": percent,
+    "plural": plural,
+    "segment": lambda text: quote(str(text), safe=""),
+    "siblings": _siblings,
+    "text": _text,
+    "trigger": lambda trigger: _TRIGGERS.get(trigger, trigger),
+    "unproven": lambda cause: UNPROVEN.get(cause, cause),
+    "unresolved": unresolved_lines,
+}

@@ -1,0 +1,227 @@
+"""The local app: what it shows, whom it refuses, and what decisions and labels leave on the disk."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import http.client
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from tests.browser import open_browser
+from tests.compiler.reporting.test_page import Document
+from tests.compiler.reporting.test_page import finished as finished
+from tests.compiler.reporting.test_page_in_a_browser import violations
+from tests.compiler.workflow.test_signoff import FLOW, SCRIPT
+from tests.runtime.workflow.running import bench
+
+from rulewright.cli import main
+from rulewright.errors import UsageError
+from rulewright.serving.open_runs import open_runs
+from rulewright.serving.runs_app import RunsApp
+from rulewright.signoff.server import QueueApp
+from rulewright.web.server import LocalServer
+
+WAITING = "/run/1/t/12"  # model-b__night_shift_alone, where RW-A1 has no majority
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo") / "run"
+    main(["demo", "--out", str(folder)])
+    return folder
+
+
+@pytest.fixture
+def runs(demo: Path, tmp_path: Path) -> Path:
+    """A folder with two runs that a test may change."""
+    for name in ("before", "now"):
+        shutil.copytree(demo, tmp_path / "runs" / name)
+    return tmp_path / "runs"
+
+
+@contextlib.contextmanager
+def served(*folders: Path) -> Iterator[LocalServer]:
+    with LocalServer({"": RunsApp(open_runs([str(each) for each in folders], (), ()), "ana")}) as server:
+        yield server
+
+
+def ask(server: LocalServer, path: str, form: dict[str, str] | None = None, **headers: str) -> tuple[int, str, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=20)
+    sent = {"Cookie": f"{server.cookie}={server.key}", **headers}
+    if form is not None:
+        sent["Content-Type"] = "application/x-www-form-urlencoded"
+    connection.request("GET" if form is None else "POST", path, None if form is None else urlencode(form), sent)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, text, answer.headers["Location"] or ""
+
+
+def decision(server: LocalServer, **more: str) -> dict[str, str]:
+    anchor = re.search(r'name="check" value="(t12-c\d+)"', ask(server, WAITING)[1])
+    assert anchor is not None
+    form = {"token": server.token, "check": anchor[1], "verdict": "FAIL", "by": "Ana", "why": "nobody asked her"}
+    return {**form, **more}
+
+
+def test_every_link_of_the_site_leads_somewhere(runs: Path) -> None:
+    with served(runs) as server:
+        pages: dict[str, Document] = {}
+        waiting, anchors = ["/"], []
+        while waiting:
+            path = waiting.pop()
+            status, text, _ = ask(server, path)
+            assert status == 200, path
+            assert 'rel="stylesheet" href="/style.css"' in text
+            pages[path] = Document(text.replace('<script src="/page.js" defer></script>', "").replace("action=", "at="))
+            for link in pages[path].links:
+                target, _, anchor = link.partition("#")
+                anchors.append((target or path, anchor))
+                if target and target not in {*pages, *waiting} and not target.endswith(".css"):
+                    waiting.append(target)
+        assert {"/run/1", "/run/2", "/run/1/t/16", "/run/2/label/0", "/diff/1/2"} <= pages.keys()
+        assert [(page, anchor) for page, anchor in anchors if anchor and anchor not in pages[page].ids] == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/run/0", "/run/3", "/run/1/t/0", "/run/1/t/17", "/run/1/label/999", "/diff/1/9", "/nowhere", "/run/1/t/1/x",
+        "/run/1/../../plan.json", "/run/1/%2e%2e/%2e%2e/plan.json", "/..%2f..%2fetc/passwd", "//etc/passwd",
+        "/plan.json", "/run/1/plan.json", "/queue/", "/run/%C2%B2",
+    ],
+)  # fmt: skip
+def test_there_are_no_other_pages(runs: Path, path: str) -> None:
+    with served(runs) as server:
+        assert ask(server, path)[0] == 404
+
+
+def test_a_decision_recomputes_the_run_beside_it(runs: Path) -> None:
+    before = (runs / "before" / "verdicts.jsonl").read_bytes()
+    with served(runs) as server:
+        assert "2 verdicts wait for a person" in ask(server, "/run/1")[1]
+        status, _, location = ask(server, WAITING, decision(server))
+        assert (status, location) == (303, WAITING)
+        assert "1 verdict waits for a person" in ask(server, "/run/1")[1]
+        assert "by Ana at" in ask(server, WAITING)[1]
+        assert "2 verdicts wait for a person" in ask(server, "/run/2")[1]
+    (line,) = (runs / "before" / "adjudicated" / "decisions.jsonl").read_text(encoding="utf-8").splitlines()
+    taken = json.loads(line)
+    assert [taken[key] for key in ("check_id", "verdict", "by", "why")] == ["RW-A1", "FAIL", "Ana", "nobody asked her"]
+    assert "by page" in taken["via"]
+    assert (runs / "before" / "verdicts.jsonl").read_bytes() == before
+    summary = json.loads((runs / "before" / "adjudicated" / "summary.json").read_bytes())
+    assert summary["failed"]["count"] == 3
+    shown = runs / "diff.html"
+    folders = [str(runs / "before"), str(runs / "before" / "adjudicated")]
+    assert main(["diff", *folders, "--format", "html", "--out", str(shown)]) == 1
+    page = Document(shown.read_text(encoding="utf-8"))
+    assert {link[1:] for link in page.links} <= set(page.ids)
+    assert "1 verdict flips" in shown.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "said"),
+    [
+        ({"by": " model b (MADE UP)"}, 422, "a model of this run; a person decides"),
+        ({"by": ""}, 422, "names no person"),
+        ({"why": " "}, 422, "names no reason"),
+        ({"verdict": "UNCLEAR"}, 400, "a decision is"),
+        ({"check": "t12-c999"}, 400, "there is no such verdict"),
+        ({"check": "t12-c5"}, 422, "waits for nobody"),
+        ({"token": "x"}, 403, "stale or not ours"),
+    ],
+)
+def test_a_decision_needs_a_person_a_reason_and_our_page(
+    runs: Path, change: dict[str, str], status: int, said: str
+) -> None:
+    with served(runs) as server:
+        found, text, _ = ask(server, WAITING, decision(server, **change))
+        assert found == status
+        assert said in text
+    assert not (runs / "before" / "adjudicated" / "decisions.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}, {"Host": "evil.example"},
+     {"Cookie": ""}, {"Cookie": "rulewright=x"}],
+)  # fmt: skip
+def test_forms_from_elsewhere_decide_nothing(runs: Path, headers: dict[str, str]) -> None:
+    with served(runs) as server:
+        assert ask(server, WAITING, decision(server), **headers)[0] == 403
+    assert not (runs / "before" / "adjudicated").exists()
+
+
+def test_whoever_labels_does_not_see_what_the_check_said(runs: Path) -> None:
+    with served(runs) as server:
+        place = next(int(n) for n in re.findall(r"/run/1/label/(\d+)", ask(server, "/run/1/label")[1]))
+        at, seen = f"/run/1/label/{place}", []
+        while "Save and go on" in (text := ask(server, at)[1]):
+            assert not re.search("<mark|FAIL</span>|judge's words|no majority", text)
+            (number,) = re.findall(r'name="number" value="(\d+)"', text)
+            seen.append(number)
+            form = {"token": server.token, "number": number, "target": "FAIL", "by": "ana"}
+            assert ask(server, at, form)[0] == 303
+        assert len(seen) == len(set(seen)) == 2
+        assert "You have labelled every transcript" in text
+        again = {"token": server.token, "number": seen[0], "target": "PASS", "by": "ana"}
+        assert ask(server, at, again)[0] == 303
+        assert ask(server, at, {**again, "by": "Model B (made up)"})[0] == 422
+        assert ask(server, at, {**again, "number": "999"})[0] == 400
+    with (runs / "before" / "labels" / "RW-A1.csv").open(encoding="utf-8") as stream:
+        labels = list(csv.DictReader(stream))
+    assert sorted((row["target"], row["annotator"]) for row in labels) == [("FAIL", "ana"), ("PASS", "ana")]
+    assert {row["split"] for row in labels} <= {"calibration", "test"}
+    assert list(labels[0]) == ["id", "target", "annotator", "split"]
+
+
+def test_what_hostile_transcripts_say_stays_text_on_every_page(finished: Path) -> None:
+    with served(finished) as server:
+        for path in ("/", "/run/1", "/run/1/t/1", "/run/1/label/0"):
+            text = ask(server, path)[1].replace('<script src="/page.js" defer></script>', "").replace("action=", "at=")
+            assert "script" not in Document(text).tags
+            assert not re.search("[\u202a-\u202e\u2066-\u2069\u0007]", text)
+
+
+def test_the_queue_of_a_workflow_stands_on_the_same_site(runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "flow").mkdir()
+    flow = bench(tmp_path / "flow", FLOW, SCRIPT)
+    assert flow.run().status == "WAITING"
+    app = RunsApp(open_runs([str(runs)], (), ()), "ana", "/queue")
+    with LocalServer({"": app, "/queue": QueueApp(flow.store, "ana", "/queue")}) as server:
+        assert 'href="/queue/"' in ask(server, "/")[1]
+        (item,) = re.findall(r'href="(/queue/item/[^"]+)"', ask(server, "/queue/")[1])
+        form = {"token": server.token, "move": "resolve", "by": "ana", "notes": ""}
+        assert ask(server, item, form)[::2] == (303, item)
+        assert "RESOLVED by ana" in ask(server, item)[1]
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no finished run"):
+        open_runs([str(tmp_path)], (), ())
+
+
+def test_a_person_decides_in_a_browser_with_the_keyboard(runs: Path, tmp_path: Path) -> None:
+    tab, enter, space = "\ue004", "\ue007", " "
+    with open_browser(tmp_path / "browser") as browser, served(runs) as server:
+        browser.show(server.url)
+        base = f"http://127.0.0.1:{server.server_address[1]}"
+        for path, width, scheme in (("/", 1280, "light"), ("/run/1/label/0", 390, "dark"), ("/diff/1/2", 390, "light")):
+            browser.resize(width)
+            browser.prefer(scheme)
+            browser.show(base + path)
+            assert violations(browser) == []
+            assert browser.overflow() <= 0
+        browser.show(base + WAITING)
+        assert violations(browser) == []
+        browser.run("document.querySelector('form input[type=radio]').focus()")
+        browser.press(space, tab, *"she is safe", tab, tab, enter)
+        browser.wait_until("return document.body.textContent.includes('was UNCLEAR: she is safe')")
+        assert browser.run("return location.pathname") == WAITING
