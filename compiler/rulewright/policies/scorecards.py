@@ -37,8 +37,8 @@ _HIT: Final = PolicyOutcome("hit", "a hit")
 _MISS: Final = PolicyOutcome("miss", "a miss")
 _ASKS: Final = PolicyOutcome("asks", "a miss that asks for adjudication")
 MOST: Final = 1_000_000  # verdicts of one row
-_SIZE: Final = "size_of"  # the root of the variables that stand for the sizes of lists
-_SIZES: Final = re.compile(rf"\b{_SIZE}\.((?:lists|undecided)\.\w+)")
+SIZE: Final = "size_of"  # the root of the variables that stand for the sizes of lists
+_SIZES: Final = re.compile(rf"\b{SIZE}\.((?:lists|undecided)\.\w+)")
 _COUNTED: Final = PolicyOutcome("counted", "counted")
 # What a verdict does to a gate, from the weakest to the strongest.
 _STRENGTHS: Final = ("is outside", "is not eligible", "lets it pass", "leaves it open", "stops it")
@@ -57,8 +57,8 @@ def policy_of_scorecard(
     types: dict[str, Type] = {each.name: TYPES[each.type] for each in plan.parameters}
     known: dict[Path, Domain] = {(each.name,): domain_of_parameter(each) for each in plan.parameters}
     known |= {("counts", count.name): whole(0, MOST) for count in plan.counts}
-    known |= {(_SIZE, "lists", listed.name): whole(0, MOST) for listed in plan.lists}
-    known |= {(_SIZE, "undecided", gate.name): whole(0, MOST) for gate in plan.gates}
+    known |= {(SIZE, "lists", listed.name): whole(0, MOST) for listed in plan.lists}
+    known |= {(SIZE, "undecided", gate.name): whole(0, MOST) for gate in plan.gates}
     domains = Domains({**types, "v": verdict_type(vocabulary), **_row_types(plan)}, known)
     return Policy(decisions, _settings(plan), domains)
 
@@ -124,13 +124,13 @@ def _of_a_row(plan: ScorecardPlan, constants: Mapping[str, Any]) -> Iterator[Pol
         values[part.name] = _with_variables(part.value, values)
     named: set[str] = set()
     for part in plan.output:
-        program = _with_sizes(substitute(_with_variables(part.value, values), {**constants, "weights": weights}))
+        program = with_sizes(substitute(_with_variables(part.value, values), {**constants, "weights": weights}))
         named |= {path[0] for path in paths_of(program) or ()} & values.keys()
         yield computed(f"output.{part.name}", program)
     if plan.minimum_coverage is not None:
         yield computed("minimum_coverage", substitute(plan.minimum_coverage, constants))
     for name in sorted(named):
-        yield computed(f"variables.{name}", _with_sizes(substitute(values[name], {**constants, "weights": weights})))
+        yield computed(f"variables.{name}", with_sizes(substitute(values[name], {**constants, "weights": weights})))
 
 
 def _with_variables(program: Program, values: Mapping[str, Program]) -> Program:
@@ -144,14 +144,14 @@ def _with_variables(program: Program, values: Mapping[str, Program]) -> Program:
     return program
 
 
-def _with_sizes(program: Program) -> Program:
+def with_sizes(program: Program) -> Program:
     """The program with a variable in place of the size of each list of the row."""
     nodes = list(program.nodes)
     for at, node in enumerate(program.nodes):
         if node.op == "call" and node.value == "size" and len(node.args) == 1:
             path = path_at(program, node.args[0])
             if path is not None and len(path) == 2 and path[0] in ("lists", "undecided"):
-                nodes[at] = Node("name", (), [[_SIZE, list(path)]], node.at)
+                nodes[at] = Node("name", (), [[SIZE, list(path)]], node.at)
     return extract(Program(tuple(nodes), program.source, program.strict), len(nodes) - 1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.reporting.findings import because
+from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
 from rulewright_runtime.report.summary import judge_line, scores, unproven
 from rulewright_runtime.report.text import escape, number, percent, plural, table
 
@@ -34,9 +35,8 @@ def _lines(run: FinishedRun, status: int) -> Iterator[str]:
     yield ""
     yield sentence(summary)
     yield ""
-    gates = [(name, g["passed"], g["failed"], g["undecided"], g["not_run"]) for name, g in summary["gates"].items()]
-    if gates:
-        yield from table(("gate", "passed", "failed", "undecided", "not run"), gates)
+    if gates := gate_rows(summary):
+        yield from table(GATE_HEADS, gates)
         yield ""
     yield from _scores(summary)
     yield from _failures(run)

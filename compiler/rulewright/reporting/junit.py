@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rulewright.render.xml_output import HEAD, xml_text
 from rulewright.reporting.findings import because
+from rulewright_runtime.report.unresolved import gate_line, gate_result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,12 +20,14 @@ _TAGS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 def junit(run: FinishedRun) -> str:
     """FAIL is a failure, UNCLEAR and a refused input an error, and what does not apply is skipped; so nothing that has
-    not passed looks as if it had."""
+    not passed looks as if it had. Gates have a suite of their own, in which one that is not settled is an error."""
     names = {check.id: check.name for check in run.plan.checks if check.name != check.id}
     suites = [_suite_of(judged, names) for judged in run.judged()]
     refused = list(run.refused())
     if refused:
         suites.append(_suite("refused inputs", [_refused(each) for each in refused]))
+    if gates := run.summary["unresolved"]["gates"]:
+        suites.append(_suite("gates", [_gate(name, gate) for name, gate in gates.items()]))
     counts = {name: sum(suite[1][name] for suite in suites) for name in ("tests", *KINDS)}
     body = "".join(text for text, _ in suites)
     return f'{HEAD}<testsuites name="rulewright" {_attributes(counts)}>\n{body}</testsuites>\n'
@@ -59,6 +62,13 @@ def _nothing_applied(judged: Judged) -> _Case:
 def _refused(refused: Mapping[str, Any]) -> _Case:
     place = f"{refused['path']}:{refused['line']}" if refused["line"] else refused["path"]
     return _element("refused inputs", place, refused["path"], "errors", "refused", refused["reason"]), "errors"
+
+
+def _gate(name: str, gate: Mapping[str, Any]) -> _Case:
+    """A gate over the whole run; one that is not settled is an error of the type `INCONCLUSIVE`."""
+    result = gate_result(gate)
+    kind = {"passed": None, "failed": "failures"}.get(result, "errors")
+    return _element("gates", name, "", kind, result.upper(), gate_line(name, gate)), kind
 
 
 def _element(suite: str, name: str, path: str, kind: str | None, word: str, message: str) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.errors import UsageError
 from rulewright.reporting.stored_run import StoredRun
+from rulewright.whatif.columns import folded, reads_verdicts
 from rulewright.whatif.rescoring import Policy, told
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE
@@ -40,24 +41,26 @@ def sweep(run: StoredRun, policy: Policy, name: str) -> list[dict[str, Any]]:
     parameter = _declared(policy, name)
     low, high = _range(parameter)
     found: dict[tuple[Fraction, str, bool], list[str]] = {}
+    scorecard, same_effects = policy.prepared(), not reads_verdicts(policy.card, name)
     cards: dict[Fraction, Scorecard] = {}
 
     def at(value: Fraction) -> Scorecard:
         if value not in cards:
             given = value if parameter.type == "score" else float(value)
-            cards[value] = policy.prepared(**{name: given})
+            cards[value] = scorecard.having({name: given}, same_effects=same_effects)
         return cards[value]
 
     written = _literals(policy)
-    for transcript, row in run.rows.items():
-        verdicts = tuple(run.verdicts[transcript].values())
+    for names in folded(run, at(low), name):
+        row, verdicts = run.rows[names[0]], tuple(run.verdicts[names[0]].values())
         numbers = {*_numbers(at(low), row, verdicts), *written}
         points = sorted({low, high, *(value for value in numbers if low < value < high)})
         for change in _changes(points, cache(partial(_told, at, row, verdicts))):
-            found.setdefault(change, []).append(transcript)
+            found.setdefault(change, []).extend(names)
+    place = {transcript: at_row for at_row, transcript in enumerate(run.rows)}
     ordered = sorted(found.items(), key=lambda item: (item[0][0], item[0][1] == "after"))
     return [
-        {"at": float(value), "exact": exact, "side": side, "transcripts": names}
+        {"at": float(value), "exact": exact, "side": side, "transcripts": sorted(names, key=place.__getitem__)}
         for (value, side, exact), names in ordered
     ]
 

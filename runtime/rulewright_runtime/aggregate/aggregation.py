@@ -8,6 +8,7 @@ adjudication.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from fractions import Fraction
 from operator import attrgetter
 from types import SimpleNamespace
@@ -97,6 +98,16 @@ class Scorecard:
         self._memo: dict[Any, Effect] = {}
         self._prepare_keys()
 
+    def having(self, parameters: Mapping[str, Any], *, same_effects: bool = False) -> Scorecard:
+        """The scorecard under other values of its parameters, prepared once; with `same_effects` none is read by
+        a condition over a single verdict. Raises `PlanError` as the scorecard itself does."""
+        other = copy(self)
+        other.parameters = parameter_values(self.plan.parameters, {**self.parameters, **parameters})
+        other._base = {**other.parameters, "scoring": self.plan.scoring}
+        other._minimum_coverage = other._coverage_asked()
+        other._memo = self._memo if same_effects else {}
+        return other
+
     def _prepare_conditions(self) -> None:
         plan = self.plan
         self._gates = [(_guard(gate.of), _guard(gate.stops), _guard(gate.undecided)) for gate in plan.gates]
@@ -172,7 +183,7 @@ class Scorecard:
 
     def stops(self, verdict: VerdictRecord) -> list[dict[str, bool] | None]:
         """For each gate which answers in place of the verdict stop it; None where it would not belong to the gate."""
-        effects = {each: dict(self._effect(answered(verdict, each)).gates) for each in ANSWERS}
+        effects = {each: dict(self.effect(answered(verdict, each)).gates) for each in ANSWERS}
         held = [any(at in gates for gates in effects.values()) for at in range(len(self.plan.gates))]
         return [{k: v.get(at) == STOPS for k, v in effects.items()} if holds else None for at, holds in enumerate(held)]
 
@@ -198,7 +209,7 @@ class Scorecard:
         """
         if expected is not None:
             verdicts = self._with_missing(verdicts, expected)
-        effects = [self._work_out(verdict, incomplete) if incomplete else self._effect(verdict) for verdict in verdicts]
+        effects = [self._work_out(verdict, incomplete) if incomplete else self.effect(verdict) for verdict in verdicts]
         undecided = [item for effect in effects if effect.undecided for item in effect.undecided]
         bindings = dict(self._base)
         ready: dict[str, Any] = {}
@@ -283,7 +294,7 @@ class Scorecard:
 
     def rates(self, verdicts: Sequence[VerdictRecord]) -> list[Score | None]:
         """The exact value of every dimension and rate over the verdicts; None where nothing counts."""
-        effects = [self._effect(verdict) for verdict in verdicts]
+        effects = [self.effect(verdict) for verdict in verdicts]
         return [
             rate_value(
                 rate,
@@ -294,7 +305,7 @@ class Scorecard:
         ]
 
     def _weigh(self, verdict: VerdictRecord, incomplete: bool) -> Effect:
-        return self._work_out(verdict, incomplete) if incomplete else self._effect(verdict)
+        return self._work_out(verdict, incomplete) if incomplete else self.effect(verdict)
 
     def _gate_bounds(
         self, sure: Sequence[Effect], names: Sequence[str], effects: Sequence[Mapping[str, Effect]]
@@ -364,10 +375,19 @@ class Scorecard:
             del record["confidence"]
         return record
 
-    def _effect(self, verdict: VerdictRecord) -> Effect:
-        if any(getattr(verdict, name, None) != _EMPTY[name] for name in self._bulky):
+    def key(self, verdict: VerdictRecord) -> tuple[Any, ...] | None:
+        """Equal for verdicts that add the same to a row; None where that can't be told."""
+        for name in self._bulky:
+            if getattr(verdict, name, None) != _EMPTY[name]:
+                return None
+        found: tuple[Any, ...] = self._key(verdict)
+        return found
+
+    def effect(self, verdict: VerdictRecord) -> Effect:
+        """What a verdict adds to its row."""
+        key = self.key(verdict)
+        if key is None:
             return self._work_out(verdict)
-        key = self._key(verdict)
         effect = self._memo.get(key)
         if effect is None:
             if len(self._memo) >= _MEMO_LIMIT:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from rulewright_runtime.aggregate.outcome import GATE_STATES
 from rulewright_runtime.report.summary import UNPROVEN, equations, gaps, judge_line, label_name, scores, unproven
 from rulewright_runtime.report.text import escape, number, percent, plural, table
-from rulewright_runtime.report.unresolved import unresolved_lines
+from rulewright_runtime.report.unresolved import gate_result, unresolved_lines
 
 NO_GATE: Final = "No gate holds a check, so a transcript fails when a check does."
+GATE_HEADS: Final = ("gate", "result", *(state.replace("_", " ") for state in GATE_STATES))
 _MOST: Final = 50  # rows of a table of transcripts
 
 
@@ -63,10 +65,18 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
     yield ""
 
 
+def gate_rows(summary: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """The rows of the table of gates, under `GATE_HEADS`: what each comes to over the run, and how often it does."""
+    settled = summary["unresolved"]["gates"]
+    return [
+        (name, gate_result(settled[name]) if name in settled else "", *(counts[state] for state in GATE_STATES))
+        for name, counts in summary["gates"].items()
+    ]
+
+
 def _gates(summary: Mapping[str, Any]) -> Iterator[str]:
-    rows = [(name, g["passed"], g["failed"], g["undecided"], g["not_run"]) for name, g in summary["gates"].items()]
-    if rows:
-        yield from _section("Gates", table(("gate", "passed", "failed", "undecided", "not run"), rows))
+    if rows := gate_rows(summary):
+        yield from _section("Gates", table(GATE_HEADS, rows))
     if summary.get("left_out"):
         lines = ["Open gates wait for checks that apply and that the profile leaves out:", ""]
         lines += table(("check", "transcripts"), list(summary["left_out"].items()))

@@ -14,6 +14,7 @@ from rulewright_runtime.report.merging import merged
 from rulewright_runtime.report.text import number, plural
 
 UNTOUCHED: Final = "whatever the missing answers say"
+INCONCLUSIVE: Final = "inconclusive"
 _SHOWN: Final = 3
 
 
@@ -136,6 +137,12 @@ def _gate(gate: _Gate, refused: int) -> dict[str, Any]:
     states = {"failed"} if gate.open or refused else set()
     states.add("undecided" if gate.undecided else "passed")
     return {"states": sorted(states), "answers": gate.answers.items}
+
+
+def gate_result(gate: Mapping[str, Any]) -> str:
+    """What a gate comes to over the whole run: `passed`, `failed`, or `inconclusive` where that is not settled."""
+    states = list(gate["states"])
+    return str(states[0]) if states in (["passed"], ["failed"]) else INCONCLUSIVE
 
 
 def is_unresolved(unresolved: Mapping[str, Any]) -> bool:

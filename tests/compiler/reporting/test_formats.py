@@ -15,6 +15,7 @@ from rulewright.cli import main
 from rulewright.errors import UsageError
 from rulewright.reporting.formats import FORMATS, run_as
 from rulewright.reporting.judged import open_run
+from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.threshold import status_at
 from rulewright_runtime.runs.store import run
 
@@ -63,6 +64,30 @@ def test_junit_has_a_case_for_each_transcript_and_check_and_none_passes_that_did
     found = {case.get("classname"): [part.tag for part in case] for case in root.iter("testcase")}
     assert found == {"bad__night": ["failure"], "cut__night": ["error"], "refused inputs": ["error"]}
     assert "you must </details>" in str(next(root.iter("failure")).get("message"))
+
+
+@pytest.mark.parametrize(
+    ("states", "result", "tag"),
+    [
+        (["passed"], "passed", []),
+        (["failed"], "failed", ["failure"]),
+        (["failed", "passed"], "inconclusive", ["error"]),
+        (["undecided"], "inconclusive", ["error"]),
+    ],
+)
+def test_a_gate_that_is_not_settled_is_inconclusive_everywhere(
+    finished: Path, states: list[str], result: str, tag: list[str]
+) -> None:
+    summary = json.loads((finished / "summary.json").read_text(encoding="utf-8"))
+    summary["gates"] = {"safety": {"passed": 1, "failed": 0, "undecided": 0, "not_run": 1}}
+    summary["unresolved"]["gates"] = {"safety": {"states": states, "answers": []}}
+    (finished / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    case = ET.fromstring(run_as("junit", finished, 3)).find("testsuite[@name='gates']/testcase")
+    assert case is not None
+    assert [part.tag for part in case] == tag
+    assert all(part.get("type") == result.upper() for part in case)
+    assert f"| safety | {result} | 1 | 0 | 0 | 1 |" in run_as("markdown", finished, 3)
+    assert f"| safety | {result} | 1 | 0 | 0 | 1 |" in markdown(summary)
 
 
 def test_sarif_points_at_the_transcript(finished: Path) -> None:

@@ -1,0 +1,208 @@
+"""Rows of a run folded to what a parameter can change: rows that agree in it change together.
+
+Where no condition over single verdicts reads the parameter, what each verdict does is the same at every value. Then all
+that matters of a row are its gates, its coverage, and the rates and counts that the outputs look at that do read the
+parameter; a million verdicts fold to a few hundred rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rulewright.policies.scorecards import SIZE, with_sizes
+from rulewright.prove.atoms import paths_of
+from rulewright.reporting.stored_run import StoredRun
+from rulewright_runtime.aggregate.effects import LEAVES_OPEN, Effect, counts_in, earned_in
+from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
+
+if TYPE_CHECKING:
+    from rulewright_runtime.aggregate.aggregation import Scorecard
+    from rulewright_runtime.ir import Program
+    from rulewright_runtime.verdicts import VerdictResult
+
+Path = tuple[str, ...]
+
+
+class _Looks(NamedTuple):
+    """What outputs that depend on the parameter look at: rates, counts and sizes of lists, by their places."""
+
+    rates: tuple[int, ...]
+    counts: tuple[int, ...]
+    lists: tuple[int, ...]
+
+
+class _Part(NamedTuple):
+    """What one verdict adds to a row, as far as it matters."""
+
+    gates: tuple[tuple[int, int], ...]
+    gained: tuple[Fraction | int, ...]
+    of: tuple[int, ...]
+    counts: tuple[int, ...]  # and lists
+    undecided: tuple[str, ...]
+    eligible: bool
+    resolved: bool
+    word: str  # FAIL, or what is open; empty for what clears a row
+    cause: str
+
+
+def folded(run: StoredRun, card: Scorecard, name: str) -> list[list[str]]:
+    """The transcripts of a run in groups of which every member changes with the parameter as the others do."""
+    looks = _looks(card.plan, name)
+    if looks is None:
+        return [[transcript] for transcript in run.rows]
+    codes = _Codes(card, looks)
+    groups: dict[Any, list[str]] = {}
+    for transcript, row in run.rows.items():
+        if row.get("missing"):
+            groups[transcript] = [transcript]
+            continue
+        key = codes.row(run.verdicts[transcript].values())
+        groups.setdefault((key, tuple(row.get("left_out", ()))), []).append(transcript)
+    return list(groups.values())
+
+
+class _Codes:
+    """Folds rows: verdicts that add the same have one code, and rows of the same codes are worked out once."""
+
+    def __init__(self, card: Scorecard, looks: _Looks) -> None:
+        self.card = card
+        self.looks = looks
+        self.codes: dict[Any, int] = {}
+        self.parts: list[_Part] = []
+        self.places: dict[_Part, int] = {}
+        self.known: dict[tuple[int, ...], Any] = {}
+
+    def row(self, verdicts: Iterable[VerdictResult]) -> Any:
+        """What matters of a row."""
+        key_of, codes = self.card.key, self.codes
+        found = []
+        for verdict in verdicts:
+            key = key_of(verdict) if verdict.cause is None else None
+            code = codes.get(key)
+            found.append(self._code(key, verdict) if code is None else code)
+        found.sort()
+        row = tuple(found)
+        if row not in self.known:
+            self.known[row] = self._folded([self.parts[code] for code in row])
+        return self.known[row]
+
+    def _code(self, key: Any, verdict: VerdictResult) -> int:
+        part = self._part(self.card.effect(verdict), verdict)
+        if part not in self.places:
+            self.places[part] = len(self.parts)
+            self.parts.append(part)
+        if key is not None:
+            self.codes[key] = self.places[part]
+        return self.places[part]
+
+    def _part(self, does: Effect, verdict: VerdictResult) -> _Part:
+        applies = verdict.eligible is not False
+        clear = verdict.verdict in ("PASS", "NOT_APPLICABLE")
+        return _Part(
+            does.gates,
+            tuple([_whole(earned_in(does, at)) for at in self.looks.rates]),
+            tuple([int(counts_in(does, at)) for at in self.looks.rates]),
+            (*map(does.counts.count, self.looks.counts), *map(does.lists.count, self.looks.lists)),
+            tuple([f"{each['place']} {each['reason']}" for each in does.undecided]),
+            applies,
+            applies and verdict.verdict in ("PASS", "FAIL"),
+            "" if clear or not applies else verdict.verdict,
+            f"{verdict.check_id} {verdict.verdict}" if verdict.cause is not None else "",
+        )
+
+    def _folded(self, parts: Sequence[_Part]) -> Any:
+        strongest: dict[int, int] = {}
+        opens: dict[tuple[int, int], int] = {}
+        for gate, strength in (each for part in parts for each in part.gates):
+            strongest[gate] = max(strongest.get(gate, -1), strength)
+            opens[gate, strength] = opens.get((gate, strength), 0) + 1
+        eligible, resolved = sum(part.eligible for part in parts), sum(part.resolved for part in parts)
+        words = {part.word for part in parts}
+        return (
+            tuple(sorted(strongest.items())),
+            tuple(sorted((each, count) for each, count in opens.items() if each[1] == LEAVES_OPEN)),
+            tuple([_rate(parts, at) for at in range(len(self.looks.rates))]),
+            tuple([sum(each) for each in zip(*(part.counts for part in parts), strict=True)]),
+            tuple([each for part in parts for each in part.undecided]),
+            _share(resolved, eligible),
+            "FAIL" in words,
+            bool(words - {"FAIL", ""}),
+            tuple([part.cause for part in parts if part.cause]),
+        )
+
+
+def _rate(parts: Sequence[_Part], at: int) -> Fraction | None:
+    return _share(sum(each.gained[at] for each in parts), sum(each.of[at] for each in parts))
+
+
+def _whole(value: Fraction) -> Fraction | int:
+    return value.numerator if value.denominator == 1 else value
+
+
+def _share(gained: Fraction | int, of: int) -> Fraction | None:
+    return Fraction(gained) / of if of else None
+
+
+def reads_verdicts(plan: ScorecardPlan, name: str) -> bool:
+    """Whether a condition over single verdicts may read a parameter."""
+    return name in mentioned(_over_verdicts(plan))
+
+
+def _looks(plan: ScorecardPlan, name: str) -> _Looks | None:
+    """What the outputs look at that decide about a row and depend on a parameter; None where a condition over single
+    verdicts reads it, or where they look at more than a fold keeps."""
+    if reads_verdicts(plan, name):
+        return None
+    programs = {part.name: part.value for part in (*plan.variables, *plan.output)}
+    paths: set[Path] = set()
+    for shown in plan.shown:
+        reach = None if shown is None else _reach(shown, programs, {part.name for part in plan.variables})
+        if reach is None:
+            if shown is not None:
+                return None
+        elif any(path[0] == name for path in reach):
+            paths |= reach
+    if any(path[0] in ("lists", "undecided", "verdicts", "flags") or path[-1] == "reasons" for path in paths):
+        return None
+    if any(path in (("gates",), ("rates",), ("counts",)) or (path[0] == "gates" and len(path) < 3) for path in paths):
+        return None
+    rates = [*(each.rate.name for each in plan.dimensions), *(rate.name for rate in plan.rates)]
+    dimensions = len(plan.dimensions)
+    every = ("dimensions",) in paths
+    kept = [
+        at
+        for at, rate in enumerate(rates)
+        if (("dimensions", rate) in paths or every if at < dimensions else ("rates", rate) in paths)
+    ]
+    lists = [at for at, listed in enumerate(plan.lists) if (SIZE, "lists", listed.name) in paths]
+    counts = [at for at, count in enumerate(plan.counts) if ("counts", count.name) in paths]
+    return _Looks(tuple(kept), tuple(counts), tuple(lists))
+
+
+def _reach(name: str, programs: Mapping[str, Program], variables: set[str]) -> set[Path] | None:
+    """The paths that an output reads, through variables; None where that can't be told."""
+    found: set[Path] = set()
+    pending, seen = [name], set()
+    while pending:
+        here = pending.pop()
+        if here in seen:
+            continue
+        seen.add(here)
+        paths = paths_of(with_sizes(programs[here]))
+        if paths is None:
+            return None
+        found |= set(paths)
+        pending += [path[0] for path in paths if path[0] in variables]
+    return found
+
+
+def _over_verdicts(plan: ScorecardPlan) -> Iterable[Program]:
+    for gate in plan.gates:
+        yield from (gate.of, gate.stops, gate.undecided)
+    for rate in (*(each.rate for each in plan.dimensions), *plan.rates):
+        yield from (rate.of,) if rate.credit is None else (rate.of, rate.credit)
+    yield from (count.of for count in plan.counts)
+    yield from (listed.of for listed in plan.lists)
+    yield from (program for part in plan.lists for _, program in part.each)
