@@ -211,7 +211,7 @@ class Checked:
             found += mistakes
             if plan is None or not (card.gates or card.dimensions):
                 continue
-            from rulewright.prove.gate_findings import empty_parts, gate_findings
+            from rulewright.prove.gate_findings import empty_parts, gate_findings, unseen_checks
             from rulewright.prove.gates import prove_gates
 
             proofs = list(prove_gates(plan, project.vocabulary))
@@ -220,6 +220,7 @@ class Checked:
                 held.update(name for proof in proofs for name in proof.holds)
                 told_of_scoring = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
                 found += empty_parts(card, plan, but_of_scoring=told_of_scoring)
+                found += unseen_checks(card, plan, project.checks)
         gate_checks = [each for each in project.checks if each.id in held]
         if any(each.when is not None for each in gate_checks):
             from rulewright.prove.gate_findings import checks_that_never_apply

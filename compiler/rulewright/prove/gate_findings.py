@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import error
+from msgspec.structs import replace
+
+from rulewright.diagnostics import error, warning
 from rulewright.expression.types import BOOL
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.expressions import build_in
 from rulewright.prove.atoms import ERROR, TRUE
 from rulewright.prove.conditions import never
 from rulewright.prove.domains import Domains
-from rulewright.prove.gates import ANY_CHECK, GateClaim, GateProof, holding_none
+from rulewright.prove.gates import ANY_CHECK, GateClaim, GateProof, held_by_parts
 from rulewright.prove.results import Proved, Refuted, Unknown
+from rulewright.spelling import suggest
+from rulewright_grammar import schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,7 +48,14 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: the gate never looks and the dimension never has a value, though the scorecard reads as if they did.
     Instead: correct the condition in `of`, or remove the part.
     """,
+    "selecting-key-missing": """A check leaves out the key by which a gate or a dimension chooses its checks.
+
+    Why it matters: a check without `severity` is of severity S3, one without `primary_bucket` is in no bucket; its FAIL
+    stops no gate that asks for another word, and nobody hears of it.
+    Instead: write the key, with one of the vocabulary's words.
+    """,
 }
+SELECTING: Final = {"primary_bucket": "buckets", "severity": "severities"}  # keys, and the words that they may hold
 
 
 def gate_findings(document: ScorecardDocument, proofs: Iterable[GateProof]) -> Iterator[Diagnostic]:
@@ -61,11 +73,50 @@ def empty_parts(
     `but_of_scoring` says so: they are told of there."""
     conditions = {("gates", gate.name): gate.of for gate in document.gates}
     conditions |= {("dimensions", rate.name): rate.of for rate in document.dimensions}
-    for kind, name in holding_none(plan, document.vocabulary):
-        if but_of_scoring and "scoring" in str(conditions[kind, name].value):
+    for (kind, name), held in held_by_parts(plan, document.vocabulary):
+        if held or (but_of_scoring and "scoring" in str(conditions[kind, name].value)):
             continue
         message = f"no check of the project belongs to the {kind.removesuffix('s')} `{name}`"
         yield error(conditions[kind, name], message, code="part-without-checks")
+
+
+def unseen_checks(document: ScorecardDocument, plan: ScorecardPlan, checks: Iterable[Check]) -> Iterator[Diagnostic]:
+    """The checks that leave out a key, and that a gate or every dimension can't hold for that reason alone."""
+    leaving_out = [(check, absent) for check in checks if (absent := _left_out(check)) and check.id in plan.checks]
+    if not leaving_out:
+        return
+    held = dict(held_by_parts(plan, document.vocabulary))
+    for check, absent in leaving_out:
+        could = _could_hold(document, plan, check, absent)
+        gates = [name for kind, name in could if kind == "gates" and check.id not in held[kind, name]]
+        rated = any(check.id in ids for (kind, _), ids in held.items() if kind == "dimensions")
+        dimensions = [name for kind, name in could if kind == "dimensions" and not rated]
+        keys = " and no ".join(f"`{key}`" for key in absent)
+        if gates:
+            message = f"the check `{check.id}` has no {keys}, so the gate `{gates[0]}` can't hold it"
+            yield error(check.place("id"), message, code="selecting-key-missing")
+        elif dimensions:
+            message = f"the check `{check.id}` has no {keys}, so it counts in no dimension"
+            yield warning(check.place("id"), message, code="selecting-key-missing")
+
+
+def _left_out(check: Check) -> list[str]:
+    """The keys that the check leaves out; not those that its author misspelt."""
+    written = [key for key in check.node.index if key not in schema("check")["properties"]]
+    return [key for key in SELECTING if key not in check.node and not any(suggest(each, [key]) for each in written)]
+
+
+def _could_hold(
+    document: ScorecardDocument, plan: ScorecardPlan, check: Check, absent: list[str]
+) -> list[tuple[str, str]]:
+    """The gates and dimensions that could hold the check if it had words for the absent keys."""
+    words = [document.vocabulary.words(SELECTING[key]) for key in absent]
+    found: dict[tuple[str, str], None] = {}
+    for each in product(*words):
+        facts = {**plan.checks[check.id], **dict(zip(absent, each, strict=True))}
+        held = held_by_parts(replace(plan, checks={check.id: facts}), document.vocabulary)
+        found |= dict.fromkeys(part for part, ids in held if ids)
+    return list(found)
 
 
 def checks_that_never_apply(checks: Iterable[Check]) -> Iterator[Diagnostic]:

@@ -80,17 +80,18 @@ def prove_gates(
         yield GateProof(gate, holds, *claims)
 
 
-def holding_none(plan: ScorecardPlan, vocabulary: Vocabulary | None = None) -> Iterator[tuple[str, str]]:
-    """The gates and dimensions (`gates` or `dimensions`, and the name) that can hold no check of the plan where nobody
-    sets a parameter."""
+def held_by_parts(
+    plan: ScorecardPlan, vocabulary: Vocabulary | None = None
+) -> Iterator[tuple[tuple[str, str], frozenset[str]]]:
+    """The gates and dimensions (`gates` or `dimensions`, and the name), each with the checks of the plan that it can
+    hold where nobody sets a parameter."""
     cases = _GateCases(
         plan, vocabulary or invisiblebench(), solver=False, settings=parameter_values(plan.parameters, {})
     )
     parts = [("gates", gate.name, gate.of) for gate in plan.gates]
     parts += [("dimensions", each.rate.name, each.rate.of) for each in plan.dimensions]
     for kind, name, of in parts:
-        if not any(cases.can_hold(of, check) for check in cases.checks):
-            yield kind, name
+        yield (kind, name), frozenset([check for check in cases.checks if cases.can_hold(of, check)])
 
 
 @dataclass(frozen=True, slots=True)
