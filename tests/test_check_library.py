@@ -97,8 +97,8 @@ def test_one_ready_check_serves_twice_with_parameters_that_change_its_hash(tmp_p
 
 STEPS = "use: library/step-budget\nparams: "
 MISTAKES = {
-    "use: library/step-bugdet": "unknown-library-check 2:6 there is no ready check `library/step-bugdet`",
-    "use: step-budget": "unknown-library-check 2:6 there is no ready check `step-budget`",
+    "use: library/step-bugdet": "unknown-library-check 2:6 unknown ready check `library/step-bugdet`",
+    "use: step-budget": "unknown-library-check 2:6 unknown ready check `step-budget`",
     "use: library/step-budget\nfail: 'true'": "unknown-key 3:1 `fail` is decided by `library/step-budget`",
     STEPS + "{call: 3}": "unknown-key 3:10 unknown key `call` in `params`",
     STEPS + "{calls: -1}": "out-of-range 3:17 `params.calls` must be at least 0, not -1",

@@ -109,7 +109,7 @@ def test_a_rehearsal_says_which_run_it_would_resume(example: Path, capsys: pytes
     assert rulewright("workflow", "run", "--dry-run") == 0
     assert "would begin a new run; run-1 is unfinished and `--resume` goes on with it: PAUSED" in said(capsys)
     assert rulewright("workflow", "run", "--dry-run", "--resume", "--run", "run-9") == 3
-    assert "there is no run `run-9`" in capsys.readouterr().err
+    assert "unknown run `run-9`" in capsys.readouterr().err
 
 
 def test_one_task_alone_decides_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

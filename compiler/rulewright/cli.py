@@ -77,7 +77,7 @@ def _unknown(name: str) -> int:
 
     near = difflib.get_close_matches(name, [command for command, _ in COMMANDS], 1)
     hint = f"did you mean `{near[0]}`?" if near else "`rulewright --help` lists the commands"
-    complain(f"error: there is no command `{name}`", f"help: {hint}")
+    complain(f"error: unknown command `{name}`", f"help: {hint}")
     return REFUSED
 
 

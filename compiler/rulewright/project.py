@@ -78,7 +78,7 @@ PAGES: Final[dict[str, str]] = {
     "missing-path": """The project file names a file or folder that does not exist.
 
     Why it matters: the project would be compiled without those documents.
-    Instead: mend the path, or set the variable in it.
+    Instead: correct the path, or set the variable in it.
     """,
     "unset-variable": """A path of the project file uses a variable of the environment that is not set.
 
@@ -197,7 +197,7 @@ def load_project(path: Path | str, environment: Environment[str, str] | None = N
     if file is None and not looks_like_a_project(given):
         raise UsageError(f"`{path}` is not a project: it holds neither `rulewright.yaml` nor a folder `checks`")
     if file is not None and not dependencies.is_file(file):
-        raise UsageError(f"there is no project file `{path}`")
+        raise UsageError(f"project file not found: `{path}`")
     return _ProjectReader(os.environ if environment is None else environment).project(given, file)
 
 

@@ -129,7 +129,7 @@ def unused(suppression: Suppression, source: Source) -> Diagnostic:
 
 def unknown_rule(span: Span, code: str, codes: Collection[str]) -> Diagnostic:
     """The finding that a code is none."""
-    return error(span, f"there is no rule `{code}`", code="unknown-rule", help=did_you_mean(code, codes))
+    return error(span, f"unknown rule `{code}`", code="unknown-rule", help=did_you_mean(code, codes))
 
 
 def _malformed(span: Span) -> Diagnostic:

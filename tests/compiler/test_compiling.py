@@ -139,9 +139,9 @@ def test_the_profile_and_the_scorecard_are_chosen_by_name_then_by_the_project(tm
 
 def test_an_unknown_profile_or_scorecard_is_a_wrong_use(tmp_path: Path) -> None:
     write(tmp_path)
-    with pytest.raises(UsageError, match=r"there is no profile `publsh`; did you mean `publish`\?"):
+    with pytest.raises(UsageError, match=r"unknown profile `publsh`; did you mean `publish`\?"):
         compile_project(tmp_path, profile="publsh")
-    with pytest.raises(UsageError, match=r"there is no scorecard `x`; the project has `"):
+    with pytest.raises(UsageError, match=r"unknown scorecard `x`; the project has `"):
         compile_project(tmp_path, scorecard="x")
 
 

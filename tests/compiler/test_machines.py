@@ -100,7 +100,7 @@ def test_a_machine_that_no_check_follows_is_checked_as_well(tmp_path: Path) -> N
 
 def test_without_prompt_and_machine_nothing_would_follow_the_conversation(tmp_path: Path) -> None:
     text = check(**ROUTED)
-    with pytest.raises(DocumentError, match="there is no state machine `night`"):
+    with pytest.raises(DocumentError, match="unknown state machine `night`"):
         compile_project(write(tmp_path, {"checks/W-1.yaml": text[: text.index("prompt:")]}), profile="publish")
 
 

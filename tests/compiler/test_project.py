@@ -112,7 +112,7 @@ def test_a_path_that_leads_nowhere_is_a_finding(tmp_path: Path) -> None:
 def test_where_there_is_no_project_that_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"neither `rulewright.yaml` nor a folder `checks`"):
         load_project(tmp_path)
-    with pytest.raises(UsageError, match="there is no project file"):
+    with pytest.raises(UsageError, match="project file not found"):
         load_project(tmp_path / "rulewright.yaml")
 
 

@@ -27,7 +27,7 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: nothing can be compiled until a profile is named on the command line.
     Instead: spell it as its file or its key does.
     """,
-    "unknown-scorecard": """The project file names a scorecard that there is not.
+    "unknown-scorecard": """The project file names an unknown scorecard.
 
     Why it matters: nothing can be compiled until a scorecard is named on the command line.
     Instead: spell it as the scorecard's own `scorecard` key does.
@@ -42,10 +42,10 @@ def choice_findings(project: Project) -> list[Diagnostic]:
     found = []
     profile, card = project.file.profile, project.file.scorecard
     if profile is not None and project.profiles and profile not in project.profiles:
-        message, help = f"there is no profile `{profile}`", _others(profile, project.profiles)
+        message, help = f"unknown profile `{profile}`", _others(profile, project.profiles)
         found.append(error(project.file.place("profile"), message, code="unknown-profile", help=help))
     if card is not None and card not in (cards := project.scorecards or shipped_scorecards()):
-        message, help = f"there is no scorecard `{card}`", _others(card, cards)
+        message, help = f"unknown scorecard `{card}`", _others(card, cards)
         found.append(error(project.file.place("scorecard"), message, code="unknown-scorecard", help=help))
     return found
 
@@ -117,4 +117,4 @@ def _chosen(kind: str, known: Mapping[str, Choice], wanted: str | None, usual: s
         raise UsageError(f"name a {kind}: the project has {names}")
     near = suggest(wanted, known)
     hint = f"; did you mean `{near}`?" if near else f"; the project has {names}"
-    raise UsageError(f"there is no {kind} `{wanted}`{hint}")
+    raise UsageError(f"unknown {kind} `{wanted}`{hint}")

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "prune" and args.transcript is not None:
         return _forget(path, args)
     if not path.is_file():
-        raise UsageError(f"there is no ledger `{path}`; a scan with a model as judge begins one")
+        raise UsageError(f"ledger not found: `{path}`; a scan with a model as judge begins one")
     with closing(Ledger(path)) as ledger:
         {"stats": _stats, "export": _export, "prune": _prune_older}[args.action](ledger, args)
     return 0

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if page is None:
         near = suggest(args.code, pages())
         hint = f"; did you mean `{near}`?" if near else "; `rulewright explain` lists them"
-        raise UsageError(f"there is no diagnostic `{args.code}`{hint}")
+        raise UsageError(f"unknown diagnostic `{args.code}`{hint}")
     category = category_of(args.code)
     if args.format == "json":
         print(json.dumps({"code": args.code, "page": page, "category": category, "since": since(args.code)}))
@@ -66,7 +66,7 @@ def _ready_checks(name: str, format: str) -> int:
     root = ready_check(name)
     if root is None:
         hint = did_you_mean(name, found) or "`rulewright explain library` lists them"
-        raise UsageError(f"there is no ready check `{name}`; {hint}")
+        raise UsageError(f"unknown ready check `{name}`; {hint}")
     if format == "json":
         from rulewright.load import plain
 

@@ -80,7 +80,7 @@ def _beyond_baseline(report: Report, args: argparse.Namespace) -> Report:
     is_read_only = is_in_ci or bool(args.select or args.ignore or args.category)
     if not path.exists():
         if is_in_ci:
-            raise UsageError(f"there is no baseline `{path}`; write it on your own machine")
+            raise UsageError(f"baseline not found: `{path}`; write it on your own machine")
         known = baseline.entries_of(report, path)
         baseline.write_baseline(path, known)
         complain(f"wrote {path} with {known.total()} findings")

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
     for name in (args.one, args.two, *([] if args.config is None else [args.config])):
         if not Path(name).is_file():
-            raise UsageError(f"there is no file `{name}`")
+            raise UsageError(f"file not found: `{name}`")
     found = policy_diff(
         Path(args.one),
         Path(args.two),

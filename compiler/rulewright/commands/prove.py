@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Prove every claim, print what became of it, answer with the exit code."""
     for name in (*args.files, *([] if args.config is None else [args.config])):
         if not Path(name).is_file():
-            raise UsageError(f"there is no file `{name}`")
+            raise UsageError(f"file not found: `{name}`")
     found: list[tuple[str, list[Property]]] = []
     for name in args.files:
         found.append((name, prove_file(Path(name), args.set, args.config)))

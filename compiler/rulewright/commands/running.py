@@ -175,7 +175,7 @@ def _tell_answers(answers: AnsweredElsewhere) -> None:
     if answers.lost:
         lost = ", ".join(f"{number} {reason}" for reason, number in sorted(answers.lost.items()))
         number = plural(answers.lost.total(), "question")
-        complain(f"warning: {number} without a usable answer, which are no votes: {lost}")
+        complain(f"warning: {number} without a usable answer, which don't count as votes: {lost}")
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def _opened(workflow: Workflow) -> Store:
     """The database of runs, which has to be there."""
     state = state_of(workflow)
     if not state.is_file():
-        raise UsageError(f"there is no database of runs at `{state}`: nothing has run yet")
+        raise UsageError(f"no database of runs at `{state}`: nothing has run yet")
     return Store(state)
 
 

@@ -56,7 +56,7 @@ def draw(
     """
     writers: dict[str, Callable[[str, list[_Box], list[_Arrow]], str]] = {"mermaid": _mermaid, "dot": _dot, "svg": _svg}
     if form not in writers:
-        raise UsageError(f"there is no form `{form}`; expected `mermaid`, `dot` or `svg`")
+        raise UsageError(f"unknown form `{form}`; expected `mermaid`, `dot` or `svg`")
     if task is None:
         return writers[form](plan.name, *_tasks(plan.tasks, at or {}))
     found = next((each for each in plan.tasks if each.id == task), None)

@@ -82,7 +82,7 @@ def open_store(workflow: Workflow, settings: RunSettings, *, create: bool = Fals
 
     path = state_of(workflow)
     if not create and not path.is_file():
-        raise UsageError(f"there is no database of runs at `{path}`: nothing has run yet")
+        raise UsageError(f"no database of runs at `{path}`: nothing has run yet")
     agents = {name for name, agent in workflow.agents.agents.items() for name in (name, str(agent.get("display_name")))}
     return Store(path, queue_path=settings.queue_path, deciders=Deciders(frozenset(agents), settings.signers))
 

@@ -24,7 +24,7 @@ PREFIX: Final = "library/"
 DECIDING: Final = ("each", "fail", "unclear", "pass", "parameters", "phases", "prompt", "routing", "scorer")
 NOT_INHERITED: Final = ("examples", "id", "params", "use")
 PAGES: Final[dict[str, str]] = {
-    "unknown-library-check": """`use` names a ready check that there is not.
+    "unknown-library-check": """`use` names an unknown ready check.
 
     Why it matters: nothing would be checked.
     Instead: name one of `rulewright explain library`, as `library/NAME`, or write the check out.
@@ -102,7 +102,7 @@ def _of_use(root: Mapping) -> Iterator[Diagnostic]:
     if ready_check(str(used.value)) is None:
         known = library()
         help = did_you_mean(str(used.value), known) or f"there are {', '.join(f'`{name}`' for name in known)}"
-        yield error(used, f"there is no ready check `{used.value}`", code="unknown-library-check", help=help)
+        yield error(used, f"unknown ready check `{used.value}`", code="unknown-library-check", help=help)
         return
     for name in DECIDING:
         if name in root:

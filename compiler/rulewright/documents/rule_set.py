@@ -24,7 +24,7 @@ PAGES: Final[dict[str, str]] = {
     "extends-nothing": """A rule set extends a file that does not exist or holds no mapping.
 
     Why it matters: the inherited rules would silently be missing.
-    Instead: mend the path; it is relative to the file that extends.
+    Instead: correct the path; it is relative to the file that extends.
     """,
 }
 
@@ -77,7 +77,7 @@ class _RuleSetReader:
             self._report(error(parent, f"`{parent.value}` extends this file in turn", code="extends-cycle"))
             return None
         if not dependencies.is_file(target):
-            self._report(error(parent, f"there is no file `{parent.value}` to extend", code="extends-nothing"))
+            self._report(error(parent, f"file to extend not found: `{parent.value}`", code="extends-nothing"))
             return None
         inherited = self.merged(Path(target), (*below, name))
         if inherited is None:

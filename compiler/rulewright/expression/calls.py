@@ -107,10 +107,10 @@ def _is_no_number(e: Expr) -> bool:
 def _unknown(c: CheckingContext, e: Call, name: str, target: Type | None = None) -> Type:
     reason = Reason.UNKNOWN_FUNCTION
     if name in c.environment.hints:
-        return c.report(e, f"there is no function `{name}` here", c.environment.hints[name], reason=reason)
+        return c.report(e, f"unknown function `{name}`", c.environment.hints[name], reason=reason)
     kind = "function" if target is None else "method"
     hint = _habit(c, name) or did_you_mean(name, c.environment.overloads)
-    return c.report(_name_of(c, e), f"there is no {kind} `{name}`", hint, reason=reason)
+    return c.report(_name_of(c, e), f"unknown {kind} `{name}`", hint, reason=reason)
 
 
 def _habit(c: CheckingContext, name: str) -> str | None:

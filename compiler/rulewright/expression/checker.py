@@ -295,7 +295,7 @@ class Checker(CheckingContext):
         """Messages do not exist here."""
         for _, value in e.fields:
             self.visit(value)
-        return self.report(e, f"`{e.type_name}` is not a type that can be built; there are no messages here")
+        return self.report(e, f"`{e.type_name}` is not a type that can be built; messages are not supported")
 
 
 def _bare_words(e: Expr) -> Iterator[Name]:

@@ -39,7 +39,7 @@ class RuleSelection:
             if not any(fits_any(code, [pattern]) for code in pages()):
                 near = suggest(pattern, (*pages(), *CATEGORIES))
                 hint = f"; did you mean `{near}`?" if near else ""
-                raise UsageError(f"there is no rule `{pattern}`{hint}")
+                raise UsageError(f"unknown rule `{pattern}`{hint}")
 
 
 DEFAULT = RuleSelection()

@@ -35,7 +35,8 @@ PAGES: Final[dict[str, str]] = {
     "unknown-document": """A file that was given to be checked is not a kind of document.
 
     Why it matters: nothing in it was checked, and an empty list of findings would look like success.
-    Instead: give a check, scenario, lexicon, profile, scorecard or project file, or mend the keys that mark it as one.
+    Instead: give a check, scenario, lexicon, profile, scorecard or project file, or correct the keys that mark it as
+    one.
     """,
 }
 KNOWN_BY: Final = (
@@ -95,7 +96,7 @@ def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Rep
     around = cache(settings_around)  # folders with many files have one answer
     for path in map(Path, paths):
         if not dependencies.exists(path):
-            raise UsageError(f"there is no file or folder `{path}`")
+            raise UsageError(f"no such file or folder: `{path}`")
         reports = list(_reports(path, selection, around))
         if not any(report.sources for report in reports):
             raise UsageError(f"there is nothing to check in `{path}`")  # silence would read like success

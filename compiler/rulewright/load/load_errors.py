@@ -45,7 +45,7 @@ PAGES: dict[str, str] = {
     "json-syntax": """The file is not JSON.
 
     Why it matters: nothing in it can be read.
-    Instead: mend the place shown; JSON has no comments, no trailing commas and only double quotes.
+    Instead: correct the place shown; JSON has no comments, no trailing commas and only double quotes.
     """,
     "key-is-not-text": """A key is a number, a boolean, null, a list or a mapping.
 
@@ -110,7 +110,7 @@ PAGES: dict[str, str] = {
     "yaml-syntax": """The file is not YAML.
 
     Why it matters: nothing in it can be read.
-    Instead: mend the place shown; often the line before it lacks a quote, a bracket or the right indentation.
+    Instead: correct the place shown; often the line before it lacks a quote, a bracket or the right indentation.
     """,
 }
 

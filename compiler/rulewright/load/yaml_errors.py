@@ -27,7 +27,7 @@ _APOSTROPHE = re.compile(r"(?:: |- |[\[{,] *)'[^']*\w(')\w")
 _NO_COLON = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*[=:][ ]*|[ ]+=[ ]*)(\S.*))")
 _JOINED = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*=[ ]*|:(?=\S))(\S.*))")
 
-# A piece of libyaml's message, what to tell the author, and how to mend it.
+# A piece of libyaml's message, what to tell the author, and how to correct it.
 _MESSAGES: tuple[tuple[str, str, str | None], ...] = (
     (
         "mapping values are not allowed",

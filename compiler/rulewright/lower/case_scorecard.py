@@ -202,7 +202,7 @@ class _CaseScorecardLowering:
             return None
         names = [name for name, _, _ in self.document.inputs]
         if metric.judge_of.value not in names:
-            message = f"there is no input `{metric.judge_of.value}`"
+            message = f"unknown input `{metric.judge_of.value}`"
             known = f"declared are {', '.join(f'`{name}`' for name in names)}"
             self.found.append(error(metric.judge_of, message, code="unknown-input", help=known))
         worse = [label for label, _ in self.document.exits if label != self.document.accepted]

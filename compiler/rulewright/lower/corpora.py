@@ -22,7 +22,7 @@ PAGES: Final[dict[str, str]] = {
     "unknown-source": """A programme or a fact of a corpus names a source that is not among its `sources`.
 
     Why it matters: a failure would be held against a text that nobody can look up.
-    Instead: mend the key, or add the source.
+    Instead: correct the key, or add the source.
     """,
     "figures-without-figure": """A fact lists `figures` without the expression that finds them, or the other way round.
 
@@ -91,7 +91,7 @@ class _CorpusLowering:
         if key and key not in self.document.sources:
             hint = did_you_mean(key, self.document.sources)
             place = part.place("source")
-            self.found.append(error(place, f"there is no source `{key}`", code="unknown-source", help=hint))
+            self.found.append(error(place, f"unknown source `{key}`", code="unknown-source", help=hint))
         return self.document.sources.get(key, key)
 
     def patterns(self, name: str, entries: tuple[PatternEntry, ...]) -> str | None:

@@ -48,7 +48,7 @@ PAGES: Final[dict[str, str]] = {
     "visible-key-missing": """`persona.visible` names a key that the persona does not have.
 
     Why it matters: the model would not be told what its author believes it knows.
-    Instead: mend the name, or add the key to the persona.
+    Instead: correct the name, or add the key to the persona.
     """,
 }
 

@@ -71,7 +71,7 @@ def unknown_jurisdictions(project: Project) -> Iterator[Diagnostic]:
             hint = did_you_mean(name, project.rule_sets)
             hint = hint or (None if project.rule_sets else "the project has no rule sets; they lie in `configs/rules`")
             place = scenario.place("jurisdiction")
-            yield error(place, f"there is no rule set `{name}`", code="unknown-jurisdiction", help=hint)
+            yield error(place, f"unknown rule set `{name}`", code="unknown-jurisdiction", help=hint)
 
 
 @dataclass(slots=True)

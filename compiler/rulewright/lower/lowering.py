@@ -27,7 +27,7 @@ PAGES: Final[dict[str, str]] = {
     "unknown-lexicon": """A check names a lexicon that the project does not have.
 
     Why it matters: nothing would ever be found, so the check would pass whatever is said.
-    Instead: add the lexicon's file, or mend the name.
+    Instead: add the lexicon's file, or correct the name.
     """,
     "missing-prompt": """A check is decided by a judge and has no prompt.
 
@@ -115,7 +115,7 @@ class LoweringContext:
         if name not in self.project.lexicons and self.policies.strict:
             hint = did_you_mean(name, self.project.lexicons)
             place = check.place("routing", key)
-            self._report_once(error(place, f"there is no lexicon `{name}`", code="unknown-lexicon", help=hint))
+            self._report_once(error(place, f"unknown lexicon `{name}`", code="unknown-lexicon", help=hint))
         return name in self.project.lexicons
 
     def _report_once(self, found: Diagnostic) -> None:

@@ -23,12 +23,12 @@ PAGES: Final[dict[str, str]] = {
     "unknown-state": """A state machine names a state that is not among its `states`.
 
     Why it matters: the transition could never be made, or the path never be found, and the check would pass.
-    Instead: mend the name, or add it to `states`.
+    Instead: correct the name, or add it to `states`.
     """,
     "unknown-cue": """A transition waits for a cue that is not among the machine's `cues`, or a cue names no lexicon.
 
     Why it matters: nothing would ever be found, so the machine would stand still.
-    Instead: mend the name, or add the cue with a `lexicon` or `patterns`.
+    Instead: correct the name, or add the cue with a `lexicon` or `patterns`.
     """,
     "unreachable-state": """A state that no transition enters.
 
@@ -93,10 +93,10 @@ def mistakes(document: Document, known: Mapping[str, LexiconDocument]) -> Iterat
     """What a schema can't say about a state machine: names that lead nowhere, states that nothing enters."""
     for name, place in _states_named(document):
         if name not in document.states:
-            yield _unknown(name, place, document.states, "there is no state", code="unknown-state")
+            yield _unknown(name, place, document.states, "unknown state", code="unknown-state")
     for part in document.transitions:
         if part.cue not in document.cues:
-            yield _unknown(part.cue, part.place("on"), document.cues, "there is no cue", code="unknown-cue")
+            yield _unknown(part.cue, part.place("on"), document.cues, "unknown cue", code="unknown-cue")
     for cue in document.cues.values():
         yield from _cue_mistakes(cue, known)
     to = [part.to for part in document.transitions]
@@ -150,7 +150,7 @@ def _states_named(document: Document) -> Iterator[tuple[str, Span]]:
 
 def _cue_mistakes(cue: Cue, known: Mapping[str, LexiconDocument]) -> Iterator[Diagnostic]:
     if cue.lexicon is not None and cue.lexicon not in known:
-        yield _unknown(cue.lexicon, cue.place("lexicon"), known, "there is no lexicon", code="unknown-cue")
+        yield _unknown(cue.lexicon, cue.place("lexicon"), known, "unknown lexicon", code="unknown-cue")
     elif (cue.lexicon is None) == (not cue.patterns):
         message = f"the cue `{cue.name}` needs either a `lexicon` or `patterns`"
         yield error(cue.span, message, code="unknown-cue")

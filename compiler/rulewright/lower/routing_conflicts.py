@@ -150,7 +150,7 @@ def _exempt(project: Project) -> Iterator[Diagnostic]:
         check, place = project.check(name), project.file.place("system", "exempt", number)
         if check is None:
             help = did_you_mean(name, [each.id for each in project.checks])
-            yield error(place, f"there is no check `{name}`", code="unknown-check", help=help)
+            yield error(place, f"unknown check `{name}`", code="unknown-check", help=help)
         elif not check.routing.system_capability_aware:
             message = f"`{name}` can't be exempted: it is not capability-aware"
             yield error(place, message, code="exempt-check-is-not-capability-aware")

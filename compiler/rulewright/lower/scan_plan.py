@@ -214,7 +214,7 @@ def _refused(scenario: Scenario, project: Project) -> str:
     for index, name in enumerate(scenario.eligible_modes):
         if name in ids:
             continue
-        found = error(scenario.place("eligible_modes", index), f"there is no check `{name}`", code="unknown-check")
+        found = error(scenario.place("eligible_modes", index), f"unknown check `{name}`", code="unknown-check")
         if not accepted(project, found):
             place = f"{PurePath(found.span.path).name}:{found.span.line}"
             return f"its scenario lists `{name}` in `eligible_modes`, and there is no such check ({place})"

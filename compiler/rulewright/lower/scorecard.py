@@ -315,7 +315,7 @@ class _ScorecardLowering:
         name, written = self.named(key, default), getattr(self.document, key)
         names = [output for output, _ in self.document.output]
         if written is not None and name not in names:
-            message = f"`{key}` names `{name}`, which is no output of the scorecard"
+            message = f"`{key}` names `{name}`, which is not an output of the scorecard"
             self.found.append(error(written, message, code="unknown-value", help=did_you_mean(name, names)))
         return name
 

@@ -51,17 +51,17 @@ PAGES: Final[dict[str, str]] = {
     "unknown-marker-set": """A check names a marker set that the project does not have.
 
     Why it matters: the question would never be recognised, so the check would never apply.
-    Instead: add the marker file, or mend the name.
+    Instead: add the marker file, or correct the name.
     """,
     "unknown-state-machine": """A check is decided by a state machine that the project does not have.
 
     Why it matters: nothing would follow the conversation.
-    Instead: add the machine's file, mend the name, or let a judge decide.
+    Instead: add the machine's file, correct the name, or let a judge decide.
     """,
     "unknown-corpus": """A check names a corpus that the project does not have, or none.
 
     Why it matters: no claim could be held against anything.
-    Instead: add the corpus's file, or mend the name.
+    Instead: add the corpus's file, or correct the name.
     """,
     "unsupported-route": """A route without a verifier.
 
@@ -106,7 +106,7 @@ def _longitudinal(check: Check, lowering: LoweringContext) -> LongitudinalVerifi
     machine = None if document is None else document.name
     if check.is_traced:
         if machine is None:
-            place, message = check.place("routing", "state_machine"), f"there is no state machine `{name}`"
+            place, message = check.place("routing", "state_machine"), f"unknown state machine `{name}`"
             hint = did_you_mean(name or "", machines)
             lowering.found.append(error(place, message, code="unknown-state-machine", help=hint))
             return None
@@ -120,7 +120,7 @@ def _corpus_verifier(check: Check, lowering: LoweringContext) -> CorpusVerifier 
     document = None if name is None else corpora.get(name)
     if document is None:
         place = check.place("routing", "corpus" if name else "route")
-        message = f"there is no corpus `{name}`" if name else "the route `extract_then_corpus` needs `corpus`"
+        message = f"unknown corpus `{name}`" if name else "the route `extract_then_corpus` needs `corpus`"
         hint = did_you_mean(name or "", corpora)
         lowering.found.append(error(place, message, code="unknown-corpus", help=hint))
         return None
@@ -177,7 +177,7 @@ def _scenario_rule(check: Check, lowering: LoweringContext) -> ScenarioRule | No
     if markers is None:
         place = check.place("routing", "scenario_marker")
         hint = did_you_mean(name, [known.name for known in lowering.project.markers if known.name])
-        lowering.found.append(error(place, f"there is no marker set `{name}`", code="unknown-marker-set", help=hint))
+        lowering.found.append(error(place, f"unknown marker set `{name}`", code="unknown-marker-set", help=hint))
         return None
     stem, usual = f"markers/{name}", lowering.policies.fold
     lowering.lexicons[f"{stem}/identity_question"] = phrases(markers.identity_question, "user", usual)

@@ -48,7 +48,7 @@ def load_scenarios(paths: Iterable[Path | str]) -> tuple[list[Scenario], list[Di
     found: list[Diagnostic] = []
     for path in map(Path, paths):
         if not path.exists():
-            raise UsageError(f"there is no file or folder `{path}`")
+            raise UsageError(f"no such file or folder: `{path}`")
         for file in documents_in(path, deep=True):
             loaded = load_file(file, shown_as=str(file))
             found += loaded.diagnostics

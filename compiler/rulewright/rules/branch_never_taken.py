@@ -12,7 +12,7 @@ def branch_never_taken(scenario: Scenario) -> Iterator[Diagnostic]:
     """A branch can never be taken.
 
     Why it matters: the conversation it describes is never held, and what it would have shown is never seen.
-    Instead: mend its condition, move it before the branch that hides it, or remove it.
+    Instead: correct its condition, move it before the branch that hides it, or remove it.
     """
     for turn in scenario.turns[:1]:
         for branch in turn.branches:

@@ -18,7 +18,7 @@ def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:
     """A check is eligible in none of the project's scenarios.
 
     Why it matters: it is counted as coverage, and no transcript is ever held against it.
-    Instead: add a scenario with one of its tags, list it in a scenario's `eligible_modes`, or mend its tags.
+    Instead: add a scenario with one of its tags, list it in a scenario's `eligible_modes`, or correct its tags.
     """
     scenarios = list(project.scenarios.values())
     for check in project.checks if scenarios else ():

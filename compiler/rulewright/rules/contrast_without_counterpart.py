@@ -13,7 +13,7 @@ def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:
     """A scenario of a contrast set has no sibling, or one with the same `contrast_variable`.
 
     Why it matters: a contrast is read off siblings that differ in one thing; without one there is nothing to compare.
-    Instead: write the sibling, mend the name of the `contrast_group`, or name what differs in `contrast_variable`.
+    Instead: write the sibling, correct the name of the `contrast_group`, or name what differs in `contrast_variable`.
     """
     groups: dict[str, list[Scenario]] = {}
     for scenario in project.scenarios.values():

@@ -17,7 +17,7 @@ def detector_without_definition(project: Project) -> Iterator[Diagnostic]:
 
     Why it matters: the check says that it was made with these patterns in mind, and nobody can look them up; where the
     routing names them too, they are never found.
-    Instead: add the file of that name, mend the name, or remove it here and in the routing.
+    Instead: add the file of that name, correct the name, or remove it here and in the routing.
     """
     known = {*project.lexicons, *project.state_machines, *(markers.name for markers in project.markers)}
     for check in project.checks if project.lexicons else ():

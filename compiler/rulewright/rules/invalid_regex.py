@@ -17,7 +17,7 @@ def invalid_regex(subject: Lexicon | Scenario) -> Iterator[Diagnostic]:
 
     Why it matters: it can't be compiled, so the pattern or branch would be dead. RE2 has no look-around and no
     back-references, which is what keeps matching fast on every text.
-    Instead: mend it, or say the same without look-around.
+    Instead: correct it, or say the same without look-around.
     """
     yield from (found for pattern in _patterns(subject) if (found := lexicon.invalid_regex(pattern)) is not None)
 

@@ -19,4 +19,4 @@ def no_tasks(workflow: Workflow) -> Iterator[Diagnostic]:
     """
     document = workflow.document
     if not document.tasks and "tasks" in document.node:
-        yield warning(document.key_place("tasks"), "there are no tasks")
+        yield warning(document.key_place("tasks"), "the workflow has no tasks")

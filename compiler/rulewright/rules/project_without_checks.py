@@ -28,6 +28,6 @@ def project_without_checks(project: Project) -> Iterator[Diagnostic]:
         return
     is_empty = {*file.node.keys} <= BARE and len(project.loaded) == 1 and not has_workflow(project.root)
     if "checks" in file.places:
-        yield warning(file.place("checks"), "there is no check in this folder")
+        yield warning(file.place("checks"), "this folder holds no checks")
     elif is_empty or file.profile or file.scorecard or file.places.keys() - {"scenarios", "pricing"}:
         yield warning(file.place("project"), "the project has no checks", help="name their folder in `checks`")

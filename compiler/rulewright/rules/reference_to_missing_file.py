@@ -34,7 +34,7 @@ def reference_to_missing_file(project: Project) -> Iterator[Diagnostic]:
                 if not any(
                     dependencies.exists(folder / value) for folder in (own_folder, project.root, project.folder)
                 ):
-                    yield warning(entry.value, f"there is no file `{value}`")
+                    yield warning(entry.value, f"file not found: `{value}`")
 
 
 def _is_path(value: str) -> bool:

@@ -13,7 +13,7 @@ def state_machine_without_definition(project: Project) -> Iterator[Diagnostic]:
     """A check names a state machine, and no file of the project defines it.
 
     Why it matters: the judge compares the sessions by the prompt alone; the name only looks like a rule.
-    Instead: add the machine's file to the folder of state machines, mend the name, or remove the key.
+    Instead: add the machine's file to the folder of state machines, correct the name, or remove the key.
     """
     for check in project.checks:
         name = check.routing.state_machine

@@ -25,7 +25,7 @@ def unknown_check(project: Project) -> Iterator[Diagnostic]:
     ids = {check.id for check in project.checks}
     for name, place in (*_named(project), *_compared(project)) if ids else ():
         if name not in ids:
-            yield error(place, f"there is no check `{name}`", help=did_you_mean(name, ids))
+            yield error(place, f"unknown check `{name}`", help=did_you_mean(name, ids))
 
 
 def _compared(project: Project) -> Iterator[tuple[str, Span]]:

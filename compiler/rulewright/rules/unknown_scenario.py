@@ -25,7 +25,7 @@ def unknown_scenario(project: Project) -> Iterator[Diagnostic]:
         named = scalar(scenario.node, "sms_variant_of")
         if named is not None and named.value not in project.scenarios:
             help = did_you_mean(str(named.value), project.scenarios)
-            yield error(named, f"there is no scenario `{named.value}`", help=help)
+            yield error(named, f"unknown scenario `{named.value}`", help=help)
     for name, place in texts_of_scenarios(project, "id") if project.scenarios else ():
         if name not in project.scenarios:
-            yield error(place, f"there is no scenario `{name}`", help=did_you_mean(name, project.scenarios))
+            yield error(place, f"unknown scenario `{name}`", help=did_you_mean(name, project.scenarios))

@@ -87,7 +87,7 @@ def load_scorecard(scorecard: str) -> CaseScorecard:
 def _scorecard_file(scorecard: str) -> Path:
     found = Path(scorecard) if scorecard.endswith((".yaml", ".yml", ".json")) else find_scorecard(scorecard)
     if found is None:
-        raise UsageError(f"there is no scorecard `{scorecard}`; `--scorecard` takes a name or a file")
+        raise UsageError(f"unknown scorecard `{scorecard}`; `--scorecard` takes a name or a file")
     return found
 
 
@@ -130,7 +130,7 @@ def _names(path: Path, folder: Path) -> tuple[str, ...]:
 def _case_folder(cases: str | None) -> Path:
     if cases is not None:
         if not os.path.isdir(cases):
-            raise UsageError(f"there is no folder `{cases}`")
+            raise UsageError(f"folder not found: `{cases}`")
         return Path(cases)
     found = next((Path(place) for place in CASE_FOLDERS if os.path.isdir(place)), None)
     if found is None:

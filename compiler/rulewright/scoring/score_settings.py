@@ -271,7 +271,7 @@ def _read_command_line(
         if setting is None:
             near = difflib.get_close_matches(name, by_name, 1)
             hint = f"; did you mean `{near[0]}`?" if near else f"; known are {', '.join(by_name)}"
-            raise UsageError(f"there is no setting `{name}`{hint}")
+            raise UsageError(f"unknown setting `{name}`{hint}")
         value = _from_text(setting, written.strip(), f"`--set {name}`")
         settings.chosen[name] = Chosen(value, f"--set {name}")
 

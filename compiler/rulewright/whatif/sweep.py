@@ -99,7 +99,7 @@ def _declared(policy: Policy, name: str) -> Parameter:
     if name not in known:
         raise UsageError(f"the scorecard has no parameter `{name}`; it has {', '.join(map(_quoted, known)) or 'none'}")
     if known[name].type not in _SWEPT:
-        raise UsageError(f"`{name}` is no number that can be swept; try its values with `--set`")
+        raise UsageError(f"`{name}` is not a number that can be swept; try its values with `--set`")
     return known[name]
 
 

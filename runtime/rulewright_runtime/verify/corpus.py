@@ -173,7 +173,7 @@ class _Reading:
             return None
         lexicon = self.context.lexicon(name)
         if lexicon is None or not lexicon.patterns:
-            raise LookupError(f"there is no lexicon `{name}`")
+            raise LookupError(f"unknown lexicon `{name}`")
         span = first(name, lexicon, text)
         return None if span is None else span.text
 

@@ -132,7 +132,7 @@ class _Walk:
                 continue
             lexicon = self.context.lexicon(transition.cue)
             if lexicon is None or not lexicon.patterns:
-                self.undecided = self.undecided or f"there is no lexicon `{transition.cue}`"
+                self.undecided = self.undecided or f"unknown lexicon `{transition.cue}`"
                 continue
             if lexicon.role not in ("both", role):
                 continue

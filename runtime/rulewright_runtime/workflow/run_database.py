@@ -123,7 +123,7 @@ class Store(Database):
         if not rows:
             latest = self.rows("select run_id from runs order by number desc limit 5")
             known = ", ".join(f"`{row['run_id']}`" for row in latest)
-            raise StoreError(f"there is no run `{run_id}`" + (f"; the latest are {known}" if known else ""))
+            raise StoreError(f"unknown run `{run_id}`" + (f"; the latest are {known}" if known else ""))
         return msgspec.convert(dict(rows[0]), Run)
 
     def runs(self, workflow: str | None = None) -> list[Run]:

@@ -77,7 +77,7 @@ def test_old_calls_are_pruned_and_young_ones_stay(scanned: Path, capsys: pytest.
 
 def test_without_a_ledger_there_is_nothing_to_look_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cache(tmp_path, "stats") == 3
-    assert "there is no ledger" in said(capsys)
+    assert "ledger not found" in said(capsys)
     assert not (tmp_path / ".rulewright").exists()
 
 

@@ -45,7 +45,7 @@ def test_every_command_explains_itself_and_its_exit_codes(command: str, capsys: 
 def test_an_unknown_command_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "lnt")
     assert (code, out) == (3, "")
-    assert err == "error: there is no command `lnt`\nhelp: did you mean `lint`?\n"
+    assert err == "error: unknown command `lnt`\nhelp: did you mean `lint`?\n"
 
 
 def test_the_overview_fits_a_terminal_of_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
@@ -248,7 +248,7 @@ def test_a_root_that_is_not_there_is_named_before_the_profile_that_it_would_hold
     code, _, err = run(capsys, "scan", "transcripts", "--out", "run")
     assert code == 3
     assert "error[missing-path]" in err
-    assert "there is no profile" not in err
+    assert "unknown profile" not in err
 
 
 def test_a_report_does_not_fail_where_the_locale_lacks_its_characters(started: Path) -> None:

@@ -122,7 +122,7 @@ def test_in_continuous_integration_a_baseline_is_only_read(
     words = ("old.yaml", "--baseline", str(old_corpus))
     status, _, beside = lint(capsys, *words)
     assert (status > 1, old_corpus.exists()) == (True, False)
-    assert "there is no baseline `baseline.json`" in beside
+    assert "baseline not found: `baseline.json`" in beside
     monkeypatch.delenv("CI")
     lint(capsys, *words)
     monkeypatch.setenv("CI", "true")

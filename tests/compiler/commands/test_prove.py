@@ -249,7 +249,7 @@ def test_a_document_with_mistakes_is_bad_usage(text: str, said: str, capsys: pyt
 
 def test_a_missing_file_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert status(["prove", "nowhere.yaml"]) == 3
-    assert "there is no file `nowhere.yaml`" in capsys.readouterr().err
+    assert "file not found: `nowhere.yaml`" in capsys.readouterr().err
 
 
 def test_a_check_without_conditions_is_said_to_claim_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -429,11 +429,11 @@ class _nothing:  # noqa: N801 - reads as a word
 WRONG_WORDS = {
     "no batch": (["--concern", "I25"], "both `--concern` and `--batch` are needed"),
     "a batch that is not there": (["--concern", "I25", "--batch", "batch1"], "did you mean `batch_1`?"),
-    "a folder that is not there": (["--concern", "I25", "--batch", "b", "--cases", "no"], "there is no folder `no`"),
+    "a folder that is not there": (["--concern", "I25", "--batch", "b", "--cases", "no"], "folder not found: `no`"),
     "an unknown setting": (["--concern", "I25", "--batch", "b", "--set", "CR_pas=1"], "did you mean `CR_pass`?"),
     "a setting without a value": (["--set", "CR_pass"], "`--set` takes NAME=VALUE, found `CR_pass`"),
     "a bad value": (["--concern", "I25", "--batch", "b", "--set", "CR_pass=nan"], "must be a score from 0 to 1"),
-    "an unknown scorecard": (["--scorecard", "x"], "there is no scorecard `x`"),
+    "an unknown scorecard": (["--scorecard", "x"], "unknown scorecard `x`"),
     "an unknown form": (["--format", "pdf"], "invalid choice"),
 }
 

@@ -83,7 +83,7 @@ def test_a_file_behind_resume_is_the_workflow(capsys: pytest.CaptureFixture[str]
     assert run("workflow", "run", "workflow.yaml") == 2
     assert "then go on with `rulewright workflow run workflow.yaml --resume run-1`" in capsys.readouterr().out
     assert run("workflow", "run", "--resume", "workflow.yaml") == 2
-    assert "no run `run-7`" in refused(capsys, "workflow", "run", "--resume", "run-7")
+    assert "unknown run `run-7`" in refused(capsys, "workflow", "run", "--resume", "run-7")
 
 
 def test_a_new_run_beside_an_unfinished_one_says_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,7 +171,7 @@ def test_a_graph_marks_where_a_run_stands(capsys: pytest.CaptureFixture[str]) ->
     assert "style t1 fill:#ede9fe,stroke-width:4px\n" in drawn
     assert run("workflow", "graph", "--run", "run-1", "--task", "check", "--format", "dot") == 0
     assert capsys.readouterr().out.count("penwidth=4") == 1
-    assert "there is no run `run-9`" in refused(capsys, "workflow", "graph", "--run", "run-9")
+    assert "unknown run `run-9`" in refused(capsys, "workflow", "graph", "--run", "run-9")
 
 
 def test_runs_are_listed_with_how_they_stand(capsys: pytest.CaptureFixture[str]) -> None:

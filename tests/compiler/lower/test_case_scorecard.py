@@ -45,7 +45,7 @@ MISTAKES = {
     "a label that sets no exit status": ("exit: {Fail: 1, Review: 2, Pass: 0}", "exit: {Fail: 1, Pass: 0}",
                                          "`exit` does not know the label `Review`"),
     "an accepted label that no row gives": ("accepted: Pass", "accepted: Passed", "no row gives the label `Passed`"),
-    "a judge of nothing": ("      of: questions", "      of: question", "there is no input `question`"),
+    "a judge of nothing": ("      of: questions", "      of: question", "unknown input `question`"),
     "a verdict that counts, and none that is undecided": (
         "      of: questions", "      of: questions\n      count: true", "a verdict that counts needs `unclear`"),
     "an undecided case that passes": (
@@ -75,7 +75,7 @@ def test_a_scorecard_is_named_or_given_as_a_file(tmp_path: Path) -> None:
     path.write_text(TEXT)
     assert load_scorecard(str(path)).plan == load_scorecard("safe-v0").plan
     assert isinstance(load_scorecard("safe-v0").plan, CaseScorecardPlan)
-    with pytest.raises(UsageError, match="there is no scorecard `mine`"):
+    with pytest.raises(UsageError, match="unknown scorecard `mine`"):
         load_scorecard("mine")
 
 

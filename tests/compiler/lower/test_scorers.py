@@ -82,7 +82,7 @@ def test_a_cue_check_names_its_lexicons(tmp_path: Path) -> None:
 
 def test_a_cue_check_with_an_unknown_lexicon_or_nothing_expected_is_refused(tmp_path: Path) -> None:
     files = {"checks/W-1.yaml": routed("cue_response", "cue: words", "expected_reply: wrds")}
-    assert refusal(tmp_path / "one", files) == [("unknown-lexicon", "there is no lexicon `wrds`")]
+    assert refusal(tmp_path / "one", files) == [("unknown-lexicon", "unknown lexicon `wrds`")]
     (found,) = refusal(tmp_path / "two", {"checks/W-1.yaml": routed("cue_response", "cue: words")})
     assert found[0] == "incomplete-routing"
 
