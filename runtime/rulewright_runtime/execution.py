@@ -455,16 +455,12 @@ def _looked_for(plan: Plan) -> dict[str, dict[str, Lexicon]]:
     """The lexicons that checks look for in all turns of a role, first of all."""
     wanted: dict[str, dict[str, Lexicon]] = {"user": {}, "assistant": {}}
     for check in plan.checks:
-        verifier = check.verifier
-        if isinstance(verifier, ScenarioRule):
-            wanted["user"][verifier.question] = plan.lexicons[verifier.question]
-            continue
-        names = [verifier.lexicon] if isinstance(verifier, LexiconVerifier) else []
-        names += [judging.precheck for judging in check.verifier.judgings() if judging.precheck is not None]
-        for name in names:
+        names = [*check.verifier.searched()]
+        names += [(judging.precheck, None) for judging in check.verifier.judgings() if judging.precheck is not None]
+        for name, role in names:
             known = plan.lexicons.get(name)
-            for role, found in wanted.items():
-                if known is not None and known.role in (role, "both"):
+            for each, found in wanted.items():
+                if known is not None and (role or known.role) in (each, "both"):
                     found[name] = known
     return wanted
 

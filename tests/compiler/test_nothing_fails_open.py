@@ -21,12 +21,13 @@ from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.judging import evidence, prompts, replies, votes
 from rulewright_runtime.judging.judge import BudgetExhaustedError, Judge, JudgeRequest, open_judge
 from rulewright_runtime.plan.scan import Plan, Scenario
+from rulewright_runtime.plan.verifiers import ROUTES
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.transcripts.windows import WindowTurns
 from rulewright_runtime.verdicts import VerdictResult
-from rulewright_runtime.verify import VERIFIERS, verifier_of
 from rulewright_runtime.verify import evaluation_context as context
+from rulewright_runtime.verify import verifier_of
 
 BENCHMARK = Path(__file__).resolve().parents[2] / "benchmark"
 TORTURE = bool(os.environ.get("RULEWRIGHT_TORTURE"))
@@ -133,7 +134,7 @@ def test_votes_that_are_missing_never_make_a_majority() -> None:
     assert hold(scan(judge=FirstOnly())) > 20
 
 
-@pytest.mark.parametrize("name", sorted(set(VERIFIERS.values())))
+@pytest.mark.parametrize("name", sorted(ROUTES))
 @pytest.mark.parametrize("failure", [RuntimeError, KeyError, EvaluationError, RecursionError])
 def test_a_verifier_that_crashes_opens_nothing(
     name: str, failure: type[Exception], monkeypatch: pytest.MonkeyPatch
@@ -143,7 +144,7 @@ def test_a_verifier_that_crashes_opens_nothing(
 
     monkeypatch.setattr(
         "rulewright_runtime.execution.verifier_of",
-        lambda part: crash if VERIFIERS[part] == name else verifier_of(part),
+        lambda part: crash if part is ROUTES[name] else verifier_of(part),
     )
     hold(scan())
 

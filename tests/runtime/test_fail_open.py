@@ -16,9 +16,10 @@ from rulewright_runtime.judging import evidence, prompts, replies, votes
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, open_judge
 from rulewright_runtime.matching import match
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plan.verifiers import ROUTES
 from rulewright_runtime.transcripts import windows
-from rulewright_runtime.verify import VERIFIERS, probes, verifier_of
 from rulewright_runtime.verify import evaluation_context as context
+from rulewright_runtime.verify import probes, verifier_of
 
 BENCHMARK = Path(__file__).resolve().parents[2] / "benchmark"
 CORPORA = (
@@ -77,11 +78,11 @@ def broken(*_: Any, **__: Any) -> Any:
     raise ValueError("injected")
 
 
-@pytest.mark.parametrize("name", sorted(set(VERIFIERS.values())))
+@pytest.mark.parametrize("name", sorted(ROUTES))
 def test_a_verifier_that_crashes_makes_nothing_better(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for corpus in CORPORA:
         ready(*corpus)
-    (part,) = (part for part, module in VERIFIERS.items() if module == name)
+    part = ROUTES[name]
     usual = verifier_of
     monkeypatch.setattr(
         "rulewright_runtime.execution.verifier_of", lambda asked: broken if asked is part else usual(asked)

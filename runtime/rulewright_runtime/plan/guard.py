@@ -12,7 +12,6 @@ from rulewright_runtime.ir import validate
 from rulewright_runtime.matching.regex import compile_regex
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
-from rulewright_runtime.plan.verifiers import LexiconVerifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,9 +61,8 @@ def materials(check: Check, plan: Plan) -> dict[str, set[str]]:
     """The names of what the check looks things up in: the keys of the plan's `lexicons`, `machines` and `corpora`. The
     plan need not hold a lexicon verifier's own lexicon."""
     verifier = check.verifier
-    own = {verifier.lexicon} if isinstance(verifier, LexiconVerifier) else set()
     return {
-        "lexicons": {*_lexicons_needed(check, plan), *own},
+        "lexicons": {*_lexicons_needed(check, plan), *(name for name, _ in verifier.searched())},
         "machines": set(verifier.machines()),
         "corpora": set(verifier.corpora()),
         "plugins": plan.plugins.keys() & calls(check),

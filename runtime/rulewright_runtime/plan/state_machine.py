@@ -1,6 +1,6 @@
 """The part of a plan that holds state machines: states over turns and sessions, cues, transitions, forbidden paths.
 
-`rulewright_runtime.verify.state_machine` follows them.
+`rulewright_runtime.verify.trace` follows them.
 """
 
 from typing import Annotated, Literal

@@ -3,8 +3,8 @@
 A route is a struct here, its verification in `rulewright_runtime.verify` and its lowering in the compiler.
 """
 
-from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from msgspec import Meta, field
 
@@ -27,6 +27,11 @@ class Route(PlanPart, frozen=True, tag_field="type"):
 
     def lexicons(self) -> Iterator[str]:
         """The lexicons that the plan must hold for it, beside those of its questions, machines and corpora."""
+        return iter(())
+
+    def searched(self) -> Iterator[tuple[str, str | None]]:
+        """The lexicons that it looks for in all turns first of all, with the role where it is not the lexicon's own. A
+        plan may lack them."""
         return iter(())
 
     def machines(self) -> Iterator[str]:
@@ -73,6 +78,10 @@ class LexiconVerifier(Route, frozen=True, tag="lexicon"):
         """The cue of its window: where its own lexicon is missing, it is UNCLEAR."""
         return lexicons_of(self.window)
 
+    def searched(self) -> Iterator[tuple[str, str | None]]:
+        """Its own."""
+        yield self.lexicon, None
+
 
 class ScenarioRule(Route, frozen=True, tag="scenario_rule"):
     """A question asked by the user and what the next assistant turn answers; the three are lexicons.
@@ -95,6 +104,10 @@ class ScenarioRule(Route, frozen=True, tag="scenario_rule"):
     def lexicons(self) -> Iterator[str]:
         """All three."""
         yield from (self.question, self.disclosure, self.false_claim)
+
+    def searched(self) -> Iterator[tuple[str, str | None]]:
+        """The question, which is the user's."""
+        yield self.question, "user"
 
 
 class JudgeVerifier(Route, frozen=True, tag="judge"):
@@ -301,3 +314,5 @@ Verifier = (
     | RubricVerifier
     | ExpressionVerifier
 )
+
+ROUTES: Final[Mapping[str, type[Route]]] = {str(route.__struct_config__.tag): route for route in get_args(Verifier)}

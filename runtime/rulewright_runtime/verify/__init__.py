@@ -1,51 +1,23 @@
-"""Verifiers: each answers for one check on one transcript; a verifier is a file here and a line in `VERIFIERS`."""
+"""Verifiers: each answers for one check on one transcript. The struct of a route stands in `plan.verifiers`, and the
+module here that is called as its `type` verifies it."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
-
-from rulewright_runtime.plan.verifiers import (
-    CorpusVerifier,
-    CueResponse,
-    ExpressionVerifier,
-    JudgeVerifier,
-    JurisdictionRule,
-    LexiconVerifier,
-    LongitudinalVerifier,
-    PhasedVerifier,
-    ProbeVerifier,
-    RubricVerifier,
-    ScenarioRule,
-    TraceVerifier,
-)
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rulewright_runtime.plan.verifiers import Route
     from rulewright_runtime.verify.asking import Verification
-
-# Named, not imported: a run loads the verifiers that its plan uses.
-VERIFIERS: Final[dict[type, str]] = {
-    LexiconVerifier: "lexicon",
-    ScenarioRule: "scenario_rule",
-    JudgeVerifier: "judge",
-    LongitudinalVerifier: "longitudinal",
-    TraceVerifier: "state_machine",
-    CorpusVerifier: "corpus",
-    JurisdictionRule: "jurisdiction_rule",
-    PhasedVerifier: "phased",
-    ProbeVerifier: "probes",
-    CueResponse: "cue_response",
-    RubricVerifier: "rubric",
-    ExpressionVerifier: "expression",
-}
 
 
 @cache
-def verifier_of(part: type) -> Callable[..., Verification]:
-    """The function that verifies what a part of a plan describes: `verify(check, part, context)`."""
-    verify: Any = import_module(f"{__name__}.{VERIFIERS[part]}").verify
+def verifier_of(route: type[Route]) -> Callable[..., Verification]:
+    """The function that verifies what a part of a plan describes: `verify(check, part, context)`. It is loaded when a
+    plan first uses it."""
+    verify: Any = import_module(f"{__name__}.{route.__struct_config__.tag}").verify
     found: Callable[..., Verification] = verify
     return found

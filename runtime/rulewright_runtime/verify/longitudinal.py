@@ -24,7 +24,7 @@ def verify(check: Check, verifier: LongitudinalVerifier, context: EvaluationCont
     """
     if verifier.machine is None or verifier.judging.repetitions == 0:
         return (yield from ask(check, verifier.judging, context))
-    from rulewright_runtime.verify.state_machine import follow
+    from rulewright_runtime.verify.trace import follow
 
     trace = follow(verifier.machine, context)
     asked = yield from ask(check, verifier.judging, context, notes=tuple(_told(trace.evidence())))
