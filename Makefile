@@ -5,9 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet --no-emit-package rulewright-runtime
-EXTRAS := $(foreach extra,columns data lsp signing smt workflow,--extra $(extra))  # all but embedding (torch) and local (llama.cpp)
+EXTRAS := $(foreach extra,columns data lsp signing smt workflow,--extra $(extra))  # all but embedding (torch), local (llama.cpp) and inspect
 
-.PHONY: demo test live lint types unit expected attack torture speed lock release clean
+.PHONY: demo test live lint types unit expected attack torture speed peers lock release clean
 
 demo: $(VENV)/.run
 	@$(BIN)/rulewright demo
@@ -38,6 +38,19 @@ torture: $(VENV)/.dev
 # A real model on this machine plays and judges three scenarios; says so where it can't be installed.
 live: $(VENV)/.run
 	@benchmark/live/run.sh $(BIN)/python
+
+# The real promptfoo and Inspect, in environments of their own: the integrations in them, then the same work in all three.
+peers: $(VENV)/.run .peers/.installed
+	PYTHONPATH=. $(BIN)/python -m benchmark.peers.integrations .peers
+	PYTHONPATH=. $(BIN)/python -m benchmark.peers.compare .peers
+
+.peers/.installed: benchmark/peers/package.json benchmark/peers/requirements.txt
+	mkdir -p .peers && cp benchmark/peers/package.json .peers
+	npm install --prefix .peers --no-audit --no-fund --loglevel=error
+	$(PYTHON) -m venv .peers/python
+	.peers/python/bin/pip install --quiet --disable-pip-version-check -r benchmark/peers/requirements.txt
+	.peers/python/bin/pip install --quiet --disable-pip-version-check -e runtime
+	@touch $@
 
 speed: $(VENV)/.speed
 	for f in benchmark/speed/[a-z]*.py; do echo "== $$f"; $(BIN)/python $$f; done

@@ -42,15 +42,7 @@ from rulewright.lower.scorecard import lower_scorecard, with_facts
 from rulewright.lower.selection import select
 from rulewright.lower.semantics import policies
 from rulewright.project import Project, load_project, stopping
-from rulewright.rules import findings
 from rulewright.rules.bucket_without_checks import bucket_without_checks
-from rulewright.rules.of_checks import CHECK, PROFILE
-from rulewright.rules.of_conditions import CONDITIONS
-from rulewright.rules.of_lexicons import LEXICON, MARKER_SET
-from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
-from rulewright.rules.of_scenarios import SCENARIO
-from rulewright.rules.of_scorecards import CASE_SCORECARD as CASE_SCORECARD_RULES
-from rulewright.rules.of_scorecards import SCORECARD
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 
@@ -147,7 +139,7 @@ class Checked:
             *self._of_examples(),
             *choice_findings(project),
             *_case_findings(project),
-            *_rule_findings(project, self._unread),
+            *self._of_rules(),
             *self._workflow[0],
         )
 
@@ -177,6 +169,13 @@ class Checked:
             from rulewright.examples import example_findings
 
             yield from example_findings(holding, self.plan())
+
+    def _of_rules(self) -> Iterator[Diagnostic]:
+        """What the rules find. They are imported here: a scan compiles, and needs none of them."""
+        from rulewright.check.rule_findings import rule_findings
+
+        loaded = [each.root for each in self.project.loaded if _is_case_scorecard(each.root)]
+        yield from rule_findings(self.project, [read_case_scorecard(root) for root in loaded], self._unread)
 
     def _beyond_the_plan(self) -> list[Diagnostic]:
         """What stands in the way of a plan under any other profile or scorecard."""
@@ -261,21 +260,6 @@ def _case_findings(project: Project) -> list[Diagnostic]:
         if _is_case_scorecard(loaded.root) and loaded.source.path not in broken
         for found in case_findings(loaded.root)
     ]
-
-
-def _rule_findings(project: Project, unread: UnreadFiles) -> Iterator[Diagnostic]:
-    """What the rules find; those of workflows are run where a workflow is checked."""
-    cards = [read_case_scorecard(loaded.root) for loaded in project.loaded if _is_case_scorecard(loaded.root)]
-    yield from findings(PROJECT, [project])
-    yield from findings(CHECK, project.checks)
-    yield from findings(PROFILE, project.profiles.values())
-    yield from findings(SCENARIO, project.scenarios.values())
-    yield from findings(LEXICON, project.lexicons.values())
-    yield from findings(MARKER_SET, project.markers)
-    yield from findings(SCORECARD, project.scorecards.values())
-    yield from findings(CASE_SCORECARD_RULES, cards)
-    yield from findings(CONDITIONS, project.state_machines.values())
-    yield from findings(UNREAD_FILES, [unread])
 
 
 def _is_case_scorecard(root: Node | None) -> TypeGuard[Mapping]:

@@ -97,7 +97,11 @@ def _search(compiled: Any, text: str) -> Any:
 def matches(text: Any, source: Any) -> bool:
     """Whether the RE2 pattern occurs somewhere in `text`."""
     _texts("matches", text, source)
-    return _search(pattern(source), text) is not None
+    compiled = pattern(source)
+    try:
+        return compiled.search(text.encode()) is not None  # of bytes, whose offsets need not be counted in characters
+    except UnicodeEncodeError:
+        raise EvaluationError("a text that is not Unicode can't be matched", "invalid_argument") from None
 
 
 def char_at(text: Any, index: Any) -> str:

@@ -15,7 +15,7 @@ from rulewright_runtime.transcripts.messages import turns_of
 from rulewright_runtime.values import from_host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from rulewright_runtime.transcripts.messages import Message, Transcript
 
@@ -44,11 +44,15 @@ class View:
     def __init__(self, transcript: Transcript) -> None:
         """Of a transcript that was read."""
         self._transcript = transcript
+        self._bindings: dict[tuple[str, ...], Record] = {}
 
-    def bindings(self, roots: Iterable[str]) -> Record:
-        """Those of the roots that the conversation has."""
-        found = ((root, ROOTS[root](self)) for root in roots if root in ROOTS)
-        return {root: value for root, value in found if value is not None}
+    def bindings(self, roots: tuple[str, ...]) -> Record:
+        """Those of the roots that the conversation has; the same dict for the same roots."""
+        kept = self._bindings.get(roots)
+        if kept is None:
+            found = ((root, ROOTS[root](self)) for root in roots if root in ROOTS)
+            kept = self._bindings[roots] = {root: value for root, value in found if value is not None}
+        return kept
 
     @cached_property
     def turns(self) -> list[Record]:

@@ -33,7 +33,7 @@ _SPANS: Final = {**texts.SPANS, **personal.SPANS}
 class _Condition(NamedTuple):
     verdict: Verdict
     code: str
-    program: Program
+    telling: _Telling
     holds: Evaluator
 
 
@@ -42,7 +42,7 @@ class _Conditions(NamedTuple):
 
     each: tuple[_Condition, ...]
     roots: tuple[str, ...]
-    otherwise: tuple[Verdict, str, Program | None]
+    otherwise: tuple[Verdict, str, _Telling | None]
 
 
 class _Decision(NamedTuple):
@@ -50,7 +50,7 @@ class _Decision(NamedTuple):
 
     verdict: Verdict
     code: str
-    program: Program | None = None
+    telling: _Telling | None = None
     undecided: str | None = None
 
 
@@ -70,22 +70,26 @@ def verify(check: Check, verifier: ExpressionVerifier, context: EvaluationContex
 
 
 def _prepared(verifier: ExpressionVerifier) -> _Conditions:
-    written: tuple[tuple[Verdict, str, Program | None], ...] = (
-        ("FAIL", "fail_condition_holds", verifier.fails),
-        ("UNCLEAR", "unclear_condition_holds", verifier.unclear),
-        ("PASS", "pass_condition_holds", verifier.passes),
+    fails, unclear, passes = (
+        None if program is None else _Telling(program)
+        for program in (verifier.fails, verifier.unclear, verifier.passes)
+    )
+    written: tuple[tuple[Verdict, str, _Telling | None], ...] = (
+        ("FAIL", "fail_condition_holds", fails),
+        ("UNCLEAR", "unclear_condition_holds", unclear),
+        ("PASS", "pass_condition_holds", passes),
     )
     each = tuple(
-        _Condition(verdict, code, program, prepare(program))
-        for verdict, code, program in written
-        if program is not None
+        _Condition(verdict, code, telling, prepare(telling.program))
+        for verdict, code, telling in written
+        if telling is not None
     )
-    otherwise: tuple[Verdict, str, Program | None] = ("UNCLEAR", "no_condition_holds", None)
+    otherwise: tuple[Verdict, str, _Telling | None] = ("UNCLEAR", "no_condition_holds", None)
     if verifier.passes is None:
-        otherwise = ("PASS", "fail_condition_does_not_hold", verifier.fails)
+        otherwise = ("PASS", "fail_condition_does_not_hold", fails)
     elif verifier.fails is None:
-        otherwise = ("FAIL", "pass_condition_does_not_hold", verifier.passes)
-    names = (node.value for part in each for node in part.program.nodes if node.op == "name")
+        otherwise = ("FAIL", "pass_condition_does_not_hold", passes)
+    names = (node.value for part in each for node in part.telling.program.nodes if node.op == "name")
     roots = dict.fromkeys(str(name).partition(".")[0] for tried in names for name, _ in tried)
     return _Conditions(each, tuple(roots), otherwise)
 
@@ -114,16 +118,16 @@ def _items(each: str, view: View) -> Sequence[Record]:
 
 
 def _decide(conditions: _Conditions, seen: Mapping[str, Any]) -> _Decision:
-    for verdict, code, program, holds in conditions.each:
+    for verdict, code, telling, holds in conditions.each:
         try:
             value = holds(seen)
         except EvaluationError as why:
-            return _Decision("UNCLEAR", "condition_undecided", program, f"{why.code}: {why}")
+            return _Decision("UNCLEAR", "condition_undecided", telling, f"{why.code}: {why}")
         if value is True:
-            return _Decision(verdict, code, program)
+            return _Decision(verdict, code, telling)
         if value is not False:
             kind = cel_type_name(value)
-            return _Decision("UNCLEAR", "condition_undecided", program, f"a condition must be a bool, found {kind}")
+            return _Decision("UNCLEAR", "condition_undecided", telling, f"a condition must be a bool, found {kind}")
     return _Decision(*conditions.otherwise)
 
 
@@ -170,18 +174,18 @@ def _quoted(
     decision: _Decision, seen: Mapping[str, Any], view: View, item: Record | None = None
 ) -> tuple[EvidenceSpan, ...]:
     """The places that the condition's functions found in what was said; else the part that was decided about."""
-    program = decision.program
-    if program is None:
+    telling = decision.telling
+    if telling is None:
         return () if item is None else (_part(item, view, decision.code),)
-    found = [] if decision.undecided is not None else _found(program, seen)
+    found = [] if decision.undecided is not None else telling.places(seen)
     spans = []
     for text, start, end in found:
         place = view.place_of(item) if item is not None and text in item.values() else view.places.get(text)
         if place is not None:
-            spans.append(EvidenceSpan(place.role, place.turn, text[start:end], program.source))
+            spans.append(EvidenceSpan(place.role, place.turn, text[start:end], telling.program.source))
     if spans or item is None:
         return tuple(dict.fromkeys(spans))[:MOST_SPANS]
-    return (_part(item, view, program.source),)
+    return (_part(item, view, telling.program.source),)
 
 
 def _part(item: Record, view: View, why: str) -> EvidenceSpan:
@@ -191,19 +195,30 @@ def _part(item: Record, view: View, why: str) -> EvidenceSpan:
     return EvidenceSpan(place.role, place.turn, str(said)[:LONGEST_QUOTE], why)
 
 
-def _found(program: Program, seen: Mapping[str, Any]) -> list[tuple[str, int, int]]:
-    """Where the functions of a condition find something while it is evaluated once more."""
-    found: list[tuple[str, int, int]] = []
+class _Telling:
+    """A condition that is evaluated once more, for the places where its functions find something."""
 
-    def function(name: str, arguments: int, strict: bool) -> Function:
+    __slots__ = ("_evaluator", "_found", "program")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._evaluator: Evaluator | None = None
+        self._found: list[tuple[str, int, int]] = []
+
+    def places(self, seen: Mapping[str, Any]) -> list[tuple[str, int, int]]:
+        """Text, start and end of what is found."""
+        if self._evaluator is None:
+            self._evaluator = evaluator(self.program, fast=False, function=self._function)
+        self._found.clear()
+        try:
+            self._evaluator(seen)
+        except EvaluationError:
+            return []
+        return self._found
+
+    def _function(self, name: str, arguments: int, strict: bool) -> Function:
         plain, spans = lookup(name, arguments, strict), _SPANS.get(name)
-        return plain if spans is None else _telling(plain, spans, found)
-
-    try:
-        evaluator(program, fast=False, function=function)(seen)
-    except EvaluationError:
-        return []
-    return found
+        return plain if spans is None else _telling(plain, spans, self._found)
 
 
 def _telling(plain: Function, spans: Callable[..., Any], found: list[tuple[str, int, int]]) -> Callable[..., Any]:

@@ -1,0 +1,34 @@
+"""What the lint rules find in a project: every rule, given the documents that it looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rulewright.diagnostics import Diagnostic
+from rulewright.documents.case_scorecard import CaseScorecardDocument
+from rulewright.documents.unread_files import UnreadFiles
+from rulewright.project import Project
+from rulewright.rules import findings
+from rulewright.rules.of_checks import CHECK, PROFILE
+from rulewright.rules.of_conditions import CONDITIONS
+from rulewright.rules.of_lexicons import LEXICON, MARKER_SET
+from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
+from rulewright.rules.of_scenarios import SCENARIO
+from rulewright.rules.of_scorecards import CASE_SCORECARD as CASE_SCORECARD_RULES
+from rulewright.rules.of_scorecards import SCORECARD
+
+
+def rule_findings(
+    project: Project, cards: Iterable[CaseScorecardDocument], unread: UnreadFiles
+) -> Iterator[Diagnostic]:
+    """What the rules find; those of workflows are run where a workflow is checked."""
+    yield from findings(PROJECT, [project])
+    yield from findings(CHECK, project.checks)
+    yield from findings(PROFILE, project.profiles.values())
+    yield from findings(SCENARIO, project.scenarios.values())
+    yield from findings(LEXICON, project.lexicons.values())
+    yield from findings(MARKER_SET, project.markers)
+    yield from findings(SCORECARD, project.scorecards.values())
+    yield from findings(CASE_SCORECARD_RULES, cards)
+    yield from findings(CONDITIONS, project.state_machines.values())
+    yield from findings(UNREAD_FILES, [unread])

@@ -1,0 +1,83 @@
+"""A scorer for Inspect: the checks of a compiled plan, over the conversation of every sample.
+
+    from rulewright_runtime.inspect_scorer import checks
+
+    @task
+    def support():
+        return Task(dataset=..., solver=generate(), scorer=checks("shop.plan.json"))
+
+The score of a sample has a value for each check: 1 for PASS, 0 for FAIL and UNCLEAR, and none (NaN, which Inspect
+leaves out of its means) where the check does not apply. Needs `inspect-ai`, the extra `[inspect]`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import anyio.to_thread
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import TaskState
+
+from rulewright_runtime.execution import Engine, TranscriptResult, refuse_without_judge, results
+from rulewright_runtime.judging.judge import open_judge
+from rulewright_runtime.plan.file import decode
+from rulewright_runtime.transcripts.transcript_reader import from_record
+
+WORTH: Final = {"PASS": 1.0, "FAIL": 0.0, "UNCLEAR": 0.0, "NOT_APPLICABLE": math.nan}
+
+
+@scorer(metrics={"*": [mean(), stderr()]})
+def checks(plan: str, judge: str | None = None, only: Sequence[str] = ()) -> Scorer:
+    """The checks of the plan in a file, all or `only` some; `judge` answers what they ask, as `replay:FILE` does.
+
+    Raises PlanError where the plan can't be used, or needs a judge and there is none.
+    """
+    read = decode(Path(plan).read_bytes())
+    if judge is None:
+        refuse_without_judge(read)
+    engine, asked = Engine(read), None if judge is None else open_judge(judge)
+
+    turn = anyio.Lock()
+
+    async def score(state: TaskState, target: Target) -> Score:
+        chat = from_record({"eval": {}, "samples": [_sample(state, target)]})
+        async with turn:  # an engine serves one transcript at a time
+            result = await anyio.to_thread.run_sync(lambda: next(results(engine, [chat], asked)))
+        return _score(result, only)
+
+    return score
+
+
+def _sample(state: TaskState, target: Target) -> dict[str, Any]:
+    """The sample as it would stand in a log."""
+    wanted = list(target)
+    return {
+        "id": str(state.sample_id),
+        "epoch": state.epoch,
+        "input": state.input_text,
+        "target": wanted[0] if len(wanted) == 1 else wanted,
+        "messages": [message.model_dump(mode="json", exclude_none=True) for message in state.messages],
+        "output": state.output.model_dump(mode="json", exclude_none=True),
+        "metadata": dict(state.metadata),
+    }
+
+
+def _score(result: TranscriptResult, only: Sequence[str]) -> Score:
+    """A value for each check, and why, as the answer's quotes show it."""
+    if result.errors:
+        raise RuntimeError(f"the sample was refused: {result.errors[0]}")
+    told = [each for each in result.verdicts if not only or each.check_id in only]
+    lines = []
+    for each in told:
+        quotes = "".join(f" `{span.quote}`" for span in each.evidence)
+        lines.append(f"{each.check_id}: {each.verdict} ({each.rationale_code}){quotes}")
+    return Score(
+        value={each.check_id: WORTH[each.verdict] for each in told},
+        answer=result.transcript_id,
+        explanation="\n".join(lines),
+        metadata={"verdicts": {each.check_id: each.verdict for each in told}},
+    )

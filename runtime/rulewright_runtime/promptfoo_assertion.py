@@ -1,0 +1,92 @@
+"""An assertion for promptfoo: the checks of a compiled plan, over what a provider answered.
+
+promptfoo calls `get_assert(output, context)` of a Python file; two lines make one:
+
+    from rulewright_runtime.promptfoo_assertion import get_assert
+    __all__ = ["get_assert"]
+
+The assertion's `config` names the `plan`, and perhaps `checks` (a list of ids) and a `judge` (`replay:FILE`). It passes
+where no check says FAIL or UNCLEAR and at least one says PASS; each check is a component.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from rulewright_runtime.execution import Engine, TranscriptResult, refuse_without_judge, results
+from rulewright_runtime.judging.judge import open_judge
+from rulewright_runtime.plan.file import decode
+from rulewright_runtime.transcripts.transcript_reader import from_record
+
+PASSING: Final = ("PASS", "NOT_APPLICABLE")
+
+
+def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
+    """What promptfoo calls a grading result. Raises where the plan can't be used: promptfoo then counts an error."""
+    config = context.get("config") or {}
+    judge = config.get("judge")
+    engine = _engine(str(config["plan"]), judge is None)
+    chat = from_record({"messages": [*_asked(context), *_answered(output)], "expected": _expected(context)})
+    result = next(results(engine, [chat], None if judge is None else open_judge(str(judge))))
+    return _graded(result, config.get("checks") or ())
+
+
+@cache
+def _engine(path: str, alone: bool) -> Engine:
+    plan = decode(Path(path).read_bytes())
+    if alone:
+        refuse_without_judge(plan)
+    return Engine(plan)
+
+
+def _asked(context: Mapping[str, Any]) -> list[Any]:
+    """What was asked: the messages of a chat prompt, else its text as the user's."""
+    prompt = context.get("prompt")
+    text = prompt if isinstance(prompt, str) else json.dumps(prompt)
+    try:
+        messages = json.loads(text)
+    except ValueError:
+        messages = None
+    if isinstance(messages, list) and messages and all(isinstance(each, dict) and "role" in each for each in messages):
+        return messages
+    return [{"role": "user", "content": text}]
+
+
+def _answered(output: Any) -> list[Any]:
+    """The answer: a text, or a message with tool calls."""
+    if isinstance(output, dict) and "role" in output:
+        return [output]
+    return [{"role": "assistant", "content": output if isinstance(output, str) else json.dumps(output)}]
+
+
+def _expected(context: Mapping[str, Any]) -> Any:
+    variables = context.get("vars")
+    return variables.get("expected") if isinstance(variables, Mapping) else None
+
+
+def _graded(result: TranscriptResult, only: Any) -> dict[str, Any]:
+    if result.errors:
+        raise RuntimeError(f"the chat was refused: {result.errors[0]}")
+    parts = [
+        {
+            "pass": each.verdict in PASSING,
+            "score": float(each.verdict in PASSING),
+            "reason": f"{each.check_id}: {each.verdict} ({each.rationale_code})"
+            + "".join(f" `{span.quote}`" for span in each.evidence),
+        }
+        for each in result.verdicts
+        if not only or each.check_id in only
+    ]
+    told = [each.verdict for each in result.verdicts if not only or each.check_id in only]
+    passed = "PASS" in told and all(part["pass"] for part in parts)
+    wrong = [str(part["reason"]) for part in parts if not part["pass"]]
+    return {
+        "pass": passed,
+        "score": sum(float(bool(part["pass"])) for part in parts) / len(parts) if parts else 0.0,
+        "reason": "; ".join(wrong) or (f"{len(parts)} checks pass" if passed else "no check applies"),
+        "componentResults": parts,
+    }
