@@ -246,9 +246,11 @@ def test_a_killed_run_resumes_to_the_same_files_and_pays_only_for_calls_in_fligh
             time.sleep(0.1 + moments.random() * 1.2)
             process.send_signal(signal.SIGKILL)
             process.wait()
-        assert child(server, tmp_path, "whole").wait() == 0
+        names = ("whole", *(f"run{number}" for number in range(3)))
+        assert [child(server, tmp_path, name).wait() for name in names] == [0] * 4
         again = paid_again(server, tmp_path)
-    assert contents(tmp_path / "whole") == expected
+    for name in names:
+        assert contents(tmp_path / name) == expected
     assert 0 <= again <= KILLS * SECONDS.concurrency
 
 
