@@ -155,7 +155,7 @@ class Recombiner:
         if transcript is None or engine is None or (judged and replies is None):
             return UNKNOWN
         asked = replace(transcript, id=pair[REPLY in taken], scenario_id=self._scenario(SCENARIO in taken, pair))
-        result = _carried_out(engine, asked, replies)
+        result = carried_out(engine, asked, replies)
         return UNKNOWN if result is None else _found(next(iter(result.verdicts), None))
 
     def _scenario(self, after: bool, pair: tuple[str, str]) -> str:
@@ -169,7 +169,7 @@ class Recombiner:
             if (name and name not in facts) or check not in side.checks:
                 return None
             known = {name: facts[name]} if name else {}
-            self._engines[key] = Engine(_only(side.run.plan, side.checks[check], known))
+            self._engines[key] = Engine(only(side.run.plan, side.checks[check], known))
         return self._engines[key]
 
     # Rows
@@ -224,7 +224,7 @@ class Recombiner:
         return self._cards[key]
 
 
-def _carried_out(engine: Engine, transcript: Transcript, replies: Replies | None) -> TranscriptResult | None:
+def carried_out(engine: Engine, transcript: Transcript, replies: Replies | None) -> TranscriptResult | None:
     """The result with the recorded replies; None where the transcript is refused, or a question was never asked."""
     if replies is not None:
         replies.unanswered = False
@@ -263,6 +263,6 @@ def _found(verdict: Any) -> tuple[bool, str]:
     return (False, NOT_RUN) if verdict is None else (verdict.eligible, verdict.verdict)
 
 
-def _only(plan: Plan, check: Check, scenarios: dict[str, Any]) -> Plan:
+def only(plan: Plan, check: Check, scenarios: dict[str, Any]) -> Plan:
     """The plan with one check and one scenario, and without a scorecard."""
     return replace(plan, checks=(check,), scenarios=scenarios, scorecard=None, left_out=())

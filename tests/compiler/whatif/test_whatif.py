@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import pytest
 from tests.attack.test_random_scorecards import SCORING
-from tests.compiler.comparing.planted import Plants, project
+from tests.compiler.comparing.planted import Plants, project, said
 from tests.runtime.aggregate.test_bounds import record
 
+from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.documents.scorecard import read_scorecard
 from rulewright.load import load_text
@@ -23,6 +24,8 @@ from rulewright.lower.scorecard import lower_scorecard
 from rulewright.whatif.rescoring import Policy, told
 from rulewright.whatif.sweep import sweep
 from rulewright_runtime.aggregate.aggregation import Scorecard
+from rulewright_runtime.judging.judge import JudgeRecord
+from rulewright_runtime.runs.store import run
 
 CARDS: Final = 500 if os.environ.get("RULEWRIGHT_TORTURE") else 60
 USES: Final = (
@@ -188,3 +191,42 @@ def test_a_parameter_that_does_not_fit_is_refused(plants: Plants, words: list[st
     except SystemExit as ended:
         code = ended.code
     assert code == 3
+
+
+class Wavering:
+    """Says FAIL first, then PASS."""
+
+    name = "wavering"
+
+    @property
+    def record(self) -> JudgeRecord:
+        return JudgeRecord("python", self.name)
+
+    def ask(self, request: Any) -> str:
+        word = "FAIL" if request.repetition == 0 else "PASS"
+        quote = [{"turn": 1, "role": "assistant", "quote": "As you like"}] if word == "FAIL" else []
+        return json.dumps({"verdict": word, "rationale_code": "so", "evidence": quote})
+
+
+def test_another_profile_counts_recorded_votes_again_and_names_what_was_never_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = project(tmp_path / "p", rule=False)
+    (folder / "configs/profiles.yaml").write_text(
+        "three: {include_all: true, llm_repetitions: 3}\none: {include_all: true, llm_repetitions: 1}\n"
+        "five: {include_all: true, llm_repetitions: 5}\nlists: {include_routes: [lexicon_only]}\n",
+        encoding="utf-8",
+    )
+    talks = said(tmp_path / "said", {"model__day": "As you like."})
+    out = tmp_path / "run"
+    run(compile_project(folder, profile="three"), [talks], out, judge=Wavering())
+    found = {}
+    for name in ("three", "one", "five", "lists"):
+        words = ["whatif", str(out), "--profile", name, "--project", str(folder), "--format", "json"]
+        code = main(words)
+        found[name] = (code, json.loads(capsys.readouterr().out))
+    assert (found["three"][0], found["three"][1]["flips"]) == (0, [])
+    (flip,) = found["one"][1]["flips"]
+    assert (found["one"][0], flip["before"]["score"] > flip["after"]["score"]) == (1, True)
+    assert (found["five"][0], found["five"][1]["unknown"]) == (2, ["model__day x J-1"])
+    assert found["lists"][1]["unknown"] == []

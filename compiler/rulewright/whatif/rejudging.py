@@ -1,0 +1,91 @@
+"""A finished run under another profile: recorded verdicts where the check is the same, recorded replies counted again
+where its votes or its rules are others, and the name of what would need a question that was never asked.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rulewright.comparing.recombine import Side, carried_out, only
+from rulewright.reporting.stored_run import StoredRun
+from rulewright_runtime.execution import Engine
+from rulewright_runtime.verify.decisions import Decider, bindings_of
+
+if TYPE_CHECKING:
+    from rulewright_runtime.plan.scan import Check, Plan
+    from rulewright_runtime.verdicts import VerdictResult
+
+
+@dataclass(frozen=True)
+class Rejudged:
+    """The run as it stands under another plan; `unknown` names verdicts that it does not hold (`TRANSCRIPT x CHECK`),
+    which are missing in its rows as if a profile had left them out."""
+
+    run: StoredRun
+    unknown: list[str]
+
+
+def rejudged(run: StoredRun, other: Plan, transcripts: Sequence[str], replies: Sequence[Path]) -> Rejudged:
+    """The run's rows and verdicts under the checks of another plan; nobody is asked."""
+    judging = _Rejudging(run, other, transcripts, replies)
+    rows: dict[str, dict[str, Any]] = {}
+    verdicts: dict[str, dict[str, VerdictResult]] = {}
+    unknown: list[str] = []
+    for name, row in run.rows.items():
+        verdicts[name], missing = judging.transcript(name)
+        unknown += [f"{name} x {check}" for check in missing]
+        kept = {key: value for key, value in row.items() if key != "left_out"}
+        waiting = [*judging.left_out(name), *missing]
+        rows[name] = {**kept, **({"left_out": waiting} if waiting else {})}
+    return Rejudged(dataclasses.replace(run, rows=rows, verdicts=verdicts), unknown)
+
+
+class _Rejudging:
+    def __init__(self, run: StoredRun, other: Plan, transcripts: Sequence[str], replies: Sequence[Path]) -> None:
+        self.run = run
+        self.other = other
+        self.hashes = {check.id: check.hash for check in run.plan.checks}
+        self.applies = Decider(other.checks)
+        self.leaves_out = Decider(other.left_out)
+        changed = any(self.hashes.get(check.id) != check.hash for check in other.checks)
+        self.side = Side.of(run, replies, transcripts) if changed else None
+
+    def bindings(self, name: str) -> dict[str, Any]:
+        scenario = str(self.run.rows[name].get("scenario_id") or "")
+        return bindings_of(self.other, scenario) if scenario in self.other.scenarios else {}
+
+    def left_out(self, name: str) -> list[str]:
+        """The checks that apply to a transcript and that the other profile leaves out."""
+        decided = self.leaves_out.decide(self.bindings(name))
+        parts = zip(self.other.left_out, decided, strict=True)
+        return [part.id for part, each in parts if each.eligible and not each.suppressed]
+
+    def transcript(self, name: str) -> tuple[dict[str, VerdictResult], list[str]]:
+        """The verdicts on a transcript, and the checks of which none is known."""
+        found: dict[str, VerdictResult] = {}
+        missing: list[str] = []
+        recorded = self.run.verdicts[name]
+        for check, each in zip(self.other.checks, self.applies.decide(self.bindings(name)), strict=True):
+            if each.suppressed:
+                continue
+            verdict = recorded.get(check.id) if self.hashes.get(check.id) == check.hash else self.again(name, check)
+            if verdict is not None:
+                found[check.id] = verdict
+            elif each.eligible:
+                missing.append(check.id)
+        return found, missing
+
+    def again(self, name: str, check: Check) -> VerdictResult | None:
+        """The verdict of a check over the recorded conversation and replies; None where they don't suffice."""
+        assert self.side is not None
+        conversation = self.side.transcripts.get(name)
+        if conversation is None:
+            return None
+        scenario = str(self.run.rows[name].get("scenario_id") or "")
+        known = {scenario: self.other.scenarios[scenario]} if scenario in self.other.scenarios else {}
+        result = carried_out(Engine(only(self.other, check, known)), conversation, self.side.replies)
+        return None if result is None else next(iter(result.verdicts), None)
