@@ -6,7 +6,6 @@ import contextlib
 import http.client
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -17,6 +16,8 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from tests.browser import open_browser
+from tests.compiler.reporting.test_page_in_a_browser import violations
 from tests.runtime.workflow.running import Bench, bench
 
 from rulewright.signoff.server import serve
@@ -382,27 +383,15 @@ def test_where_decisions_are_signed_the_page_shows_the_command_that_does(tmp_pat
         assert run.store.item("run-1-build-1").status == "PENDING"
 
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-
-
-def test_a_real_browser_shows_the_item(tmp_path: Path) -> None:
-    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
-    if browser is None:
-        pytest.skip("no headless browser is installed (chromium)")
-    with served(tmp_path) as (_, server):
-        argv = [
-            browser,
-            "--headless=new",
-            "--disable-gpu",
-            "--no-first-run",
-            "--dump-dom",
-            "--virtual-time-budget=3000",
-        ]
-        argv += ["--no-sandbox"] if os.geteuid() == 0 else []  # a browser refuses its sandbox to root
-        argv += [f"--user-data-dir={tmp_path / 'profile'}", server.address(ITEM)]
-        done = subprocess.run(argv, capture_output=True, timeout=60, check=False)
-    dom = done.stdout.decode(errors="replace")
-    assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
-    assert "Your decision" in dom
-    assert 'class="del">-old line' in dom
-    assert dom.count("<script") == 1  # ours
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_a_real_browser_shows_the_item_and_everybody_can_read_it(tmp_path: Path, width: int, scheme: str) -> None:
+    with open_browser(tmp_path / "browser") as browser, served(tmp_path) as (_, server):
+        browser.resize(width)
+        browser.prefer(scheme)
+        browser.show(server.address(ITEM))
+        shown = browser.run("return document.body.textContent")
+        assert "Your decision" in shown
+        deleted = browser.run("return [...document.querySelectorAll('.del')].map((line) => line.textContent)")
+        assert "-old line" in deleted
+        assert violations(browser) == []
+        assert browser.overflow() <= 0
