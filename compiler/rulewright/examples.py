@@ -15,13 +15,13 @@ from rulewright.load import Node, plain
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.execution import execute, needs_judge
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import from_record
 from rulewright_runtime.verdicts import VerdictResult
 
 if TYPE_CHECKING:
     from rulewright.documents.check import Check
     from rulewright_runtime.judging.judge import Judge, JudgeRequest
-    from rulewright_runtime.transcripts.messages import Transcript
 
 PAGES: Final[dict[str, str]] = {
     "check-misses-own-example": """A check says something else of an example in its file than the example expects.

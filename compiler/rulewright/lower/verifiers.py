@@ -154,14 +154,8 @@ def _lexicon_verifier(check: Check, lowering: LoweringContext) -> LexiconVerifie
 
 def _has_edge(check: Check, lowering: LoweringContext) -> bool:
     """Whether hits are confirmed by a judge: the check asks for it, the profile allows it, no policy forbids it."""
-    return (
-        lowering.policies.edges
-        and check.routing.route == "regex_with_llm_edge"
-        and check.routing.llm_on_ambiguous is True
-        and lowering.profile.llm_edge
-        and check.scorer.unclear_policy != "lexicon_is_sufficient"
-        and repetitions(check, lowering.profile) > 0
-    )
+    asked = lowering.policies.edges and lowering.profile.llm_edge
+    return asked and check.has_edge and repetitions(check, lowering.profile) > 0
 
 
 def _edge(check: Check, lowering: LoweringContext) -> Edge | None:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from rulewright.planning.bounds import places
-from rulewright_runtime.judging.judge import custom_id
+from rulewright_runtime.judging.judge import JudgeRequest, custom_id
 from rulewright_runtime.judging.live import ask_of
+from rulewright_runtime.models.call import ModelCall
 from rulewright_runtime.models.capabilities import capabilities_of
 from rulewright_runtime.models.wire import WIRES
-from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plan.question import Judging
+from rulewright_runtime.plan.scan import Check, Plan
 from rulewright_runtime.plan.verifiers import PhasedVerifier
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.verify.judge import FIRST_TEMPERATURE, NEXT_TEMPERATURE
-
-if TYPE_CHECKING:
-    from rulewright_runtime.judging.judge import JudgeRequest
-    from rulewright_runtime.models.call import ModelCall
-    from rulewright_runtime.plan.question import Judging
-    from rulewright_runtime.plan.scan import Check
 
 
 class Question(NamedTuple):
