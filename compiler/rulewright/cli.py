@@ -50,6 +50,7 @@ COMMANDS = (
     ("cache", "look at the ledger of calls to models, export it, or remove calls"),
     ("explain", "print the manual page of a diagnostic"),
     ("init", "start a project in an empty folder"),
+    ("completion", "complete commands and options in a shell"),
     ("demo", "lint and scan the shipped benchmark with recorded judge replies"),
 )
 ALIASES = {"safe:score": "score"}

@@ -101,6 +101,7 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     "cache": {MET: "done", REFUSED: "no such ledger or transcript, or bad usage"},
     "explain": {MET: "printed", REFUSED: "no such code, or bad usage"},
     "init": {MET: "written", REFUSED: "a file is in the way, or bad usage"},
+    "completion": {MET: "printed", REFUSED: "no such shell, or bad usage"},
     "demo": {MET: "the demonstration ran", REFUSED: "it did not, or bad usage"},
 }
 
