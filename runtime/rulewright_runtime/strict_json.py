@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final, Generic, TypeVar, overload
+from typing import Any, Final, Generic, TypeAlias, TypeVar, overload
 
 import msgspec
 
 T = TypeVar("T")
+JsonObject: TypeAlias = dict[str, Any]  # what JSON may hold under texts
 _ANYTHING: Final = msgspec.json.Decoder()
 _BACKSLASH: Final = b"\\"
 _ESCAPED_COLON: Final = b"\\u003"  # the beginning of `\u003a`

@@ -40,8 +40,8 @@ from rulewright_runtime.cases.case_reader import CaseReader
 from rulewright_runtime.cases.case_run import BatchRun, refusal, report_head, score_batches
 from rulewright_runtime.cases.case_settings import CaseSettings, check_thresholds
 from rulewright_runtime.cases.hooks import Hooks
+from rulewright_runtime.cases.json_report import complaints, moment
 from rulewright_runtime.cases.outputs import Outputs
-from rulewright_runtime.cases.writing import complaints, moment
 from rulewright_runtime.embedding.opening import open_embedding
 from rulewright_runtime.errors import BusyError
 from rulewright_runtime.files import open_whole

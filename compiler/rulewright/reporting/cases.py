@@ -9,8 +9,8 @@ from typing import IO, Any, Final
 from rulewright.reporting.cases_console import MetricLine, Notes, console, details, judged, matched, notes
 from rulewright.reporting.cases_pages import html_page, junit, markdown
 from rulewright_runtime.cases.case_run import BatchRun
+from rulewright_runtime.cases.json_report import write_json
 from rulewright_runtime.cases.scoring import CaseScorer
-from rulewright_runtime.cases.writing import write_json
 
 FORMATS: Final = ("json", "console", "markdown", "html", "junit")
 SUFFIXES: Final = {"json": ".json", "console": ".txt", "markdown": ".md", "html": ".html", "junit": ".xml"}

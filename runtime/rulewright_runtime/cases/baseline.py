@@ -12,7 +12,7 @@ from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import UNREADABLE, elements_of, outline_of
 from rulewright_runtime.cases.scratch_database import scratch_database
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.strict_json import Decoder, DoubledKeyError, decode
+from rulewright_runtime.strict_json import Decoder, DoubledKeyError, JsonObject, decode
 
 ALPHA: Final = 0.05
 ERROR: Final = "Error"  # in place of the label of a case that could not be scored
@@ -79,7 +79,7 @@ class Baseline:
         """Give the database back."""
         self.database.close()
 
-    def unpaired(self, table: str, column: str, labels: Iterable[str] = ()) -> tuple[int, list[dict[str, Any]]]:
+    def unpaired(self, table: str, column: str, labels: Iterable[str] = ()) -> tuple[int, list[JsonObject]]:
         """How many cases of one side have no pair, and the first of them; those with one of `labels` are not told."""
         others = tuple(labels)
         where = f"at NOT IN (SELECT {column} FROM pairs) AND label NOT IN ({', '.join('?' * len(others))})"
@@ -112,7 +112,7 @@ def compare(
     results: Iterable[Mapping[str, Any]],
     errors: Iterable[Mapping[str, Any]] = (),
     settings_hash: str | None = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """The comparison of `results` and errored cases (`errors`) with the baseline, as a section of the report.
 
     Cases are paired by batch and test id, or by test id where that is the only one of its kind. `regression` is true
@@ -164,7 +164,7 @@ class _Changes:
         self._steps: dict[str, list[float]] = {name: [0, 0, 0.0, 0] for name in names}  # falls, rises, sum, number
         self._lost = self._gained = 0
         self.paired = self.worse = self.better = 0
-        self.flips: list[dict[str, Any]] = []
+        self.flips: list[JsonObject] = []
 
     def add(self, test_id: str, before: str, after: str, old: Mapping[str, float], new: Mapping[str, float]) -> None:
         """Take in a pair: its labels, and its scores by metric."""
@@ -187,13 +187,13 @@ class _Changes:
         """How much the mean over the pairs changed, by metric."""
         return {name: total / number for name, (_, _, total, number) in self._steps.items() if number}
 
-    def tests(self) -> dict[str, dict[str, Any]]:
+    def tests(self) -> dict[str, JsonObject]:
         """The paired tests by metric, and `pass` of who passes."""
         tests = {name: _paired(int(falls), int(rises)) for name, (falls, rises, _, _) in self._steps.items()}
         return {**tests, "pass": _paired(self._lost, self._gained)}
 
 
-def _paired(falls: int, rises: int) -> dict[str, Any]:
+def _paired(falls: int, rises: int) -> JsonObject:
     """The exact two-sided sign test (for pass and fail: McNemar's) of how many pairs fell and rose."""
     number = falls + rises
     tail = sum(math.comb(number, k) for k in range(min(falls, rises) + 1)) if number <= 2000 else None

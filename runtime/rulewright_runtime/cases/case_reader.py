@@ -18,6 +18,7 @@ from rulewright_runtime.cases.records import Holder, Record, id_of, placed, reco
 from rulewright_runtime.cases.scratch_database import DuplicateIds
 from rulewright_runtime.cases.shape import CaseShape, Mistake, failure, named
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from rulewright_runtime.cases.outputs import Outputs
@@ -33,7 +34,7 @@ class Case(msgspec.Struct, frozen=True, eq=False):
     test_id: str
     archetype: str | None
     metric_id: str | None
-    inputs: dict[str, Any]
+    inputs: JsonObject
     problem: str | None
     file: str
     line: int

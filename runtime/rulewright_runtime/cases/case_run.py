@@ -20,6 +20,7 @@ from rulewright_runtime.cases.semantic import SemanticWitness
 from rulewright_runtime.cases.tally import UNKNOWN, Group, Tally, exit_status
 from rulewright_runtime.errors import EvaluationError, InputError, PlanError
 from rulewright_runtime.judging.judge import Judge
+from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from rulewright_runtime.embedding.opening import Embedding
@@ -28,7 +29,7 @@ _IN_MEMORY: Final = 8 * 2**20
 _FLUSH: Final = 512
 _SMALL: Final = 50  # values of a group that are resampled: there may be many groups
 _NOTES: Final = 10_000
-OnCase = Callable[[dict[str, Any]], None]
+OnCase = Callable[[JsonObject], None]
 
 
 @dataclass(slots=True)
@@ -43,7 +44,7 @@ class Spool:
         """Give the file back."""
         self._file.close()
 
-    def add(self, result: dict[str, Any]) -> None:
+    def add(self, result: JsonObject) -> None:
         """Keep one more result."""
         self.count += 1
         self._waiting.append(msgspec.json.encode(result))
@@ -63,9 +64,9 @@ class Spool:
             yield line.rstrip(b"\n")
         self._file.seek(0, 2)
 
-    def results(self) -> Iterator[dict[str, Any]]:
+    def results(self) -> Iterator[JsonObject]:
         """The results in order."""
-        decoder = msgspec.json.Decoder(dict[str, Any])
+        decoder = msgspec.json.Decoder(JsonObject)
         for line in self.lines():
             yield decoder.decode(line)
 
@@ -78,8 +79,8 @@ class BatchRun:
     plan: CaseScorecardPlan
     tally: Tally
     spool: Spool = field(default_factory=Spool)
-    errors: list[dict[str, Any]] = field(default_factory=list)
-    warnings: list[dict[str, Any]] = field(default_factory=list)
+    errors: list[JsonObject] = field(default_factory=list)
+    warnings: list[JsonObject] = field(default_factory=list)
     witness: Witness | None = None
     semantic: SemanticWitness | None = None
     judge: CaseJudge | None = None
@@ -129,16 +130,16 @@ class BatchRun:
         if self.on_case is not None:
             self.on_case(result)
 
-    def _opinions(self, case: Case, scored: Scored) -> dict[str, Any]:
+    def _opinions(self, case: Case, scored: Scored) -> JsonObject:
         """What an embedding and a judge say of the case, where there is one, as parts of its result."""
-        opinions: dict[str, Any] = {}
+        opinions: JsonObject = {}
         if self.semantic is not None:
             opinions["semantic_matches"] = self.semantic.matches(case.inputs, scored)
         if self.judge is not None:
             opinions["judged"] = self.judge.judged(case.test_id, case.inputs)
         return opinions
 
-    def note_error(self, entry: dict[str, Any]) -> None:
+    def note_error(self, entry: JsonObject) -> None:
         """Take in an error; of very many only the first are kept, and the others counted."""
         self.refused += entry["test_id"] is None
         self._keep("errors", self.errors, entry)
@@ -146,13 +147,13 @@ class BatchRun:
     def _warn(self, case: Case, message: str) -> None:
         self._keep("warnings", self.warnings, _about(case, message))
 
-    def _keep(self, name: str, kept: list[dict[str, Any]], entry: dict[str, Any]) -> None:
+    def _keep(self, name: str, kept: list[JsonObject], entry: JsonObject) -> None:
         if len(kept) < _NOTES:
             kept.append(entry)
         else:
             self.omitted[name] = self.omitted.get(name, 0) + 1
 
-    def _result(self, case: Case, scored: Scored) -> dict[str, Any]:
+    def _result(self, case: Case, scored: Scored) -> JsonObject:
         details = {
             name: {key: scored.found[at] if of_found else scored.missing[at] for key, of_found in keys}
             for at, (name, keys) in enumerate(self._details)
@@ -191,11 +192,11 @@ class BatchRun:
         status = exit_status(self.plan, self.whole.labels)
         return 2 if status == 0 and self.judge is not None and self.judge.unanswered else status
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JsonObject:
         """The `summary` of the report."""
         return _summary(self.whole)
 
-    def intervals(self, level: float = 0.95) -> dict[str, Any]:
+    def intervals(self, level: float = 0.95) -> JsonObject:
         """Confidence intervals of every mean and rate at `level`: of all cases, by archetype and by batch."""
         return {
             "level": level,
@@ -247,7 +248,7 @@ def score_batches(
     return run
 
 
-def _about(case: Case, message: str) -> dict[str, Any]:
+def _about(case: Case, message: str) -> JsonObject:
     return {
         "test_id": case.test_id,
         "archetype": case.archetype or UNKNOWN,
@@ -259,7 +260,7 @@ def _about(case: Case, message: str) -> dict[str, Any]:
     }
 
 
-def refusal(error: InputError, batch: str | None = None) -> dict[str, Any]:
+def refusal(error: InputError, batch: str | None = None) -> JsonObject:
     """An input that was refused, as an entry of the report's errors."""
     return {
         "test_id": None,
@@ -272,7 +273,7 @@ def refusal(error: InputError, batch: str | None = None) -> dict[str, Any]:
     }
 
 
-def _summary(group: Group) -> dict[str, Any]:
+def _summary(group: Group) -> JsonObject:
     return {
         "total_cases": group.total,
         **{label.lower(): count for label, count in group.labels.items()},
@@ -284,7 +285,7 @@ def _summary(group: Group) -> dict[str, Any]:
 
 def report_head(
     run: BatchRun, *, batch_id: str, concern_id: str, generated_at: str, about: Mapping[str, Any]
-) -> dict[str, Any]:
+) -> JsonObject:
     """The report without its results: what stands before them, in order. `about` (settings, comparison ...) ends it."""
     whole = run.whole
     return {

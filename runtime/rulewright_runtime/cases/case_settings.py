@@ -15,6 +15,7 @@ from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.parameters import Parameter, parameter_value, parameter_values
 from rulewright_runtime.plan.scorecard import mentioned
+from rulewright_runtime.strict_json import JsonObject
 
 Given = Mapping[str, Any]
 
@@ -62,7 +63,7 @@ def _source(choices: Choices, name: str, archetype: str | None, metric_id: str |
     return "default" if found is None else found.source
 
 
-def configuration(plan: CaseScorecardPlan, choices: Choices) -> dict[str, Any]:
+def configuration(plan: CaseScorecardPlan, choices: Choices) -> JsonObject:
     """Every value in force with its source, as `--show-config` and reports say it."""
     groups = {"archetypes": choices.archetypes, "metricIds": choices.metric_ids}
     return {
@@ -93,15 +94,15 @@ def settings_hash(plan: CaseScorecardPlan, choices: Choices) -> str:
     return hashlib.sha256(msgspec.json.encode(everything, order="deterministic")).hexdigest()
 
 
-def _values(chosen: Mapping[str, Chosen]) -> dict[str, Any]:
+def _values(chosen: Mapping[str, Chosen]) -> JsonObject:
     return {name: each.value for name, each in chosen.items()}
 
 
-def _by_name(groups: Mapping[str, Mapping[str, Chosen]]) -> dict[str, dict[str, Any]]:
+def _by_name(groups: Mapping[str, Mapping[str, Chosen]]) -> dict[str, JsonObject]:
     return {name: _values(chosen) for name, chosen in groups.items()}
 
 
-def _shown(chosen: Mapping[str, Chosen]) -> dict[str, Any]:
+def _shown(chosen: Mapping[str, Chosen]) -> JsonObject:
     return {name: {"value": each.value, "source": each.source} for name, each in chosen.items()}
 
 
@@ -147,7 +148,7 @@ class CaseSettings:
                 raise PlanError(_of_group(*key, str(error))) from None
         return found
 
-    def values(self, archetype: str | None = None, metric_id: str | None = None) -> dict[str, Any]:
+    def values(self, archetype: str | None = None, metric_id: str | None = None) -> JsonObject:
         """The value of every parameter for such a case."""
         given = {
             **self.given,

@@ -7,14 +7,16 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import Any, Final
+from typing import Final
+
+from rulewright_runtime.strict_json import JsonObject
 
 SEED: Final = 20250115
 RESAMPLES: Final = 1000
 BOOTSTRAP_UP_TO: Final = 200
 
 
-def wilson(count: int, total: int, level: float = 0.95) -> dict[str, Any]:
+def wilson(count: int, total: int, level: float = 0.95) -> JsonObject:
     """Wilson's score interval of a share; null ends without any case."""
     if not total:
         return {"low": None, "high": None, "method": "wilson"}
@@ -74,7 +76,7 @@ class Sample:
         """The mean; 0 for no value."""
         return self.powers[0] / self.count if self.count else 0.0
 
-    def interval(self, level: float = 0.95, up_to: int = BOOTSTRAP_UP_TO) -> dict[str, Any]:
+    def interval(self, level: float = 0.95, up_to: int = BOOTSTRAP_UP_TO) -> JsonObject:
         """The interval of the mean; null ends without any value.
 
         Up to `up_to` values (never more than `BOOTSTRAP_UP_TO`) it is a percentile bootstrap with a fixed seed, for

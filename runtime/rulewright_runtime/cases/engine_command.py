@@ -13,9 +13,9 @@ from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices, Chose
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import refusal, report_head, score_batches
 from rulewright_runtime.cases.case_settings import check_thresholds, configuration, defaults, plain_value, prepared
+from rulewright_runtime.cases.json_report import complaints, moment, write_json
 from rulewright_runtime.cases.outputs import Outputs
 from rulewright_runtime.cases.records import json_files
-from rulewright_runtime.cases.writing import complaints, moment, write_json
 from rulewright_runtime.embedding.opening import open_embedding
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.files import open_whole

@@ -15,6 +15,7 @@ import msgspec
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.report.text import plural
+from rulewright_runtime.strict_json import JsonObject
 
 OBSERVATION: Final = "recordSAFEv0Result"
 RESULT: Final = "safe:v0:result"
@@ -214,7 +215,7 @@ def _bundled(deliver: Deliver) -> Deliver:
     return lambda records: deliver([head + b",".join(records) + b"]}]}]}"])
 
 
-def evaluation_events(result: Mapping[str, Any], prefix: str, now: int) -> Iterator[dict[str, Any]]:
+def evaluation_events(result: Mapping[str, Any], prefix: str, now: int) -> Iterator[JsonObject]:
     """A case as log records: one for every metric, named `prefix` and the metric, and one for the composite, which
     bears the label; `now` in nanoseconds since 1970."""
     for name, value in result["scores"].items():
@@ -235,12 +236,12 @@ def evaluation_events(result: Mapping[str, Any], prefix: str, now: int) -> Itera
         }
 
 
-def _attribute(key: str, value: str | float) -> dict[str, Any]:
+def _attribute(key: str, value: str | float) -> JsonObject:
     kind = "stringValue" if isinstance(value, str) else "doubleValue"
     return {"key": key, "value": {kind: value}}
 
 
-def observation(result: Mapping[str, Any], metrics: list[str], timestamp: str) -> dict[str, Any]:
+def observation(result: Mapping[str, Any], metrics: list[str], timestamp: str) -> JsonObject:
     """The observation record of a result (seed 001, 8.1)."""
     return {
         "event": OBSERVATION,
@@ -251,7 +252,7 @@ def observation(result: Mapping[str, Any], metrics: list[str], timestamp: str) -
     }
 
 
-def mission_event(concern_id: str, batch_id: str, summary: Mapping[str, Any], timestamp: str) -> dict[str, Any]:
+def mission_event(concern_id: str, batch_id: str, summary: Mapping[str, Any], timestamp: str) -> JsonObject:
     """The event for a dashboard (seed 001, 8.2)."""
     return {
         "event": RESULT,

@@ -9,6 +9,7 @@ from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Question
 from rulewright_runtime.errors import JudgeError, RuntimeFailure
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, UnansweredError
 from rulewright_runtime.judging.replies import strict
+from rulewright_runtime.strict_json import JsonObject
 
 BUDGETS: Final = (4000, 8000, 16000)
 _FENCE: Final = "~~~"
@@ -24,10 +25,10 @@ class CaseJudge:
         self.verdicts: dict[str, dict[str, int]] = {name: {} for name, _ in self._questions}
         self.unanswered: dict[str, dict[str, int]] = {}  # questions without a usable reply: by metric, by reason
 
-    def judged(self, test_id: str, inputs: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    def judged(self, test_id: str, inputs: Mapping[str, Any]) -> dict[str, JsonObject]:
         """By metric `{verdict, rationale}`, with `counted` where it is. No usable reply after three attempts is
         UNCLEAR, with `unanswered` and the reason."""
-        judged: dict[str, dict[str, Any]] = {}
+        judged: dict[str, JsonObject] = {}
         for name, question in self._questions:
             if inputs[question.of]:
                 answer = judged[name] = self._ask(test_id, name, question, inputs[question.of])
@@ -40,7 +41,7 @@ class CaseJudge:
                     reasons[answer["rationale"]] = reasons.get(answer["rationale"], 0) + 1
         return judged
 
-    def _ask(self, test_id: str, metric: str, question: Question, subject: Any) -> dict[str, Any]:
+    def _ask(self, test_id: str, metric: str, question: Question, subject: Any) -> JsonObject:
         prompt = f"{question.prompt.rstrip()}\n\n{_fenced(subject)}"
         problem = "no reply"
         for attempt, budget in enumerate(BUDGETS):

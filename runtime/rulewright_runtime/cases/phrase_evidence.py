@@ -11,6 +11,7 @@ from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Metric
 from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.plan.scorecard import mentioned
+from rulewright_runtime.strict_json import JsonObject
 
 NEAR: Final = 0.8
 _WORDS: Final = 2000
@@ -32,13 +33,13 @@ class Witness:
             read |= mentioned(texts[name] for name in through)
             self._metrics.append((metric, [name for name in names if name in read], through))
 
-    def testify(self, inputs: Mapping[str, Any], scored: Scored) -> dict[str, Any]:
+    def testify(self, inputs: Mapping[str, Any], scored: Scored) -> JsonObject:
         """`evidence` (by metric: phrase, `in`, `start`, `end`) and `near_misses` (phrase, `text`, `in`, `similarity`).
 
         Offsets count characters of the named part; a phrase that spans two parts is placed in the joined text.
         """
-        evidence: dict[str, list[dict[str, Any]]] = {}
-        near: dict[str, list[dict[str, Any]]] = {}
+        evidence: dict[str, list[JsonObject]] = {}
+        near: dict[str, list[JsonObject]] = {}
         for at, (metric, names, through) in enumerate(self._metrics):
             parts = list(parts_of(inputs, names))
             joined = [(name, str(self._texts[name](inputs))) for name in through]
@@ -58,7 +59,7 @@ def parts_of(inputs: Mapping[str, Any], names: list[str]) -> Iterator[tuple[str,
             yield from ((f"{name}[{at}]", text) for at, text in enumerate(value))
 
 
-def _span(phrase: str, parts: list[tuple[str, str]]) -> dict[str, Any]:
+def _span(phrase: str, parts: list[tuple[str, str]]) -> JsonObject:
     needle = phrase.lower().strip()
     for name, text in parts:
         lowered = text.lower()
@@ -81,7 +82,7 @@ def _before(text: str, lowered: int) -> int:
     return len(text)
 
 
-def _near(phrase: str, parts: list[tuple[str, str]]) -> dict[str, Any] | None:
+def _near(phrase: str, parts: list[tuple[str, str]]) -> JsonObject | None:
     """The run of words most like the phrase, when it is very like it."""
     wanted = " ".join(phrase.lower().split())
     size = len(wanted.split())

@@ -21,6 +21,7 @@ from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.plan.scorecard import mentioned
 from rulewright_runtime.polarity import Polarity, boolean, condition
 from rulewright_runtime.score import Score, parse_score, score_of
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.values import Optional
 
 _MEMO_LIMIT: Final = 16_384
@@ -115,7 +116,7 @@ class CaseScorer:
         """What `(found, looked for)` of each metric means; `(0, 0)` is an empty share. `verdicts`, if any, has what a
         judge said of each metric: FAIL makes its score 0, and what is neither that nor PASS leaves it undecided."""
         verdicts = verdicts or (PASS,) * len(counts)
-        bindings: dict[str, Any] = dict(self.parameters)
+        bindings: JsonObject = dict(self.parameters)
         scores: dict[str, float] = {}
         for metric, (found, total), verdict in zip(self._metrics, counts, verdicts, strict=True):
             share = Score(found, total) if total else metric.empty

@@ -18,6 +18,7 @@ from rulewright_runtime.cases.negation import denied
 from rulewright_runtime.cases.phrase_evidence import parts_of
 from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.plan.scorecard import mentioned
+from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from rulewright_runtime.embedding.opening import Embedding
@@ -55,11 +56,11 @@ class SemanticWitness:
             semantic = metric.semantic or Semantic(embedding.near)
             self._metrics.append((metric.name, semantic, is_of_missing, names if wanted else []))
 
-    def matches(self, inputs: Mapping[str, Any], scored: Scored) -> dict[str, list[dict[str, Any]]]:
+    def matches(self, inputs: Mapping[str, Any], scored: Scored) -> dict[str, list[JsonObject]]:
         """By metric, at most one for each missing phrase: `phrase`, `text`, `in`, `similarity`, `negated` where one of
         the two denies the other, and `counted` where it is. Of a recalled phrase a negation never counts; of an
         unwanted one it does, because the mention is the harm."""
-        matches: dict[str, list[dict[str, Any]]] = {}
+        matches: dict[str, list[JsonObject]] = {}
         for at, (name, semantic, is_of_missing, names) in enumerate(self._metrics):
             found = [self._match(phrase, inputs, names, semantic.threshold) for phrase in scored.missing[at] if names]
             matches[name] = [match for match in found if match is not None]
@@ -68,9 +69,7 @@ class SemanticWitness:
                     match["counted"] = True
         return matches
 
-    def _match(
-        self, phrase: str, inputs: Mapping[str, Any], names: list[str], threshold: float
-    ) -> dict[str, Any] | None:
+    def _match(self, phrase: str, inputs: Mapping[str, Any], names: list[str], threshold: float) -> JsonObject | None:
         """The likest words that are not a negation, else the likest that are one."""
         size = len(_WORD.findall(phrase))
         if not size:

@@ -19,7 +19,7 @@ from msgspec import UNSET
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Input
 from rulewright_runtime.cases.records import UNREADABLE, worded
-from rulewright_runtime.strict_json import Decoder
+from rulewright_runtime.strict_json import Decoder, JsonObject
 
 FAILURES: Final = ("error", "engine_error")
 OUTPUTS: Final = ("engine_output", "output")  # where an output stands inside a record
@@ -162,7 +162,7 @@ class CaseShape:
         except msgspec.ValidationError as error:
             return Mistake(self._worded(error, ()), is_of_output=True)
 
-    def inputs(self, case: Any, output: Any) -> dict[str, Any]:
+    def inputs(self, case: Any, output: Any) -> JsonObject:
         """The inputs of a case by name."""
         values = self._case_inputs.of(case)
         values.update(self._output_inputs.of(output))
@@ -252,7 +252,7 @@ class _Inputs:
         self._each = [(each.name, each.path, each.type) for each in inputs]
         self._is_strict = strict
 
-    def of(self, record: Any) -> dict[str, Any]:
+    def of(self, record: Any) -> JsonObject:
         """The inputs by name."""
         if self._is_strict:
             return dict(zip(self._names, self._all(record), strict=False))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.confidence_intervals import Sample, wilson
 from rulewright_runtime.cases.scoring import CaseOutcome, Scored
 from rulewright_runtime.cases.scratch_database import TopPhrases
+from rulewright_runtime.strict_json import JsonObject
 
 UNKNOWN: Final = "Unknown"
 WORST: Final = 5
@@ -95,7 +96,7 @@ class Group:
         total = self.total
         return {name: count / total if total else 0.0 for name, count in self.passed.items()}
 
-    def intervals(self, level: float, up_to: int) -> dict[str, Any]:
+    def intervals(self, level: float, up_to: int) -> JsonObject:
         """The confidence intervals of the means (`up_to`: see `Sample.interval`) and of the pass rates."""
         self.settle()
         total = self.total
@@ -114,7 +115,7 @@ class Tally:
     archetypes: dict[str, Group] = field(default_factory=dict)
     _frequent: list[tuple[bool, TopPhrases]] = field(init=False)
     _counted: list[int] = field(init=False)
-    _worst: list[tuple[float, int, dict[str, Any]]] = field(default_factory=list)
+    _worst: list[tuple[float, int, JsonObject]] = field(default_factory=list)
     _limit: float = float("inf")
     _seen: int = 0
 
@@ -134,7 +135,7 @@ class Tally:
             whole.merge(group)
         return whole
 
-    def add(self, batch: Group, archetype: str | None, scored: Scored, result: dict[str, Any]) -> None:
+    def add(self, batch: Group, archetype: str | None, scored: Scored, result: JsonObject) -> None:
         """Take in a scored case; `result` is its entry in the report."""
         outcome = scored.outcome
         self._seen += 1
@@ -159,7 +160,7 @@ class Tally:
             group = self.archetypes[name] = Group(self.plan)
         return group
 
-    def _add_worst(self, composite: float, result: dict[str, Any]) -> None:
+    def _add_worst(self, composite: float, result: JsonObject) -> None:
         """Keep the lowest composites, ties (within 1e-12) in input order."""
         heapq.heappush(self._worst, (-round(composite, 12), -self._seen, result))
         if len(self._worst) > WORST:
@@ -171,11 +172,11 @@ class Tally:
         batch.errors += 1
         self._archetype(archetype).errors += 1
 
-    def worst(self) -> list[dict[str, Any]]:
+    def worst(self) -> list[JsonObject]:
         """The cases with the lowest composite, ascending, ties in input order."""
         return [result for _, _, result in sorted(self._worst, key=lambda entry: (-entry[0], -entry[1]))]
 
-    def common(self) -> dict[str, list[dict[str, Any]]]:
+    def common(self) -> dict[str, list[JsonObject]]:
         """The most frequent misses and violations of each metric, ties in order of first sight."""
         return {
             metric.common.name: [
@@ -188,7 +189,7 @@ class Tally:
         """How many phrases of the batch count against each metric: misses or violations."""
         return {metric.name: count for metric, count in zip(self.plan.metrics, self._counted, strict=True)}
 
-    def by_archetype(self) -> dict[str, dict[str, Any]]:
+    def by_archetype(self) -> dict[str, JsonObject]:
         """The groups in order of first sight."""
         sections = {}
         for archetype, group in self.archetypes.items():

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.score import Score
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow import collectors
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply
 from rulewright_runtime.workflow.artifacts import breaches, contents, hashes, strays
@@ -39,7 +40,7 @@ class ActivityOutcome:
     record: TaskRecord
     said: tuple[Said, ...] = ()
     report: GateReport | None = None
-    review: dict[str, Any] | None = None
+    review: JsonObject | None = None
     outputs: tuple[tuple[str, bytes], ...] = ()
     tokens_used: int = 0
     cost_usd: float = 0.0
@@ -139,7 +140,7 @@ def _score(task: Task, record: TaskRecord, run_context: RunContext) -> ActivityO
         tokens_used=record.tokens_used + spent.tokens_used,
         cost_usd=record.cost_usd + spent.cost_usd,
     )
-    entry: dict[str, Any] = {"confidence_score": None if confidence is None else float(confidence)}
+    entry: JsonObject = {"confidence_score": None if confidence is None else float(confidence)}
     entry["metrics"] = {metric.type: metric.value for metric in found}
     failures = tuple(
         Said("metric.failed", {"metric": metric.type, "reason": metric.failure, "counts_as": 0.0}, "warning")
@@ -414,9 +415,9 @@ def _remember(record: TaskRecord, step: str, entry: Mapping[str, Any]) -> TaskRe
     return replace(record, history=(*record.history, {"iteration": record.iteration, "step": step, **entry}))
 
 
-def definition(task: Task) -> dict[str, Any]:
+def definition(task: Task) -> JsonObject:
     """The task as people read it: without its machine and programs."""
-    made: dict[str, Any] = msgspec.to_builtins(replace(task, confidence=None, gate=None))
+    made: JsonObject = msgspec.to_builtins(replace(task, confidence=None, gate=None))
     del made["machine"], made["confidence"], made["gate"]
     if task.gate is not None:
         made["risk_tier"] = task.gate.risk_tier
@@ -426,13 +427,13 @@ def definition(task: Task) -> dict[str, Any]:
     return made
 
 
-def overlay_state(task: Task, record: TaskRecord) -> dict[str, Any]:
+def overlay_state(task: Task, record: TaskRecord) -> JsonObject:
     """Where the overlays of a task stand: the context, the iterations used, what passed, and the pair's session."""
     loops = {
         loop.name: {"used": used(task.machine, record.state, loop.name), "max_iterations": loop.max_iterations}
         for loop in task.machine.loops
     }
-    state: dict[str, Any] = {
+    state: JsonObject = {
         "context": msgspec.to_builtins(record.context),
         "loops": loops,
         "passed": list(record.passed),
@@ -443,7 +444,7 @@ def overlay_state(task: Task, record: TaskRecord) -> dict[str, Any]:
     return state
 
 
-def pair_session(task: Task, record: TaskRecord, loop: Mapping[str, Any]) -> dict[str, Any]:
+def pair_session(task: Task, record: TaskRecord, loop: Mapping[str, Any]) -> JsonObject:
     """Everything driver and challenger did, iteration by iteration."""
     assert task.pair is not None
     summaries = {e["iteration"]: e["summary"] for e in record.history if e["step"] == "work"}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
+
+from rulewright_runtime.strict_json import JsonObject
 
 VERSION: Final = "1"
 
@@ -23,7 +25,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     workflow: str
     task_id: str | None
     agent: str | None
-    details: dict[str, Any]
+    details: JsonObject
 
     def as_line(self) -> str:
         """The event as one line of JSON."""
@@ -34,6 +36,6 @@ class Said(msgspec.Struct, frozen=True):
     """An event before it is known when it is written down."""
 
     event_type: str
-    details: dict[str, Any] = msgspec.field(default_factory=dict)
+    details: JsonObject = msgspec.field(default_factory=dict)
     level: Level = "info"
     agent: str | None = None

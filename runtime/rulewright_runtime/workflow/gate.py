@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from rulewright_runtime.polarity import Polarity, condition
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow import collectors
 from rulewright_runtime.workflow.collectors import CollectionError, ReportReading
 from rulewright_runtime.workflow.collectors.report_reading import inside
@@ -50,7 +51,7 @@ class GateReport(msgspec.Struct, frozen=True):
     confidence_advisory: str | None
     hil_required: bool
     evaluated_at: str
-    metrics: list[dict[str, Any]]
+    metrics: list[JsonObject]
     mode: str | None
     threshold: float | None
     coverage: float | None = None
@@ -68,7 +69,7 @@ def judge_evidence(
     assert gate is not None
     checks, coverage = collect(task, gate, root)
     stale = tuple(_stale(gate, root, since))
-    sees: dict[str, Any] = {"evidence": {name: check.status for name, check in checks.items()}}
+    sees: JsonObject = {"evidence": {name: check.status for name, check in checks.items()}}
     if coverage is not None:
         sees["coverage"] = coverage
     decision = condition(gate.verdict, Polarity.PERMITTING)({**sees, **context.gate_bindings()})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.strict_json import JsonObject
 
 Status = Literal["PENDING", "ACKED", "RESOLVED", "REJECTED", "WITHDRAWN"]
 OPEN: Final[frozenset[Status]] = frozenset({"PENDING", "ACKED"})
@@ -29,7 +30,7 @@ class QueueItem(msgspec.Struct, frozen=True):
     trigger: str
     reason: str
     status: Status
-    context: dict[str, Any]
+    context: JsonObject
     created_at: str
     run_id: str
     workflow: str

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from rulewright_runtime.errors import OutageError
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentReply, Brief, Purpose
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.events import Event, Said
@@ -122,11 +122,11 @@ class RunContext:
         details = {"tokens_estimated": tokens, "max_context_tokens": most, "pct_used": round(pct, 1)}
         return (Said("context.warning", {**details, "purpose": brief.purpose}, "warning", brief.agent),)
 
-    def _role(self, agent: str) -> dict[str, Any]:
+    def _role(self, agent: str) -> JsonObject:
         known = self.plan.agents.get(agent)
-        made: dict[str, Any] = {} if known is None else msgspec.to_builtins(known)
+        made: JsonObject = {} if known is None else msgspec.to_builtins(known)
         return made
 
 
-def _artifacts(artifacts: Sequence[Artifact]) -> list[dict[str, Any]]:
+def _artifacts(artifacts: Sequence[Artifact]) -> list[JsonObject]:
     return [msgspec.to_builtins(artifact) for artifact in artifacts]

@@ -15,6 +15,7 @@ import msgspec
 
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.database import Database, StoreError, pack, unpack
 from rulewright_runtime.workflow.deciders import (
     Deciders,
@@ -69,7 +70,7 @@ class TaskChange(msgspec.Struct, frozen=True):
     events: tuple[Said, ...] = ()
     item: QueueItem | None = None
     report: GateReport | None = None
-    review: dict[str, Any] | None = None
+    review: JsonObject | None = None
     outputs: tuple[tuple[str, bytes], ...] = ()
     tokens_used: int = 0
     cost_usd: float = 0.0
@@ -370,7 +371,7 @@ class Store(Database):
         last = len(order)
         return sorted(found, key=lambda e: -1 if e.event_type == "engine.started" else order.get(e.task_id or "", last))
 
-    def transitions(self, run_id: str, task_id: str | None = None) -> list[dict[str, Any]]:
+    def transitions(self, run_id: str, task_id: str | None = None) -> list[JsonObject]:
         """Every step of every task, in order."""
         query = "select * from transitions where run_id = ? and (? is null or task_id = ?) order by number"
         return [dict(row) for row in self.rows(query, run_id, task_id, task_id)]
@@ -379,9 +380,9 @@ class Store(Database):
         """The gate reports, in order."""
         return self._kept("gate_reports", run_id, task_id, GateReport)
 
-    def review_log(self, run_id: str, task_id: str) -> dict[str, Any]:
+    def review_log(self, run_id: str, task_id: str) -> JsonObject:
         """The review of a task: an entry for each iteration, and how it ended."""
-        entries = self._kept("review_log", run_id, task_id, dict[str, Any])
+        entries = self._kept("review_log", run_id, task_id, JsonObject)
         final = entries[-1]["decision"] if entries else None
         over = entries[-1]["timestamp"] if final == "GO" else None
         log = {"task_id": task_id, "overlay": "agentic_review", "iterations": entries}
@@ -395,11 +396,11 @@ class Store(Database):
         )
         return [tuple(row) for row in self.rows(query, run_id, task_id)]
 
-    def attempts(self, run_id: str) -> list[dict[str, Any]]:
+    def attempts(self, run_id: str) -> list[JsonObject]:
         """Every call that was begun, in order."""
         return [dict(row) for row in self.rows("select * from attempts where run_id = ? order by number", run_id)]
 
-    def export(self, run_id: str) -> dict[str, Any]:
+    def export(self, run_id: str) -> JsonObject:
         """The whole run as plain data, tasks in the order of the plan."""
         run = msgspec.to_builtins(self.run(run_id))
         del run["plan"]
@@ -463,7 +464,7 @@ class Store(Database):
         query = f"select body from {table} where run_id = ? and (? is null or task_id = ?) order by number"
         return [unpack(row["body"], kind) for row in self.rows(query, run_id, task_id, task_id)]
 
-    def _log_review(self, db: sqlite3.Connection, run_id: str, task_id: str, entry: dict[str, Any]) -> None:
+    def _log_review(self, db: sqlite3.Connection, run_id: str, task_id: str, entry: JsonObject) -> None:
         """A log that can't be written is no reason to stop."""
         db.execute("savepoint review")
         try:
@@ -484,13 +485,13 @@ class Store(Database):
             )
 
 
-def _about(plan: WorkflowPlan) -> dict[str, Any]:
+def _about(plan: WorkflowPlan) -> JsonObject:
     return {"tasks": [task.id for task in plan.tasks], "plan": plan.hash}
 
 
-def _plain(record: TaskRecord) -> dict[str, Any]:
+def _plain(record: TaskRecord) -> JsonObject:
     """A record as plain data: the exact confidence as a number, and as it is kept beside it."""
-    made: dict[str, Any] = msgspec.to_builtins(record)
+    made: JsonObject = msgspec.to_builtins(record)
     score = record.context.score
     context = made["context"]
     context["confidence_exact"] = context["confidence"]
@@ -498,7 +499,7 @@ def _plain(record: TaskRecord) -> dict[str, Any]:
     return made
 
 
-def _told(decision: SignedDecision, origin: Origin) -> dict[str, Any]:
+def _told(decision: SignedDecision, origin: Origin) -> JsonObject:
     """A decision as an export tells it: without process ids, which mean something on one machine only, and without the
     digest, which whoever checks a signature makes of the item."""
     where = {"via": origin.via, "user": origin.user, "host": origin.host, "terminal": origin.terminal}

@@ -5,10 +5,12 @@ A plan never names a command, callable or address; these come from the project f
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
+
+from rulewright_runtime.strict_json import JsonObject
 
 DEFAULT: Final = "default"
 
@@ -27,7 +29,7 @@ class AdapterSettings(LocalSetting, frozen=True):
     type: Literal["command", "python", "mock"]
     command: tuple[str, ...] = ()
     callable: str = ""
-    script: str | dict[str, Any] = ""
+    script: str | JsonObject = ""
     environment: tuple[str, ...] = ()
     folder: str = ""
     timeout_seconds: Annotated[float, Meta(gt=0, le=604_800)] | None = None

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.activities import ActivityOutcome, definition, overlay_state, perform, worker
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.artifacts import hashes
@@ -150,7 +151,7 @@ def _locked(task: Task, record: TaskRecord, run_context: RunContext) -> tuple[Ta
 
 def _advisory(task: Task, context: TaskContext, words: str) -> Said:
     assert task.confidence is not None
-    details: dict[str, Any] = {"signal": words, "mode": task.confidence.mode, "threshold": task.confidence.threshold}
+    details: JsonObject = {"signal": words, "mode": task.confidence.mode, "threshold": task.confidence.threshold}
     details["confidence_score"] = None if context.score is None else float(context.score)
     details["metrics"] = {metric.type: metric.value for metric in context.metrics}
     return Said("confidence.advisory", details)
@@ -168,7 +169,7 @@ def _decision(task: Task, record: TaskRecord, taken: MachineStep) -> Said | None
     else:
         exceeded = any(effect.kind == "exceeded" for effect in taken.effects)
         outcome = "max_iterations_exceeded" if exceeded else "exit"
-    details: dict[str, Any] = {
+    details: JsonObject = {
         "overlay_type": loop,
         "iteration": used(task.machine, record.state, found.name),
         "decision": _said(loop, record.context) or outcome,
@@ -191,7 +192,7 @@ def _said(loop: str, context: TaskContext) -> str | None:
     return None
 
 
-def _history(record: TaskRecord, decision: Said) -> dict[str, Any]:
+def _history(record: TaskRecord, decision: Said) -> JsonObject:
     kept = {key: decision.details[key] for key in ("overlay_type", "decision", "outcome")}
     return {"iteration": record.iteration, "step": "decide", **kept}
 
@@ -238,7 +239,7 @@ def _status_events(task: Task, record: TaskRecord, taken: MachineStep, outcome: 
     return said
 
 
-def _spent(record: TaskRecord) -> dict[str, Any]:
+def _spent(record: TaskRecord) -> JsonObject:
     return {
         "duration_ms": max(0, round((time.time() - record.started_at) * 1000)) if record.started else 0,
         "tokens_used": record.tokens_used,

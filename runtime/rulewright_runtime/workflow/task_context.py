@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from rulewright_runtime.score import Score, parse_score
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.machine import TaskState
 
 _FORGOTTEN: Final[Mapping[str, dict[str, Any]]] = {
@@ -59,14 +60,14 @@ class TaskContext(msgspec.Struct, frozen=True):
 
     def forget(self, roots: Iterable[str]) -> TaskContext:
         """Without what these roots said."""
-        dropped: dict[str, Any] = {}
+        dropped: JsonObject = {}
         for root in roots:
             dropped.update(_FORGOTTEN.get(root, {}))
         return msgspec.structs.replace(self, **dropped)
 
-    def bindings(self) -> dict[str, Any]:
+    def bindings(self) -> JsonObject:
         """What guards see. What was not said is absent."""
-        made: dict[str, Any] = dict(self.gate_bindings())
+        made: JsonObject = dict(self.gate_bindings())
         if self.metrics:
             made["metrics"] = {metric.type: metric.value for metric in self.metrics}
         if self.score is not None:
@@ -75,9 +76,9 @@ class TaskContext(msgspec.Struct, frozen=True):
             made["policy_gate"] = {"verdict": self.verdict}
         return made
 
-    def gate_bindings(self) -> dict[str, Any]:
+    def gate_bindings(self) -> JsonObject:
         """What may decide a gate's verdict besides evidence: review, pair and person, and never confidence."""
-        made: dict[str, Any] = {}
+        made: JsonObject = {}
         if self.decision is not None:
             made["review"] = {
                 "decision": self.decision,
@@ -118,7 +119,7 @@ class TaskRecord(msgspec.Struct, frozen=True):
     item: str | None = None
     items: int = 0
     feedback: tuple[dict[str, str], ...] = ()
-    history: tuple[dict[str, Any], ...] = ()
+    history: tuple[JsonObject, ...] = ()
     reason: str = ""
     started: bool = False
     started_at: float = 0.0

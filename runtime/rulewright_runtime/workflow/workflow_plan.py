@@ -15,7 +15,7 @@ Like every plan it names no command, callable, key or address; agents are bound 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -25,6 +25,7 @@ from rulewright_runtime.ir import Program, validate
 from rulewright_runtime.plan import envelope
 from rulewright_runtime.plan.envelope import Kind
 from rulewright_runtime.plan.part import PlanPart, programs_of
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.machine import FOLLOWS, Machine
 
 FORMAT: Final = "rulewright-workflow"
@@ -163,7 +164,7 @@ class Agent(PlanPart, frozen=True):
     description: str = ""
     expertise: tuple[str, ...] = ()
     responsibilities: tuple[str, ...] = ()
-    llm: dict[str, Any] = msgspec.field(default_factory=dict)
+    llm: JsonObject = msgspec.field(default_factory=dict)
 
 
 class RunLimits(PlanPart, frozen=True):

@@ -28,7 +28,7 @@ from rulewright.cli import main
 from rulewright.reporting.cases import SUFFIXES
 from rulewright_grammar import schema
 from rulewright_runtime.__main__ import main as runtime
-from rulewright_runtime.cases import hooks, writing
+from rulewright_runtime.cases import hooks, json_report
 from rulewright_runtime.cases.baseline import Baseline, compare
 from rulewright_runtime.cases.case_plan import Setting
 from rulewright_runtime.terminal import width
@@ -51,7 +51,7 @@ def batch(name: str, *cases: Any) -> None:
 
 def score(*words: str) -> int:
 
-    writing.moment.cache_clear()
+    json_report.moment.cache_clear()
     return main(["score", "--concern", "I25", *words])
 
 

@@ -18,7 +18,7 @@ from rulewright.cli import main as compiler
 from rulewright_grammar import schema
 from rulewright_runtime.__main__ import main
 from rulewright_runtime.cases import case_plan as plans
-from rulewright_runtime.cases import writing
+from rulewright_runtime.cases import json_report
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.envelope import encode, seal
@@ -28,7 +28,7 @@ from rulewright_runtime.plan.envelope import encode, seal
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1736937000")
-    writing.moment.cache_clear()
+    json_report.moment.cache_clear()
     assert compiler(["compile", "safe-v0", "-o", "safe.plan.json"]) == 0
     write(Path("cases", "b.json"), [case("T1"), case("T2", questions=["Whose fault is it?"], forbidden=["fault", "x"])])
     return tmp_path

@@ -11,7 +11,7 @@ from tests.safe_cases import case, safe, settings, write
 
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import score_batches
-from rulewright_runtime.cases.writing import complaints
+from rulewright_runtime.cases.json_report import complaints
 from rulewright_runtime.judging.judge import JudgeRequest, ReplayJudge
 from rulewright_runtime.judging.live import JudgeSettings, LiveJudge
 from rulewright_runtime.judging.waiting_judge import WaitingJudge

@@ -9,6 +9,7 @@ import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.events import Said
 
 Purpose = Literal["work", "challenge", "review", "judge"]
@@ -44,10 +45,10 @@ class Brief(msgspec.Struct, frozen=True):
     attempt_id: str
     session_id: str
     agent: str
-    role: dict[str, Any]
+    role: JsonObject
     description: str
-    inputs: list[dict[str, Any]]
-    outputs: list[dict[str, Any]]
+    inputs: list[JsonObject]
+    outputs: list[JsonObject]
     iteration: int
     call: int
     retry: int

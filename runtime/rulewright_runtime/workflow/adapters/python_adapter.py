@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply, Brief, read_reply
 
-Agent = Callable[[dict[str, Any]], "str | Mapping[str, Any] | None"]
+Agent = Callable[[JsonObject], "str | Mapping[str, Any] | None"]
 
 
 class PythonAdapter:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.collectors.report_reading import CollectionError, ReportReading, count, share, table
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def coverage_json(root: Path, path: str) -> ReportReading:
     return _covered(path, covered, total)
 
 
-def totals_of_files(path: str, report: dict[str, Any]) -> tuple[int, int] | None:
+def totals_of_files(path: str, report: JsonObject) -> tuple[int, int] | None:
     """What coverage.py says file by file, added up; None for a report without files."""
     if "files" not in report:
         return None

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.collectors.report_reading import (
     SKIPPED_FOLDERS,
     CollectionError,
@@ -89,7 +90,7 @@ def sarif(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
     return _clean_files(path, bad, looked_at)
 
 
-def _check_invocation(path: str, invocation: dict[str, Any], *, clean: bool) -> None:
+def _check_invocation(path: str, invocation: JsonObject, *, clean: bool) -> None:
     """A tool that failed, crashed or was ended says so; what it did not find until then is not known."""
     if invocation.get("executionSuccessful", True) is not True:
         raise CollectionError(path, "the tool says that its run failed")
@@ -103,7 +104,7 @@ def _check_invocation(path: str, invocation: dict[str, Any], *, clean: bool) -> 
                 raise CollectionError(path, "the tool reports an error of its own: its run is not complete")
 
 
-def _open(result: dict[str, Any]) -> bool:
+def _open(result: JsonObject) -> bool:
     """Whether a result still is a finding."""
     if result.get("kind", "fail") in _HARMLESS_KINDS or result.get("baselineState") == "absent":
         return False
@@ -112,7 +113,7 @@ def _open(result: dict[str, Any]) -> bool:
     return not accepted or len(accepted) != len(suppressions)
 
 
-def _places(path: str, result: dict[str, Any]) -> Iterator[str]:
+def _places(path: str, result: JsonObject) -> Iterator[str]:
     """The files of a result; `?` where it has none, so that it still counts."""
     found = []
     for location in result.get("locations") or []:
@@ -121,7 +122,7 @@ def _places(path: str, result: dict[str, Any]) -> Iterator[str]:
     yield from found or ["?"]
 
 
-def _uri(path: str, artifact: dict[str, Any]) -> list[str]:
+def _uri(path: str, artifact: JsonObject) -> list[str]:
     location = artifact.get("location")
     uri = location.get("uri") if isinstance(location, dict) else None
     if uri is None:

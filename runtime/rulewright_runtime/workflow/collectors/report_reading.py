@@ -12,6 +12,7 @@ import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -164,14 +165,14 @@ def count(path: str, value: object, name: str) -> int:
     return value
 
 
-def table(path: str, value: object, name: str) -> dict[str, Any]:
+def table(path: str, value: object, name: str) -> JsonObject:
     """A map that a report must hold under `name`."""
     if not isinstance(value, dict):
         raise CollectionError(path, f"`{name}` must be an object")
     return value
 
 
-def rows(path: str, value: object, name: str) -> list[dict[str, Any]]:
+def rows(path: str, value: object, name: str) -> list[JsonObject]:
     """A list of maps that a report must hold under `name`."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise CollectionError(path, f"`{name}` must be a list of objects")
