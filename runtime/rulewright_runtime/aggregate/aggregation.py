@@ -38,22 +38,30 @@ from rulewright_runtime.aggregate.effects import (
     counts_in,
     earned_in,
     matters,
+    part_credit,
     passed,
     rate_value,
     state_of,
     strongest_effects,
     waiting_effect,
 )
-from rulewright_runtime.aggregate.export import value_or_none
-from rulewright_runtime.aggregate.outcome import ENGINE, MINIMUM_COVERAGE, RESERVED, engine_results
+from rulewright_runtime.aggregate.export import number_of, plain_path, refuse_twins, value_or_none
+from rulewright_runtime.aggregate.outcome import (
+    ENGINE,
+    MINIMUM_COVERAGE,
+    RESERVED,
+    ask_for_adjudication,
+    engine_results,
+    take_credit,
+)
 from rulewright_runtime.errors import EvaluationError, PlanError
-from rulewright_runtime.interpreter import Evaluator, prepare
+from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.part import VERDICTS
-from rulewright_runtime.plan.scorecard import RatePlan, ScorecardPlan, mentioned
+from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
 from rulewright_runtime.polarity import Decision, Polarity, condition
-from rulewright_runtime.score import Score, leave, parse_score, score_of
+from rulewright_runtime.score import Score, leave, score_of
 from rulewright_runtime.values import NONE, Optional
 
 if TYPE_CHECKING:
@@ -85,10 +93,10 @@ class Scorecard:
         self.parameters = parameter_values(plan.parameters, parameters or {})
         self._base: dict[str, Any] = {**self.parameters, "scoring": plan.scoring}
         self._rates = (*(dimension.rate for dimension in plan.dimensions), *plan.rates)
-        self._weights = {dimension.rate.name: _number(dimension.weight) for dimension in plan.dimensions}
-        self._empty = [None if rate.empty is None else _number(rate.empty) for rate in self._rates]
+        self._weights = {dimension.rate.name: number_of(dimension.weight) for dimension in plan.dimensions}
+        self._empty = [None if rate.empty is None else number_of(rate.empty) for rate in self._rates]
         for parts in (plan.gates, self._rates, plan.counts, plan.lists, plan.variables, plan.output):
-            _refuse_twins([part.name for part in parts])
+            refuse_twins([part.name for part in parts])
         if taken := RESERVED.intersection(part.name for part in plan.output):
             raise PlanError(f"the scorecard outputs `{min(taken)}`, which is the engine's own field")
         self._prepare_conditions()
@@ -126,7 +134,7 @@ class Scorecard:
     def _prepare_rows(self) -> None:
         self._variables = [(part, prepare(part.value)) for part in self.plan.variables]
         own = {part.name for part in self.plan.variables}
-        self._output = [(part, prepare(part.value), _plain_path(part.value, own)) for part in self.plan.output]
+        self._output = [(part, prepare(part.value), plain_path(part.value, own)) for part in self.plan.output]
         worked_out = (part.value for part, _, path in self._output if path is None)
         self._needs = mentioned(worked_out) | mentioned(part.value for part in self.plan.variables)
 
@@ -224,7 +232,7 @@ class Scorecard:
             bindings["verdicts"] = [self._record(verdict, VERDICT_FIELDS) for verdict in verdicts]
         row = self._leave(bindings, ready, undecided)
         if incomplete:
-            _take_credit(row, self.plan.headline)
+            take_credit(row, self.plan.headline)
         row[ENGINE] = engine_results(
             verdicts,
             results if self._has_gates or any(effect.gates for effect in every) else None,
@@ -466,7 +474,7 @@ class Scorecard:
             elif verdict.verdict in rate.exclude:
                 continue
             elif (credit := self._credit[index]) is not None:
-                earned.append((index, _earned(rate, credit, bindings, verdict.check_id, undecided)))
+                earned.append((index, part_credit(rate, credit, bindings, verdict.check_id, undecided)))
             else:
                 (hits if verdict.verdict in rate.hit else misses).append(index)
         return hits, misses, earned
@@ -577,52 +585,9 @@ class Scorecard:
             if part.guards and len(undecided) > before:
                 row[part.name] = True
         if undecided:
-            _ask_for_adjudication(row)
+            ask_for_adjudication(row)
             row["undecided"] = undecided
         return row
-
-
-def _take_credit(row: dict[str, Any], headline: str) -> None:
-    """What the row of an incomplete transcript may say: no score, and never that it is valid."""
-    _ask_for_adjudication(row)
-    if headline in row:
-        row[headline] = 0.0
-
-
-def _ask_for_adjudication(row: dict[str, Any]) -> None:
-    if row.get("status") in ("valid", None):
-        row["status"] = "needs_adjudication"
-
-
-def _plain_path(program: Program, own: set[str]) -> tuple[str, ...] | None:
-    """The path of an output that only names a part of the row, such as `counts.eligible`; it needs no evaluation."""
-    first, *rest = program.nodes
-    if first.op != "name" or len(first.value) != 1 or any(node.op != "select" for node in rest):
-        return None
-    (root, fields), *_ = first.value
-    path = (root, *fields, *(node.value for node in rest))
-    return path if root in _READY and root not in own and len(path) == _READY[root] else None
-
-
-# How many steps lead to what is ready for JSON: `gates`, but `counts.eligible`.
-_READY: Final[Mapping[str, int]] = {"gates": 1, "dimensions": 1, "flags": 1, "rates": 2, "counts": 2, "lists": 2}
-
-
-def _number(text: str) -> Score:
-    try:
-        number = parse_score(text)
-    except EvaluationError:
-        raise PlanError(f"the scorecard holds `{text}` where a number must stand") from None
-    if number < 0:
-        raise PlanError(f"the scorecard holds `{text}` where no negative number may stand")
-    return number
-
-
-def _refuse_twins(names: list[str]) -> None:
-    """Of two parts of one name the second would silently replace the first."""
-    if len(set(names)) < len(names):
-        twin = next(name for name in names if names.count(name) > 1)
-        raise PlanError(f"the scorecard holds `{twin}` twice")
 
 
 def _guard(program: Program) -> Condition:
@@ -631,17 +596,3 @@ def _guard(program: Program) -> Condition:
 
 def _optional(value: Any) -> Optional:
     return NONE if value is None else Optional(value)
-
-
-def _earned(
-    rate: RatePlan, credit: Evaluator, bindings: Bindings, check_id: str, undecided: list[Undecided]
-) -> Fraction:
-    """What a verdict earns in a rate that gives part credit; nothing where that has no value."""
-    try:
-        share = score_of(credit(bindings))
-        leave(share)  # within [0, 1]
-        return Fraction(share.numerator, share.denominator)
-    except EvaluationError as error:
-        if rate.error == "adjudicate":
-            undecided.append({"place": f"rates.{rate.name}.credit", "check_id": check_id, "reason": str(error)})
-        return Fraction(0)

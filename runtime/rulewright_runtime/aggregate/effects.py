@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.interpreter import Evaluator
 from rulewright_runtime.plan.scorecard import GatePlan, RatePlan
-from rulewright_runtime.score import Score
+from rulewright_runtime.score import Score, leave, score_of
 
 Undecided = dict[str, str]
+Bindings = Mapping[str, Any]
 
 # What one verdict does to a gate, from the weakest to the strongest.
 BELONGS, COUNTS, LEAVES_OPEN, STOPS = range(4)
@@ -103,3 +106,17 @@ def rate_value(rate: RatePlan, gained: int | Fraction, of: int) -> Score | None:
     if not of:
         return None
     return Score(int(gained == of)) if rate.kind == "every" else Score(gained.numerator, gained.denominator * of)
+
+
+def part_credit(
+    rate: RatePlan, credit: Evaluator, bindings: Bindings, check_id: str, undecided: list[Undecided]
+) -> Fraction:
+    """What a verdict earns in a rate that gives part credit; nothing where that has no value."""
+    try:
+        share = score_of(credit(bindings))
+        leave(share)  # within [0, 1]
+        return Fraction(share.numerator, share.denominator)
+    except EvaluationError as error:
+        if rate.error == "adjudicate":
+            undecided.append({"place": f"rates.{rate.name}.credit", "check_id": check_id, "reason": str(error)})
+        return Fraction(0)

@@ -1,13 +1,14 @@
-"""What leaves a scorecard: values of the language as plain JSON data."""
+"""What enters and leaves a scorecard: numbers and names of the plan, values of the language as plain JSON data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import Evaluator
-from rulewright_runtime.score import Score, leave
+from rulewright_runtime.ir import Program
+from rulewright_runtime.score import Score, leave, parse_score
 from rulewright_runtime.values import Optional
 
 Bindings = Mapping[str, Any]
@@ -48,3 +49,35 @@ def export(value: Any) -> Any:
 
 
 _PLAIN: Final = frozenset({str, bool, int, type(None)})
+
+
+def plain_path(program: Program, own: set[str]) -> tuple[str, ...] | None:
+    """The path of an output that only names a part of the row, such as `counts.eligible`; it needs no evaluation."""
+    first, *rest = program.nodes
+    if first.op != "name" or len(first.value) != 1 or any(node.op != "select" for node in rest):
+        return None
+    (root, fields), *_ = first.value
+    path = (root, *fields, *(node.value for node in rest))
+    return path if root in _READY and root not in own and len(path) == _READY[root] else None
+
+
+# How many steps lead to what is ready for JSON: `gates`, but `counts.eligible`.
+_READY: Final[Mapping[str, int]] = {"gates": 1, "dimensions": 1, "flags": 1, "rates": 2, "counts": 2, "lists": 2}
+
+
+def number_of(text: str) -> Score:
+    """A number of the plan, exactly. PlanError for another text, and for a negative one."""
+    try:
+        number = parse_score(text)
+    except EvaluationError:
+        raise PlanError(f"the scorecard holds `{text}` where a number must stand") from None
+    if number < 0:
+        raise PlanError(f"the scorecard holds `{text}` where no negative number may stand")
+    return number
+
+
+def refuse_twins(names: list[str]) -> None:
+    """Of two parts of one name the second would silently replace the first."""
+    if len(set(names)) < len(names):
+        twin = next(name for name in names if names.count(name) > 1)
+        raise PlanError(f"the scorecard holds `{twin}` twice")

@@ -90,3 +90,16 @@ def _reasons_of(gates: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list
         for state in ("failed", "undecided")
     )
     return failed, left_open
+
+
+def take_credit(row: dict[str, Any], headline: str) -> None:
+    """What the row of an incomplete transcript may say: no score, and never that it is valid."""
+    ask_for_adjudication(row)
+    if headline in row:
+        row[headline] = 0.0
+
+
+def ask_for_adjudication(row: dict[str, Any]) -> None:
+    """A person has to look at the row, unless its status says already that it is not valid."""
+    if row.get("status") in ("valid", None):
+        row["status"] = "needs_adjudication"
