@@ -13,7 +13,7 @@ from rulewright_runtime.matching.match import Matcher
 from rulewright_runtime.plan.guard import reading_verdicts
 from rulewright_runtime.plan.question import WholeWindow
 from rulewright_runtime.plan.scan import NO_SCENARIO
-from rulewright_runtime.plan.verifiers import LexiconVerifier, ScenarioRule
+from rulewright_runtime.plan.verifiers import ExpressionVerifier, LexiconVerifier, ScenarioRule
 from rulewright_runtime.transcripts.completeness import Gap, ScriptedScenario, as_records
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.redaction import Redaction
@@ -304,11 +304,13 @@ class Engine:
             return TranscriptResult(item.id, item.scenario_id, item.model, errors=(error,))
         due = self._due(item.scenario_id)
         item = self._redaction.transcript(item)
-        complete = self._script(item.scenario_id).completeness(item.turns)
+        complete = self._script(item.scenario_id).of_conversation(item)
         if complete.branches:
             item = _with_branches(item, complete.branches)
         context = EvaluationContext(self._plan, item, self._matcher, due.bindings, complete, self._kept)
-        silent = () if complete.gaps else [role for role in due.roles if context.is_without_hit(role)]
+        silent = (
+            () if complete.gaps or complete.wordless else [role for role in due.roles if context.is_without_hit(role)]
+        )
         verdicts = {
             each.place: each.foregone
             if each.foregone is not None and (each.where is None or each.where in silent)
@@ -323,8 +325,11 @@ class Engine:
         """The check's record, or what it waits for."""
 
         def concluded(finding: Finding) -> VerdictResult:
-            if context.complete.gaps:
-                finding = incomplete(finding, context.complete.gaps)
+            gaps = context.complete.gaps
+            if not isinstance(check.verifier, ExpressionVerifier):  # which reads calls as well as words
+                gaps = gaps or context.complete.wordless
+            if gaps:
+                finding = incomplete(finding, gaps)
             return conclude(check, _mark(finding, how))
 
         if not how.eligible:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.leaderboard import RAW, leaderboard
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.report.summary import judge_line
-from rulewright_runtime.report.text import number, plural
+from rulewright_runtime.report.text import NO_SCENARIO, number, plural
 from rulewright_runtime.terminal import fit, left, right, width_for
 
 HEADS = (("score", 14), ("95 %", 14), ("failed", 13), ("unscored", 10))
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _shown(board: Mapping[str, Any]) -> Iterator[str]:
     columns = min(width_for(sys.stdout), 100)
-    about = f"{plural(len(board['scenarios']), 'scenario')}, profile {board['profile']}, scorecard {board['scorecard']}"
+    about = f"{_played(board['scenarios'])}, profile {board['profile']}, scorecard {board['scorecard']}"
     yield fit(f"Rulewright leaderboard: {about}", columns)
     if judge := judge_line(board["judge"]):
         yield fit(f"judged by {judge}", columns)
@@ -77,7 +77,8 @@ def _shown(board: Mapping[str, Any]) -> Iterator[str]:
     if not board["models"]:
         yield "  no model is ranked"
     for part in board["incomplete"]:
-        some = ", ".join(part["missing"][:3]) + (", ..." if len(part["missing"]) > 3 else "")
+        some = ", ".join(name or NO_SCENARIO for name in part["missing"][:3])
+        some += ", ..." if len(part["missing"]) > 3 else ""
         yield fit(f"not ranked: {part['model']} lacks {plural(len(part['missing']), 'scenario')} ({some})", columns)
     for part in board["excluded"]:
         recorded = ", ".join(f"{count} {name}" for name, count in part["harness"].items())
@@ -114,6 +115,13 @@ def _worst(blindspots: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The three labels that most of the transcripts show."""
     raised = [(label, each) for label, each in blindspots.items() if each["raised"]]
     return sorted(raised, key=lambda pair: (-pair[1]["rate"], pair[0]))[:3]
+
+
+def _played(scenarios: Sequence[str]) -> str:
+    """How many scenarios were played; chats without one are a group of their own."""
+    named = [name for name in scenarios if name]
+    parts = [plural(len(named), "scenario")] if named else []
+    return " and ".join([*parts, *([f"chats {NO_SCENARIO}"] if len(named) < len(scenarios) else [])])
 
 
 def _between(low: object, high: object) -> str:

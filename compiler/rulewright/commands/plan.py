@@ -100,7 +100,7 @@ def read_transcripts(plan: Plan, args: argparse.Namespace) -> tuple[list[Transcr
             transcripts.append(item)
     complain(*refusals([str(error) for error in refused]))
     for item in transcripts:
-        gaps = ScriptedScenario(plan.scenarios.get(item.scenario_id), plan.empty_reply).completeness(item.turns).gaps
+        gaps = ScriptedScenario(plan.scenarios.get(item.scenario_id), plan.empty_reply).of_conversation(item).gaps
         if gaps:
             complain(f"warning: nothing can pass in `{item.id}`: {'; '.join(map(str, gaps))}")
     return transcripts, refused

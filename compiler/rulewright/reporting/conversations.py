@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from rulewright.errors import UsageError
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.runs.folder import LOG
 from rulewright_runtime.runs.log import said
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rulewright.reporting.judged import Judged
     from rulewright.reporting.stored_run import StoredRun
 
@@ -23,26 +28,39 @@ def conversations(run: StoredRun, paths: Sequence[str] = ()) -> dict[str, Transc
     is refused.
     """
     places = dict.fromkeys(step.path for step in run.steps.values() if step.path)
+    columns = columns_of(run.folder)
     found: dict[str, Transcript] = {}
-    for item in (*given(paths), *_read(places)):
+    for item in (*given(paths, columns), *_read(places, columns)):
         if isinstance(item, Transcript) and item.id not in found and _is_unchanged(run, item):
             found[item.id] = item
     return found
 
 
-def given(paths: Sequence[str]) -> Iterator[Transcript]:
+def columns_of(folder: Path) -> dict[str, str] | None:
+    """What the columns of tables hold, as the scan of the run was told."""
+    try:
+        with (folder / LOG).open("rb") as lines:
+            header = msgspec.json.decode(next(lines, b"{}"), type=dict[str, Any])
+        settings = msgspec.json.decode(str(header.get("settings")), type=list[Any])
+        told = next((each for each in settings[3:] if isinstance(each, dict)), None)
+        return msgspec.convert(told, dict[str, str] | None)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def given(paths: Sequence[str], columns: dict[str, str] | None = None) -> Iterator[Transcript]:
     """The conversations in `paths`. Raises UsageError for one that is refused."""
     for path in paths:
-        for item in Reader().read([path]):
+        for item in Reader(columns=columns).read([path]):
             if isinstance(item, InputError):
                 raise UsageError(str(item))
             yield item
 
 
-def _read(places: Sequence[str] | dict[str, None]) -> Iterator[Transcript | InputError]:
+def _read(places: Iterable[str], columns: dict[str, str] | None) -> Iterator[Transcript | InputError]:
     """What stands at the places; a reader each, since two of them may hold a transcript of one id."""
     for place in places:
-        yield from Reader().read([place])
+        yield from Reader(columns=columns).read([place])
 
 
 def _is_unchanged(run: StoredRun, item: Transcript) -> bool:
@@ -53,10 +71,11 @@ def _is_unchanged(run: StoredRun, item: Transcript) -> bool:
 class Conversations:
     """The conversations of a run one after the other, in the order of its files; one file is open at a time."""
 
-    def __init__(self, paths: Sequence[str] = ()) -> None:
+    def __init__(self, paths: Sequence[str] = (), columns: dict[str, str] | None = None) -> None:
         """`paths` hold those that are no longer where the run has read them; they are kept in memory. Raises UsageError
         for one that is refused."""
-        self._given = {item.id: item for item in given(paths)}
+        self._given = {item.id: item for item in given(paths, columns)}
+        self._columns = columns
         self._path = ""
         self._items: Iterator[Transcript | InputError] = iter(())
 
@@ -69,7 +88,7 @@ class Conversations:
         if not judged.path:
             return None
         if judged.path != self._path:
-            self._path, self._items = judged.path, Reader().read([judged.path])
+            self._path, self._items = judged.path, Reader(columns=self._columns).read([judged.path])
         for item in self._items:
             if isinstance(item, Transcript) and item.id == judged.id:
                 return item

@@ -13,6 +13,7 @@ from rulewright.reporting.run_reader import engine_of, headline_of, plan_of, row
 from rulewright.reporting.tallies import RunTally
 from rulewright_runtime.aggregate.inference import clustered_mean
 from rulewright_runtime.cases.confidence_intervals import wilson
+from rulewright_runtime.report.text import NO_SCENARIO
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
@@ -212,7 +213,7 @@ def _scenarios(
     for name in sorted({scenario for _, scenario in cells}):
         known = plan.scenarios.get(name)
         found = {model: cells[model, name].result() for model in models if (model, name) in cells}
-        yield {"scenario_id": name, "title": known.title if known else "", "models": found}
+        yield {"scenario_id": name, "title": known.title if known else "" if name else NO_SCENARIO, "models": found}
 
 
 def _categories(plan: Plan, cells: dict[tuple[str, str], _LeaderboardCell]) -> dict[str, dict[str, Any]]:

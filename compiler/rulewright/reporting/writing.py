@@ -13,7 +13,7 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from rulewright.reporting.chats import Chat, Chats
-from rulewright.reporting.conversations import Conversations
+from rulewright.reporting.conversations import Conversations, columns_of
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_words import JudgeWords
 from rulewright.reporting.judged import FinishedRun
@@ -61,7 +61,7 @@ class RunReport:
 
     def chats(self, words: JudgeWords) -> Iterator[Chat]:
         """The transcripts one after the other."""
-        view, found = Chats(self.run, words), Conversations(self.transcripts)
+        view, found = Chats(self.run, words), Conversations(self.transcripts, columns_of(self.run.folder))
         for number, judged in enumerate(self.run.judged(), 1):
             yield view.view(number, judged, found.of(judged))
 

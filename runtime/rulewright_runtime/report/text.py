@@ -7,6 +7,7 @@ from typing import Final
 
 from rulewright_runtime.terminal import one_line
 
+NO_SCENARIO: Final = "without a scenario"
 _MARKUP: Final = str.maketrans({char: "\\" + char for char in "\\`*_[]<>|#~"})
 
 

@@ -18,7 +18,7 @@ from rulewright_runtime.digests import blake2b
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Scenario
-    from rulewright_runtime.transcripts.messages import Turn
+    from rulewright_runtime.transcripts.messages import Transcript, Turn
 
 Kind = Literal[
     "missing_session",
@@ -58,9 +58,13 @@ class Gap(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class Completeness(msgspec.Struct, frozen=True):
     """The gaps of a transcript; the indices of turns that say nothing and of turns that hold an error, and the branches
-    that only a message names."""
+    that only a message names.
+
+    `wordless` are gaps only for who reads what was said: the assistant called tools, and said nothing.
+    """
 
     gaps: tuple[Gap, ...] = ()
+    wordless: tuple[Gap, ...] = ()
     silent: frozenset[int] = frozenset()
     failed: frozenset[int] = frozenset()
     branches: dict[int, str] = {}
@@ -113,7 +117,18 @@ class ScriptedScenario:
         found += [*self._replies(turns, silent - failed), *self._messages(turns, branches)]
         if not found and not branches:
             return _COMPLETE
-        return Completeness(tuple(sorted(found, key=lambda gap: gap.turn)), silent, failed, branches)
+        gaps = tuple(sorted(found, key=lambda gap: gap.turn))
+        return Completeness(gaps, (), silent, failed, branches)
+
+    def of_conversation(self, transcript: Transcript) -> Completeness:
+        """What the transcript lacks. Where no turns are expected, calls of tools are an answer, too."""
+        found = self.completeness(transcript.turns)
+        if self._turns or [gap.kind for gap in found.gaps] != ["missing_reply"] or transcript.recorded is None:
+            return found
+        if not any(message.role == "assistant" and message.tool_calls for message in transcript.recorded.messages):
+            return found
+        gap = msgspec.structs.replace(found.gaps[0], reason="the assistant calls tools and says nothing")
+        return msgspec.structs.replace(found, gaps=(), wordless=(gap,))
 
     def _gap(self, kind: Kind, turn: int, reason: str) -> Gap:
         sessions = (one.number for one in self._sessions if one.first_turn <= turn <= one.last_turn)
