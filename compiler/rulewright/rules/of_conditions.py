@@ -9,6 +9,7 @@ from rulewright.rules.comparison_out_of_range import comparison_out_of_range
 from rulewright.rules.condition_adds_nothing import condition_adds_nothing
 from rulewright.rules.condition_always_holds import condition_always_holds
 from rulewright.rules.condition_never_holds import condition_never_holds
+from rulewright.rules.empty_list_searched import empty_list_searched
 from rulewright.rules.equality_after_rounding import equality_after_rounding
 from rulewright.rules.integer_division import integer_division
 
@@ -22,4 +23,5 @@ EXPRESSIONS: Final = (
     integer_division,
     equality_after_rounding,
     both_sides_equal,
+    empty_list_searched,
 )

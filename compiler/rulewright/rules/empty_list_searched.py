@@ -1,0 +1,45 @@
+"""Rule: a search in a list that holds nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.base import holds_conditions
+
+if TYPE_CHECKING:
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
+    from rulewright.documents.check import Check
+    from rulewright.documents.profile import Profile
+    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.workflow import TaskDocument
+
+SEARCHING: Final = frozenset({"contains_any", "contains_all", "contains_none", "has_any_word", "called_in_order"})
+
+
+def empty_list_searched(
+    document: CaseScorecardDocument | Check | Profile | Scenario | ScorecardDocument | TaskDocument,
+) -> Iterator[Diagnostic]:
+    """A condition asks whether something is in an empty list, or whether a text says one of no phrases.
+
+    Why it matters: `in []` never holds, and a function without a phrase can't be decided, whatever is said.
+    Instead: write what is looked for into the list, or remove the condition.
+    """
+    if not holds_conditions(document):
+        return
+    # Imported here: most documents hold no expression, and expressions are slow to import.
+    from rulewright.expression.nodes import Binary, Call, ListLiteral
+    from rulewright.expressions_of import expressions_of
+
+    for written in expressions_of(document):
+        for part in written.parts():
+            match part:
+                case Binary(operator="in", right=ListLiteral(items=())):
+                    said = "can never hold: the list is empty"
+                case Call(function=name, args=(*_, ListLiteral(items=()))) if name in SEARCHING:
+                    said = "looks for nothing: the list is empty"
+                case _:
+                    continue
+            yield error(written.span(part), f"`{written.text(part)}` {said}")
