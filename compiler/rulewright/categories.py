@@ -36,7 +36,8 @@ ROWS: Final[dict[str, str]] = {
     SUSPICIOUS: """
         adaptive-with-one-repetition anchor-names-ineligible-check anchor-without-event-window any-mixed-with-tags
         ascii-only-apostrophe both-sides-equal bound-never-reached branch-always-taken branch-changes-nothing
-        branch-never-taken challenger-is-the-reviewer check-never-fails check-never-passes check-no-scenario-reaches
+        branch-never-taken case-expects-nothing challenger-is-the-reviewer
+        check-never-fails check-never-passes check-no-scenario-reaches
         comparison-out-of-range
         condition-adds-nothing condition-always-holds condition-never-holds cue-lexicon-ignores-the-user
         directive-ignored-by-route duplicate-criterion-id equality-after-rounding even-repetitions
@@ -65,8 +66,9 @@ ROWS: Final[dict[str, str]] = {
         retired-rubric-dialect
     """,
     PEDANTIC: """
-        cue-text-not-in-turn gate-without-blindspot list-and-tags-disagree several-anchors-for-check subsumed-pattern
-        tag-no-check-looks-for unit-of-analysis-missing unused-rule-set
+        cue-text-not-in-turn gate-without-blindspot list-and-tags-disagree phrase-not-in-payload
+        several-anchors-for-check subsumed-pattern
+        tag-no-check-looks-for unit-of-analysis-missing unread-expectation unused-rule-set
     """,
 }
 CATEGORIES: Final = tuple(LEVELS)

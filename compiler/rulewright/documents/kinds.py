@@ -8,8 +8,13 @@ from typing import Final
 
 from rulewright.documents.base import text
 from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright_runtime.cases.records import CASE_KEYS, LIST_KEYS, SUFFIXES
 
 CASE_SCORECARD: Final = "case_scorecard"  # a scorecard over what an engine wrote for test cases, not over verdicts
+CASES: Final = "cases"  # test cases, or what an engine wrote for them
+OUTPUT_KEYS: Final = frozenset({"signals", "followup_questions"})  # of an engine
+CASE_SETTINGS: Final = "case_settings"  # of `rulewright score`
+CASE_SETTINGS_FILE: Final = "safe.config.json"  # which may hold comments
 
 PRICES: Final = frozenset({"pricing", "model_pricing"})
 BLINDSPOTS: Final = frozenset({"blindspots", "blindspot_map"})
@@ -44,6 +49,7 @@ MARKS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
 WRITTEN: Final = (
     frozenset({"format", "version", "hash"}),
     frozenset({"plan", "totals", "judge_calls"}),
+    frozenset({"report_type", "total_cases", "mean_scores"}),
     frozenset({"run", "plan", "files"}),
     frozenset({"schema_version", "evaluation_id"}),
     frozenset({"planned_llm_calls", "pricing_known", "cost_usd"}),
@@ -53,8 +59,12 @@ WRITTEN: Final = (
 def kind_of(root: Node | None) -> str | None:
     """The kind whose keys the document has, a schema's name; None when it looks like none of them, and for what a
     command wrote."""
+    if root is not None and not is_written(root) and _holds_cases(root):
+        return CASES
     if type(root) is not Mapping or is_written(root):
         return None
+    if PurePath(root.source.path).name == CASE_SETTINGS_FILE:
+        return CASE_SETTINGS
     if text(root, "over") == "cases":
         return CASE_SCORECARD
     for kind, keys in MARKS:
@@ -71,6 +81,30 @@ def kind_of(root: Node | None) -> str | None:
 def is_written(root: Node | None) -> bool:
     """Whether a command wrote this: it may lie in a folder of documents, and its author is no person."""
     return type(root) is Mapping and any(keys <= root.index.keys() for keys in WRITTEN)
+
+
+def _holds_cases(root: Node) -> bool:
+    """Whether a file of JSON holds test cases or outputs: its list, a list in its object, or the object itself."""
+    if not root.source.path.endswith(tuple(SUFFIXES)):
+        return False
+    if type(root) is Mapping and CASE_KEYS.isdisjoint(root.index):
+        listed = any(_lists_cases(root.index[key].value) for key in LIST_KEYS if key in root.index)
+        return listed or bool(outputs_by_id(root))
+    return type(root) is Mapping or _lists_cases(root)
+
+
+def outputs_by_id(root: Node) -> tuple[Mapping, ...]:
+    """The outputs in an object whose keys are test ids; of any other object none."""
+    below = [entry.value for entry in root.entries] if type(root) is Mapping else []
+    outputs = tuple([value for value in below if type(value) is Mapping])
+    are_outputs = len(outputs) == len(below) and any(not OUTPUT_KEYS.isdisjoint(each.index) for each in outputs)
+    return outputs if are_outputs else ()
+
+
+def _lists_cases(node: Node) -> bool:
+    return type(node) is Sequence and any(
+        type(item) is Mapping and not CASE_KEYS.isdisjoint(item.index) for item in node.items
+    )
 
 
 def _by_values(root: Mapping) -> str | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PROJECT_FILE_NAMES: Final = ("rulewright.yaml", "rulewright.yml", "rulewright.json")
 SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
+CASE_LINES: Final = frozenset({".jsonl", ".ndjson"})
 USUAL_PLACES: Final[dict[str, tuple[str, ...]]] = {
     "checks": ("checks",),
     "lexicons": ("lexicons", "checks/lexicons", "lexicons.json", "lexicons.yaml"),
@@ -140,15 +141,22 @@ def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
             yield path
 
 
-def _files_below(folder: Path, *, deep: bool) -> Iterator[Path]:
-    """What has the suffix of a document in a folder, and with `deep` in those below it that are not links, sorted."""
+def case_lines_in(folder: Path) -> Iterator[Path]:
+    """The files of JSON lines in a folder and below: test cases, or chats."""
+    for path in _files_below(folder, deep=True, suffixes=CASE_LINES):
+        if not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
+            yield path
+
+
+def _files_below(folder: Path, *, deep: bool, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Path]:
+    """What has one of the suffixes in a folder, and with `deep` in those below it that are not links, sorted."""
     try:
         names = dependencies.names_in(folder)
     except (PermissionError, FileNotFoundError, NotADirectoryError):
         return  # as `Path.rglob` does; that a place does not exist is said where it is named
     for name, is_folder in names:
         path = folder / name
-        if path.suffix in SUFFIXES:
+        if path.suffix in suffixes:
             yield path
         if is_folder and deep:
-            yield from _files_below(path, deep=True)
+            yield from _files_below(path, deep=True, suffixes=suffixes)

@@ -78,7 +78,7 @@ _CROWDED: Final = """
     anchor-names-ineligible-check anchor-without-event-window ascii-only-apostrophe comment-contradicts-files
     cue-text-not-in-turn dead-key event-window-without-anchor lexicon-misses-own-example pattern-shared-by-gates
     probe-expects-an-untold-name reference-to-missing-file retired-rubric-dialect several-anchors-for-check
-    short-word-hits-inside-others subsumed-pattern tag-no-check-looks-for tag-no-scenario-carries
+    short-word-hits-inside-others subsumed-pattern tag-no-check-looks-for tag-no-scenario-carries unread-expectation
 """
 CROWDS: Final = frozenset(_CROWDED.split())
 

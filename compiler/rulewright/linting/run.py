@@ -17,8 +17,14 @@ from rulewright import dependencies
 from rulewright.categories import CATEGORIES, category_of
 from rulewright.check.document import document_findings, is_seen_alone
 from rulewright.diagnostics import Diagnostic, Severity, error
-from rulewright.documents.kinds import is_written, kind_of
-from rulewright.documents.layout import PROJECT_FILE_NAMES, documents_in, looks_like_a_project, project_file_in
+from rulewright.documents.kinds import CASE_SETTINGS, CASE_SETTINGS_FILE, CASES, is_written, kind_of
+from rulewright.documents.layout import (
+    PROJECT_FILE_NAMES,
+    case_lines_in,
+    documents_in,
+    looks_like_a_project,
+    project_file_in,
+)
 from rulewright.errors import DocumentError, UsageError
 from rulewright.linting import fixes
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_around, settings_of
@@ -41,8 +47,9 @@ PAGES: Final[dict[str, str]] = {
 }
 KNOWN_BY: Final = (
     "documents are known by their keys: `routing` (check), `scenario_id`, `patterns` (lexicon), `tasks` (workflow), "
-    "`scorecard`, `project`"
+    "`scorecard`, `project`, `test_id` (test case)"
 )
+CASE_FOLDERS: Final = ("cases", "test_cases")  # of a project
 MAX_ROUNDS = 10  # fixes that uncover further fixes
 
 
@@ -143,14 +150,27 @@ def fix_files(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT, *
 
 def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], LintSettings]) -> Iterator[Report]:
     if dependencies.is_file(path) and path.name not in PROJECT_FILE_NAMES:
-        yield _file(load_file(path), path, selection, around)
+        yield _file(_loaded(path), path, selection, around)
     elif dependencies.is_file(path) or project_file_in(path) or looks_like_a_project(path):
         yield _project(path, selection)
+        for folder in (path / name for name in CASE_FOLDERS):
+            files = [] if dependencies.is_file(path) else [*documents_in(folder, deep=True), *case_lines_in(folder)]
+            read = [(_loaded(file), file) for file in files if dependencies.exists(file)]
+            if any(kind_of(loaded.root) == CASES for loaded, _ in read):  # else it holds something else
+                yield from (_file(loaded, file, selection, around) for loaded, file in read)
     else:
         for file in documents_in(path, deep=True):
-            loaded = load_file(file)
+            loaded = _loaded(file)
             if not is_written(loaded.root):
                 yield _file(loaded, file, selection, around)
+        for file in case_lines_in(path):
+            loaded = load_file(file)
+            if loaded.root is None or kind_of(loaded.root) == CASES:  # others are chats
+                yield _file(loaded, file, selection, around)
+
+
+def _loaded(path: Path) -> Loaded:
+    return load_file(path, comments=path.name == CASE_SETTINGS_FILE)
 
 
 def _project(path: Path, selection: RuleSelection) -> Report:
@@ -186,6 +206,10 @@ def _lone(loaded: Loaded, selection: RuleSelection, settings: LintSettings) -> R
         from rulewright.workflow import workflow_of
 
         found = list(check(workflow_of(loaded)))
+    elif loaded.root is not None and kind in (CASES, CASE_SETTINGS):
+        from rulewright.check.cases import case_document_findings
+
+        found += case_document_findings(loaded.root)
     elif isinstance(loaded.root, Mapping) and kind is not None:
         found += document_findings(kind, loaded.root, settings.vocabulary)
     elif not found and loaded.root:

@@ -39,6 +39,23 @@ def read(source: Source, *, comments: bool = False) -> tuple[Node | None, list[D
     return (None if reader.broken else root), reader.found
 
 
+def read_lines(source: Source) -> tuple[Node | None, list[Diagnostic]]:
+    """The values of JSON lines as one list, with every mistake found."""
+    reader = _JsonReader(source, comments=False)
+    lines = source.text.split("\n")
+    written = [at for at, line in enumerate(lines) if line.strip()]
+    if not written:
+        return None, []
+    joined = [line + ("," if written[0] <= at < written[-1] and line.strip() else " ") for at, line in enumerate(lines)]
+    reader.text = "".join(joined)[: len(source.text)] + "]"
+    reader.stack.append(_JsonFrame(0, None))
+    try:
+        root = reader.read()
+    except _Stop:
+        return None, reader.found
+    return (None if reader.broken else root), reader.found
+
+
 class _Stop(Exception):  # noqa: N818 - it ends the reading, it is not an error of ours
     """Reading on is pointless; the diagnostic is already noted."""
 

@@ -62,7 +62,8 @@ def unsaved(texts: Mapping[str, str]) -> Iterator[None]:
 
 
 def load_text(text: str | bytes, path: str, *, comments: bool = False) -> Loaded:
-    """Read `text` as the file `path`: JSON when the path ends in `.json`, YAML otherwise.
+    """Read `text` as the file `path`: JSON when the path ends in `.json`, a list of JSON lines when
+    in `.jsonl` or `.ndjson`, YAML otherwise.
 
     With `comments`, JSON may hold `//` comments.
     """
@@ -77,6 +78,10 @@ def load_text(text: str | bytes, path: str, *, comments: bool = False) -> Loaded
         from rulewright.load import json_reader
 
         root, found = json_reader.read(source, comments=comments)
+    elif path.endswith((".jsonl", ".ndjson")):
+        from rulewright.load import json_reader
+
+        root, found = json_reader.read_lines(source)
     else:
         from rulewright.load import yaml_reader
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import items
+from rulewright.documents.kinds import CASE_SETTINGS_FILE
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
 from rulewright.reporting.cases import FORMATS
@@ -21,7 +22,7 @@ from rulewright_runtime.cases.case_plan import SEMANTICS, CaseScorecardPlan, Cho
 from rulewright_runtime.cases.case_settings import CaseSettings, configuration, defaults, plain_value, prepared
 from rulewright_runtime.errors import PlanError
 
-DEFAULT_FILE: Final = "safe.config.json"
+DEFAULT_FILE: Final = CASE_SETTINGS_FILE
 GROUPS: Final = ("archetypes", "metricIds")
 PAGES: Final[dict[str, str]] = {
     "bad-setting": """A settings file with a key that sets nothing, or a value that does not fit.
@@ -136,6 +137,13 @@ def _read_file(plan: CaseScorecardPlan, settings: ScoreSettings, file: str | Non
     reader.read(loaded.root, settings)
     if reader.found:
         raise DocumentError(sorted(reader.found, key=lambda found: found.sort_key))
+
+
+def settings_findings(root: Mapping, plan: CaseScorecardPlan) -> list[Diagnostic]:
+    """The mistakes of a settings file, for a scorecard."""
+    reader = _FileReader(plan, root.source.path)
+    reader.read(root, ScoreSettings({}))
+    return reader.found
 
 
 @dataclass(slots=True)

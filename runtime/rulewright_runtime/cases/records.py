@@ -19,7 +19,7 @@ PLAN_KEYS: Final = ("batch_strategy", "batch_plan")  # what a file of the specif
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # what decoding may raise
 MAX_RECORD: Final = 64 * 2**20
 _MOST_KEYS: Final = 1000
-_CASE_KEYS: Final = frozenset({"test_id", "expectations", "test_case", "engine_output"})
+CASE_KEYS: Final = frozenset({"test_id", "expectations", "test_case", "engine_output"})
 _TAG: Final = re.compile(r"\[([A-Za-z][\w-]*)\]")
 _WORD: Final = re.compile(r"([A-Za-z][\w-]*)")
 _CHUNK: Final = 1 << 18
@@ -160,7 +160,7 @@ def _keys(data: bytes | msgspec.Raw) -> Collection[str]:
 
 def _is_case(data: bytes | msgspec.Raw) -> bool:
     """Whether a list of such records is one of cases or outputs."""
-    return not _CASE_KEYS.isdisjoint(_keys(data))
+    return not CASE_KEYS.isdisjoint(_keys(data))
 
 
 def _holder(values: Mapping[str, bytes]) -> Holder:

@@ -1,0 +1,226 @@
+"""What is wrong with a file of test cases or of the engine's outputs: each record is decoded as `score` decodes it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
+from rulewright.documents.base import descend, items, texts
+from rulewright.documents.kinds import CASE_SETTINGS, OUTPUT_KEYS, kind_of, outputs_by_id
+from rulewright.load import Mapping, Node, Scalar, Sequence, walk
+from rulewright.scoring.batches import load_scorecard
+from rulewright.scoring.score_settings import settings_findings
+from rulewright.spelling import did_you_mean
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Input
+from rulewright_runtime.cases.records import LIST_KEYS, id_of
+from rulewright_runtime.cases.shape import FAILURES, OUTPUTS, CaseShape, Mistake, named
+
+OUTPUT_MARKS: Final = frozenset({*OUTPUT_KEYS, *OUTPUTS, *FAILURES, "summary"})
+SCORECARD: Final = "safe-v0"
+PAGES: Final[dict[str, str]] = {
+    "bad-case": """A test case, or an output of the engine, that `rulewright score` refuses to read.
+
+    Why it matters: the case is not scored, and the run ends with an error.
+    Instead: write every key that the scorecard reads, and no other; `score` names what it expects.
+    """,
+    "duplicate-test-id": """Two test cases of a batch have one `test_id`.
+
+    Why it matters: an output belongs to both of them, and `score` refuses the second one if it says something else.
+    Instead: give each case a `test_id` of its own.
+    """,
+    "unknown-concern": """A test case is of another concern than its batch.
+
+    Why it matters: `score` leaves out the cases of other concerns, so the case is never scored.
+    Instead: spell `concern_id` as the batch does, or move the case to a batch of its concern.
+    """,
+    "case-expects-nothing": """Every list of expectations of a test case is empty.
+
+    Why it matters: whatever the engine writes meets all of them, and the case raises the mean of its batch.
+    Instead: write what a good answer holds, or what it must not hold.
+    """,
+    "contradictory-expectations": """A test case asks for words that it forbids in the same text.
+
+    Why it matters: no answer can meet both.
+    Instead: remove one of the two.
+    """,
+    "phrase-not-in-payload": """A test case expects phrases that do not stand in its `patient_payload`.
+
+    Why it matters: an engine that keeps to the words of the record does not write them.
+    Instead: take the phrase from the payload, unless the case asks for an inference.
+    """,
+    "unread-expectation": """An expectation that the scorecard does not read.
+
+    Why it matters: an answer that does not meet it loses nothing.
+    Instead: remove it, or write it where the scorecard reads it.
+    """,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """A record, and the case that it wraps: the record itself where it wraps none. `key` is its name."""
+
+    node: Mapping
+    case: Mapping
+    key: str | None
+    concern: str | None
+
+    @property
+    def is_case(self) -> bool:
+        """Whether it is a test case: it expects something, or says nothing that an engine says."""
+        return self.case is not self.node or "expectations" in self.node or OUTPUT_MARKS.isdisjoint(self.node.index)
+
+    def place(self, key: str) -> Span:
+        """Where the value of a key stands, else the record's first key."""
+        found = self.case.get(key) or self.node.get(key)
+        return found.span if found is not None else next((each.key.span for each in self.node.entries), self.node.span)
+
+
+def case_document_findings(root: Node) -> list[Diagnostic]:
+    """The findings of a file of cases or outputs, or of a settings file of `rulewright score`."""
+    plan = load_scorecard(SCORECARD).plan
+    if kind_of(root) == CASE_SETTINGS and isinstance(root, Mapping):
+        return settings_findings(root, plan)
+    return batch_findings(root, plan)
+
+
+def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
+    """The findings of a file of cases or outputs, whose records stand in a list, below a key, or alone."""
+    nodes = records_in(root)
+    found = [error(each, "a case must be an object with `test_id`", code="bad-case") for each in nodes if not _is(each)]
+    keys = {id(entry.value): entry.name for entry in root.entries} if isinstance(root, Mapping) else {}
+    records = [_record(each, keys.get(id(each))) for each in nodes if isinstance(each, Mapping)]
+    cases = [each for each in records if each.is_case]
+    found += _unreadable(records, plan)
+    found += _duplicates(cases or records)
+    found += _of_other_concerns(cases, root)
+    for each in cases:
+        found += _expectations(each, plan)
+    return found
+
+
+def records_in(root: Node) -> tuple[Node, ...]:
+    """The records of a file: of its list, of a list or the keys of its object, or the object itself."""
+    if isinstance(root, Mapping):
+        if by_id := outputs_by_id(root):
+            return by_id
+        listed = next((found for key in LIST_KEYS if isinstance(found := root.get(key), Sequence)), None)
+        return (root,) if listed is None else listed.items
+    return root.items if isinstance(root, Sequence) else ()
+
+
+def _is(node: Node) -> bool:
+    return isinstance(node, Mapping)
+
+
+def _record(node: Mapping, name: str | None) -> _Record:
+    below = node.get("test_case")
+    case = below if isinstance(below, Mapping) else node
+    read = named(_bytes(node))
+    if read is None:
+        return _Record(node, case, name, None)
+    envelope, inner = read
+    names = (inner.test_id, envelope.test_id, envelope.id, inner.id)
+    key = next((found for name in names if (found := id_of(name)) is not None), name)
+    return _Record(node, case, key, inner.concern_id or envelope.concern_id)
+
+
+def _bytes(node: Node) -> bytes:
+    return node.source.text[node.start : node.end].encode()
+
+
+def _unreadable(records: list[_Record], plan: CaseScorecardPlan) -> Iterator[Diagnostic]:
+    """The records that the scorecard's reader refuses, each at the key that its complaint names."""
+    shape = CaseShape(plan)
+    for each in records:
+        if each.key is None:
+            yield error(each.place("id"), "the case has no `test_id`", code="bad-case")
+            continue
+        read = shape.decoded(_bytes(each.node), is_case=each.is_case)
+        if isinstance(read, Mistake):
+            yield error(_named_in(each, str(read)), str(read), code="bad-case")
+        elif not each.is_case and isinstance(beside := shape.output_beside(read[0]), Mistake):
+            yield error(_named_in(each, str(beside)), str(beside), code="bad-case")
+
+
+def _named_in(record: _Record, message: str) -> Span:
+    """Where the key stands that a complaint is about: of one that is missing, the key above it, else the record's name.
+
+    A complaint names the key, or the path of it, first, and behind ` in ` what it stands in.
+    """
+    inside = message.partition("` in `")[2].partition("`")[0]
+    words = inside if message.startswith("there is no") else message.partition("`")[2].partition("`")[0]
+    name = words.rpartition(".")[2]
+    nodes = (node for node in walk(record.node) if isinstance(node, Mapping) and name and name in node)
+    return next((node.key_span(name) for node in nodes), record.place("test_id"))
+
+
+def _duplicates(records: list[_Record]) -> Iterator[Diagnostic]:
+    first: dict[str, _Record] = {}
+    for each in records:
+        if each.key is not None and (before := first.setdefault(each.key, each)) is not each:
+            notes = [(before.place("test_id"), "the first one stands here")]
+            message = f"the test id `{each.key}` exists already in this batch"
+            yield error(each.place("test_id"), message, code="duplicate-test-id", notes=notes)
+
+
+def _of_other_concerns(cases: list[_Record], root: Node) -> Iterator[Diagnostic]:
+    """The cases of another concern than the object around them names, else than most of them."""
+    around = descend(root, "concern_id") if isinstance(root, Mapping) and len(records_in(root)) > 1 else None
+    counts = Counter(each.concern for each in cases if each.concern)
+    (usual, often), *_ = [*counts.most_common(1), (None, 0)]
+    most = usual if often > len(cases) / 2 and often > 1 else None
+    expected = str(around.value) if isinstance(around, Scalar) and around.value else most
+    for each in cases:
+        if expected and each.concern and each.concern.lower() != expected.lower():
+            message = f"the case is of concern `{each.concern}`, and its batch of `{expected}`"
+            help = did_you_mean(each.concern, [expected])
+            yield error(each.place("concern_id"), message, code="unknown-concern", help=help)
+
+
+def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnostic]:
+    """What a case expects that says nothing, contradicts itself, or is not read."""
+    inputs = [each for each in plan.inputs if each.source == "case"]
+    lists = {each.name: [text for text in _texts(record, each) if text.strip()] for each in inputs}
+    if all(descend(record.case, *each.path) is not None for each in inputs) and not any(lists.values()):
+        yield warning(record.place("expectations"), "the case expects nothing", code="case-expects-nothing")
+    yield from _contradictions(record)
+    payload = descend(record.case, "patient_payload")
+    wanted = [text for name in ("must_find", "must_contain") for text in lists.get(name, ())]
+    absent = [text for text in wanted if _plain(text) not in _plain(_text(payload))] if payload is not None else []
+    if payload is not None and absent:
+        more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
+        message = f"the payload does not say `{absent[0]}`{more}"
+        yield advice(payload, message, code="phrase-not-in-payload")
+    for path in plan.metadata:
+        source, *steps = path.split(".")
+        unread = descend(record.case, *steps) if source == "case" and steps[0] == "expectations" else None
+        if unread is not None and not (isinstance(unread, Sequence) and not unread.items):
+            message = f"`{SCORECARD}` does not read `{'.'.join(steps)}`"
+            yield advice(unread, message, code="unread-expectation")
+
+
+def _contradictions(record: _Record) -> Iterator[Diagnostic]:
+    """Themes that questions must have although a word of them is forbidden there."""
+    questions = descend(record.case, "expectations", "followup_questions")
+    forbidden = texts(questions, "forbidden_terms")
+    for theme in items(questions, "required_themes") if isinstance(questions, Mapping) else ():
+        said = next((term for term in forbidden if term.strip() and _plain(term) in _plain(_text(theme))), None)
+        if said is not None:
+            message = f"`{_text(theme)}` is required, and `{said}` is forbidden"
+            yield error(theme, message, code="contradictory-expectations")
+
+
+def _texts(record: _Record, given: Input) -> tuple[str, ...]:
+    return texts(record.case, *given.path)
+
+
+def _text(node: Any) -> str:
+    return str(node.value) if isinstance(node, Scalar) else ""
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())

@@ -1,0 +1,75 @@
+"""Files of test cases and of an engine's outputs are linted wherever they lie: alone, in a folder, in a project."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.safe_cases import case, output, safe, write
+
+from rulewright.linting.lint_settings import RuleSelection
+from rulewright.linting.run import lint
+from rulewright_runtime.cases.case_reader import Batch, CaseReader
+from rulewright_runtime.errors import InputError
+
+SHIPPED = Path("benchmark", "safe")
+
+
+def codes(*paths: Path) -> list[tuple[str, int]]:
+    return [(found.code, found.span.line) for found in lint(paths).diagnostics]
+
+
+def test_the_shipped_cases_outputs_and_settings_have_no_finding() -> None:
+    assert lint([SHIPPED]).diagnostics == ()
+    assert {"I25_batch_3.jsonl", "I25_batch_3.json", "safe.config.json"} <= {
+        Path(path).name for path in lint([SHIPPED]).sources
+    }
+
+
+def test_each_line_of_a_file_of_lines_is_a_case_with_its_own_place(tmp_path: Path) -> None:
+    lines = [json.dumps(each) for each in (case("a"), case("b"), case("a"))]
+    (tmp_path / "batch.jsonl").write_text("\r\n".join([lines[0], "", *lines[1:]]) + "\r\n", newline="")
+    assert codes(tmp_path) == [("duplicate-test-id", 4)]
+
+
+@pytest.mark.parametrize(
+    "text", ['{"test_id": "a",\n{"test_id": "b"}\n', '{"test_id": "a"}]\n', '[{"test_id": "a"},', "{"]
+)
+def test_lines_that_are_no_json_are_a_finding(tmp_path: Path, text: str) -> None:
+    (tmp_path / "batch.jsonl").write_text(text)
+    assert [code for code, _ in codes(tmp_path / "batch.jsonl")] == ["json-syntax"]
+
+
+def test_a_project_names_the_file_among_its_cases_that_is_none(tmp_path: Path) -> None:
+    shutil.copytree(Path("benchmark", "service_desk"), tmp_path / "desk")
+    write(tmp_path / "desk" / "cases" / "one.json", {"test_cases": [case("a"), case("a", summary="other")]})
+    write(tmp_path / "desk" / "cases" / "notes.json", {"remember": "the milk"})
+    assert [code for code, _ in codes(tmp_path / "desk")] == ["unknown-document", "duplicate-test-id"]
+
+
+def test_a_misspelt_setting_is_told_although_the_file_has_comments(tmp_path: Path) -> None:
+    (tmp_path / "safe.config.json").write_text('// ours\n{"strictAh": true}\n')
+    assert codes(tmp_path) == [("bad-setting", 2)]
+
+
+BROKEN = [
+    case("a") | {"expectations": {}},
+    case("a") | {"expectation": {}},
+    case("a", must="fever"),
+    case("a", summary=3),
+    case("") | {"id": None},
+    case("a") | {"output": output()},
+    {"test_case": case("a"), "engine_output": output()},
+    {"test_id": "a"},
+]
+
+
+@pytest.mark.parametrize("record", [case("a"), *BROKEN])
+def test_a_case_has_a_finding_exactly_where_scoring_refuses_it(tmp_path: Path, record: dict[str, object]) -> None:
+    file = write(tmp_path / "batch.json", [record])
+    (read,) = CaseReader(safe().plan).cases(Batch("batch", str(file)))
+    refused = isinstance(read, InputError) or (read.problem is not None and "no output" not in read.problem)
+    report = lint([file], RuleSelection(select=("bad-case",)))
+    assert bool(report.diagnostics) is refused
