@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -207,3 +208,14 @@ def test_reports_show_the_headline_and_the_label(
         ("b", 1.0),
         ("a", 0.0),
     ]
+
+
+@pytest.mark.parametrize("key", ["vocabulery", "vocabluary", "Vocabulary"])
+def test_a_misspelt_vocabulary_is_one_mistake_that_forbids_to_compile(key: str, tmp_path: Path) -> None:
+    shutil.copytree(Path("benchmark", "service_desk"), tmp_path / "desk")
+    file = tmp_path / "desk" / "rulewright.yaml"
+    file.write_text(file.read_text().replace("vocabulary:", f"{key}:"))
+    (found,) = lint([tmp_path / "desk"]).diagnostics
+    assert (found.code, found.help) == ("unknown-key", "did you mean `vocabulary`?")
+    with pytest.raises(DocumentError):
+        compile_project(tmp_path / "desk")
