@@ -26,18 +26,12 @@ def seal(plan: Plan) -> Plan:
     return envelope.seal(replace(plan, checks=checks))
 
 
-def check_hash(check: Check, plan: Plan) -> str:
-    """The sha256 (hex) of the check's canonical JSON with an empty hash, and of what it uses of `plan`: lexicons, state
-    machine, corpus, plug-ins, and the checks whose verdicts it reads. A new scenario leaves the checks as they were, a
-    new word of a lexicon changes those that look for it."""
-    written = msgspec.json.decode(msgspec.json.encode(check, order="deterministic"))
-    return _check_hash(written, check, plan, msgspec.json.decode(encode(plan)))
-
-
 def _check_hash(
     written: dict[str, Any], check: Check, plan: Plan, document: dict[str, Any], readers: tuple[str, ...] = ()
 ) -> str:
-    """The hash of a check as it stands in a document, so that a key with a default may be added to later versions.
+    """The sha256 (hex) of a check as it stands in a document, with an empty hash, and of what it uses of the plan:
+    lexicons, state machine, corpus, plug-ins, and the checks whose verdicts it reads. A new scenario leaves the checks
+    as they were, a new word of a lexicon changes those that look for it; a key with a default may be added later.
 
     `readers` are the checks that lead here: in a circle, which no plan may have, the hash ends.
     """

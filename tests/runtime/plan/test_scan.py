@@ -13,7 +13,7 @@ from tests.runtime.plans import asked, check, lexicon, plan, sealed
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.plan.envelope import content_hash, encode
-from rulewright_runtime.plan.file import check_hash, decode, seal
+from rulewright_runtime.plan.file import decode, seal
 from rulewright_runtime.plan.guard import PlanLimits
 from rulewright_runtime.plan.question import AnchoredWindow
 from rulewright_runtime.plan.scan import Plan, Scenario
@@ -46,7 +46,8 @@ def test_the_same_plan_has_the_same_bytes_however_its_maps_were_filled() -> None
 
 def test_every_check_has_a_hash_of_its_own() -> None:
     other = plan(check(severity="S5"), asked(name="X2"))
-    assert CANARY.checks[0].hash == check_hash(CANARY.checks[0], CANARY) != other.checks[0].hash
+    assert seal(CANARY).checks[0].hash == CANARY.checks[0].hash != other.checks[0].hash
+    assert re.fullmatch("[0-9a-f]{64}", CANARY.checks[0].hash)
     assert CANARY.checks[1].hash == other.checks[1].hash
     assert CANARY.hash != other.hash
 
@@ -105,9 +106,8 @@ def test_a_plan_with_a_right_hash_and_a_wrong_check_is_refused() -> None:
 def test_an_expression_that_no_compiler_writes_is_refused(nodes: tuple[Node, ...]) -> None:
     bad = Program(nodes, "x")
     for hostile in (check(eligible=bad), check(suppressed=bad)):
-        forged = msgspec.structs.replace(hostile, hash=check_hash(hostile, plan()))
-        loose = msgspec.structs.replace(plan(), checks=(forged,), hash="")
-        data = encode(msgspec.structs.replace(loose, hash=content_hash(loose)))
+        forged = seal(msgspec.structs.replace(plan(), checks=(hostile,)))
+        data = encode(msgspec.structs.replace(forged, hash=content_hash(forged)))
         with pytest.raises(PlanError):
             decode(data)
 
