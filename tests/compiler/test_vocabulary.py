@@ -210,12 +210,24 @@ def test_reports_show_the_headline_and_the_label(
     ]
 
 
-@pytest.mark.parametrize("key", ["vocabulery", "vocabluary", "Vocabulary"])
-def test_a_misspelt_vocabulary_is_one_mistake_that_forbids_to_compile(key: str, tmp_path: Path) -> None:
+MISSPELT = [
+    ("rulewright.yaml", "vocabulary", "vocabulery"),
+    ("rulewright.yaml", "vocabulary", "Vocabulary"),
+    ("scorecards/release.yaml", "gates", "gate"),
+    ("scorecards/release.yaml", "rates", "raets"),
+    ("checks/account-number-in-full.yaml", "severity", "severty"),
+    ("checks/account-number-in-full.yaml", "primary_bucket", "primary_bukcet"),
+]
+
+
+@pytest.mark.parametrize(("file", "key", "written"), MISSPELT)
+def test_a_misspelt_key_is_one_mistake_that_forbids_to_compile(
+    file: str, key: str, written: str, tmp_path: Path
+) -> None:
     shutil.copytree(Path("benchmark", "service_desk"), tmp_path / "desk")
-    file = tmp_path / "desk" / "rulewright.yaml"
-    file.write_text(file.read_text().replace("vocabulary:", f"{key}:"))
+    path = tmp_path / "desk" / file
+    path.write_text(path.read_text().replace(f"{key}:", f"{written}:"))
     (found,) = lint([tmp_path / "desk"]).diagnostics
-    assert (found.code, found.help) == ("unknown-key", "did you mean `vocabulary`?")
+    assert (found.code, found.help) == ("unknown-key", f"did you mean `{key}`?")
     with pytest.raises(DocumentError):
         compile_project(tmp_path / "desk")

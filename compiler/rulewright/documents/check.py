@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 from rulewright.documents.base import Document, text, texts
 from rulewright.documents.library import expanded
-from rulewright.documents.typed_reader import At, entries_of, read
+from rulewright.documents.typed_reader import At, as_meant, entries_of, read
 from rulewright.load import Mapping, Node, Scalar, plain
 from rulewright_grammar import schema
 
@@ -169,7 +169,7 @@ def read_check(node: Mapping) -> Check:
     A check with `pass` or `fail`, or with a `prompt` and no `routing`, applies everywhere, with severity S3, unless it
     says otherwise. One that uses a ready check takes from it what it leaves out.
     """
-    node = expanded(node)
+    node = as_meant(expanded(node), "check")
     route = _short_route(node)
     if not route:
         return read(Check, node, scope=text(node, "scope") or "trigger")

@@ -11,11 +11,9 @@ from typing import Annotated, Final, Literal
 
 from rulewright.documents.base import Document, descend, items, number, optional_text, text, text_scalars, texts, value
 from rulewright.documents.library import with_id
-from rulewright.documents.typed_reader import At, entries_of, read
+from rulewright.documents.typed_reader import At, as_meant, entries_of, read
 from rulewright.load import Mapping, Node, Scalar
-from rulewright.spelling import suggest
 from rulewright.vocabulary import read_vocabulary
-from rulewright_grammar import schema
 
 Semantics = Literal["seed", "reference"]
 
@@ -102,14 +100,6 @@ class ProjectFile(Document):
         return Path(os.path.normpath(Path(self.path).parent / (self.root or "")))
 
 
-def _vocabulary_in(node: Mapping) -> Node | None:
-    """The vocabulary, also under a misspelt key: that is one mistake, and not one for each of its words."""
-    if "vocabulary" in node:
-        return node.get("vocabulary")
-    known = schema("project")["properties"]
-    return next((e.value for e in node.entries if e.name not in known and suggest(e.name, known) == "vocabulary"), None)
-
-
 def read_project_file(node: Mapping, environment: Environment[str, str]) -> ProjectFile:
     """The model of a project file's mapping, its paths expanded from `environment`."""
     unset: list[tuple[str, Scalar]] = []
@@ -129,7 +119,7 @@ def read_project_file(node: Mapping, environment: Environment[str, str]) -> Proj
     markers = descend(node, "markers")
     return ProjectFile(
         node=node,
-        vocabulary=read_vocabulary(_vocabulary_in(node), text(node, "project")),
+        vocabulary=read_vocabulary(as_meant(node, "project").get("vocabulary"), text(node, "project")),
         name=text(node, "project"),
         semantics="reference" if value(node, "semantics") == "reference" else "seed",
         root=path("root"),

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.documents.base import Document, any_scalar, descend, items, numeric, place_of, scalar
-from rulewright.documents.typed_reader import At, expressions_in, mappings_in, read
+from rulewright.documents.typed_reader import At, as_meant, expressions_in, mappings_in, read
 from rulewright.load import Mapping, Node, Scalar
 from rulewright_runtime.aggregate.outcome import RESERVED
 from rulewright_runtime.plan.part import VERDICTS
@@ -108,6 +108,7 @@ def read_scorecard(root: Node | None) -> tuple[ScorecardDocument | None, list[Di
     """
     if not isinstance(root, Mapping):
         return None, []
+    root = as_meant(root, "scorecard")
     document = read(
         ScorecardDocument,
         root,

@@ -25,7 +25,9 @@ from rulewright.documents.base import (
     text_scalars,
     texts,
 )
-from rulewright.load import Mapping, Node, Scalar
+from rulewright.load import Entry, Mapping, Node, Scalar
+from rulewright.spelling import suggest
+from rulewright_grammar import schema
 
 Model = TypeVar("Model")
 Reader: TypeAlias = Callable[[Node | None], Any]
@@ -47,6 +49,20 @@ READERS: Final[Table[object, Reader]] = {
     dict[str, str]: lambda node: {key: text(each) for key, each in entries_of(node)},
 }
 _PLANS: Final[dict[type, Plan]] = {}  # the fields of a model that are read by their types
+
+
+def as_meant(node: Mapping, kind: str) -> Mapping:
+    """The mapping with its misspelt keys under the names that were meant, so that a typo, which validation reports, is
+    one mistake and not a missing part as well."""
+    known = schema(kind)["properties"]
+    meant = {key: suggest(key, known) or key for key in node.index if key not in known}
+    if all(key == name or name in node.index for key, name in meant.items()):
+        return node
+    index: dict[str, Entry] = {}
+    for key, entry in node.index.items():
+        name = meant.get(key, key)
+        index.setdefault(key if name in node.index else name, entry)
+    return Mapping(index, node.start, node.end, node.source)
 
 
 class At:
