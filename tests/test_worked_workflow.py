@@ -179,9 +179,10 @@ def test_the_queue_is_served_to_this_machine(tmp_path: Path, monkeypatch: pytest
         assert process.stdout is not None
         try:
             line = process.stdout.readline()
-            found = re.search(r"http://127\.0\.0\.1:\d+/", line)
+            found = re.search(r"http://127\.0\.0\.1:\d+/\S+", line)  # with the key that opens the page
             assert found is not None, line
-            with urllib.request.urlopen(found[0], timeout=10) as answer:
+            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            with browser.open(found[0], timeout=10) as answer:
                 assert "One decision is waiting" in answer.read().decode()
         finally:
             process.send_signal(signal.SIGINT)

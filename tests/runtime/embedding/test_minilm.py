@@ -94,11 +94,11 @@ def test_a_run_hints_at_a_paraphrase_and_calls_a_negation_one(
     assert result["scores"]["CR"] == 0.0
 
 
-def test_the_development_environment_has_every_extra_but_those_that_bring_an_inference_engine() -> None:
+def test_the_development_environment_has_every_extra_but_those_that_bring_much_more() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     locked = re.search(r"^EXTRAS := \$\(foreach extra,([^,]*),", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert locked is not None
-    without = {"embedding", "local"}  # torch, and a build of llama.cpp: no test needs either
+    without = {"embedding", "local", "inspect"}  # torch, a build of llama.cpp, a peer: no test needs them
     assert locked[1].split() == sorted(extras.keys() - without)
     for name in ("run", "dev", "speed", "model"):
         assert not re.search(
