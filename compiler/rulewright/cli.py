@@ -17,52 +17,82 @@ if TYPE_CHECKING:
     from rulewright.arguments import Command
 
 
-COMMANDS = (
-    ("lint", "find mistakes before anything runs, to the exact column"),
-    ("lsp", "tell an editor what is wrong while its author types"),
-    ("compile", "compile a project into one plan file"),
-    ("plan", "say what a scan would do and cost, without calling anything"),
-    ("questions", "write what a scan would ask, to be answered elsewhere"),
-    ("harness", "play scenarios against a model and keep the transcripts"),
-    ("inspect-data", "show what files of chats hold, before anything runs"),
-    ("convert", "write chats of any format in one format"),
-    ("scan", "compile a project and run it over transcripts"),
-    ("run", "run a compiled plan over transcripts"),
-    ("why", "explain one verdict of a run"),
-    ("adjudicate", "take people's decisions on what a run left open, and recompute it"),
-    ("report", "show a finished run as one page"),
-    ("export", "write a finished run as Parquet, events or reports"),
-    ("serve", "show runs on this machine, take decisions and labels"),
-    ("diff", "compare two runs: what flipped, why, and whether it is worse"),
-    ("whatif", "say what a run would tell under another policy"),
-    ("rescore", "write a run again under another scorecard or other parameters"),
-    ("record", "write the replies of a run to a file that a scan can replay"),
-    ("leaderboard", "rank the models of finished runs"),
-    ("gold", "draw items of a run for people to label"),
-    ("calibrate", "hold a run against labels of people, and correct its rates"),
-    ("score", "score batches of test cases and label each case"),
-    ("prove", "prove what tables, workflows and conditions claim"),
-    ("policy-diff", "show where two policies differ, or prove them equal"),
-    ("eval", "evaluate one expression on a JSON or YAML context"),
-    ("workflow", "check, draw, run and retell workflows"),
-    ("hil", "decide what waits for a person"),
-    ("models", "find out whether a model answers"),
-    ("cache", "look at the ledger of calls to models, export it, or remove calls"),
-    ("explain", "print the manual page of a diagnostic"),
-    ("init", "start a project in an empty folder"),
-    ("completion", "complete commands and options in a shell"),
-    ("demo", "lint and scan the shipped benchmark with recorded judge replies"),
+GROUPS = (
+    (
+        "start",
+        (
+            ("init", "start a project in an empty folder"),
+            ("demo", "lint and scan the shipped benchmark with recorded judge replies"),
+            ("inspect-data", "show what files of chats hold, before anything runs"),
+            ("convert", "write chats of any format in one format"),
+            ("completion", "complete commands and options in a shell"),
+        ),
+    ),
+    (
+        "write rules",
+        (
+            ("lint", "find mistakes before anything runs, to the exact column"),
+            ("lsp", "tell an editor what is wrong while its author types"),
+            ("explain", "print the manual page of a diagnostic"),
+            ("eval", "evaluate one expression on a JSON or YAML context"),
+            ("prove", "prove what tables, workflows and conditions claim"),
+            ("policy-diff", "show where two policies differ, or prove them equal"),
+        ),
+    ),
+    (
+        "run them",
+        (
+            ("compile", "compile a project into one plan file"),
+            ("plan", "say what a scan would do and cost, without calling anything"),
+            ("scan", "compile a project and run it over transcripts"),
+            ("run", "run a compiled plan over transcripts"),
+            ("questions", "write what a scan would ask, to be answered elsewhere"),
+            ("record", "write the replies of a run to a file that a scan can replay"),
+            ("models", "find out whether a model answers"),
+            ("cache", "look at the ledger of calls to models, export it, or remove calls"),
+            ("harness", "play scenarios against a model and keep the transcripts"),
+        ),
+    ),
+    (
+        "read a run and decide",
+        (
+            ("why", "explain one verdict of a run"),
+            ("report", "show a finished run as one page"),
+            ("serve", "show runs on this machine, take decisions and labels"),
+            ("adjudicate", "take people's decisions on what a run left open, and recompute it"),
+            ("diff", "compare two runs: what flipped, why, and whether it is worse"),
+            ("whatif", "say what a run would tell under another policy"),
+            ("rescore", "write a run again under another scorecard or other parameters"),
+            ("leaderboard", "rank the models of finished runs"),
+            ("gold", "draw items of a run for people to label"),
+            ("calibrate", "hold a run against labels of people, and correct its rates"),
+            ("export", "write a finished run as Parquet, events or reports"),
+        ),
+    ),
+    (
+        "test cases and workflows",
+        (
+            ("score", "score batches of test cases and label each case"),
+            ("workflow", "check, draw, run and retell workflows"),
+            ("hil", "decide what waits for a person"),
+        ),
+    ),
 )
+COMMANDS = tuple(command for _, commands in GROUPS for command in commands)
 ALIASES = {"safe:score": "score"}
 REFUSED = 3  # as in `exit_codes`
 
 
 def _overview() -> str:
-    rows = "\n".join(f"  {name:<12} {summary}" for name, summary in COMMANDS)
+    groups = (
+        "\n".join((f"{title}:", *(f"  {name:<12} {summary}" for name, summary in commands)))
+        for title, commands in GROUPS
+    )
+    rows = "\n\n".join(groups)
     return (
         "usage: rulewright COMMAND [ARGUMENTS]\n\n"
         "Compiles declarative evaluation rules and runs the plan over transcripts.\n\n"
-        f"commands:\n{rows}\n\n`rulewright COMMAND --help` says more, `rulewright --version` the version.\n"
+        f"{rows}\n\n`rulewright COMMAND --help` says more, `rulewright --version` the version.\n"
     )
 
 
