@@ -17,7 +17,7 @@ from rulewright_runtime.transcripts.containers import (
     kind_of,
     numbered_lines,
 )
-from rulewright_runtime.transcripts.readers import format_of
+from rulewright_runtime.transcripts.readers import format_of, has_turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ def _lines_of(path: str, limit: int, size: int) -> Literal["turns", "chats"] | N
     record = as_record(decoded(first, path, 1), path, 1) if isinstance(first, bytes) and first else None
     if not several or not isinstance(record, dict):
         return None
-    if "turns" in record:
+    if has_turns(record):
         return "turns"
     format = format_of(record)
     return "chats" if format is not None and not format.joins and size > MAX_DOCUMENT else None

@@ -26,7 +26,7 @@ from rulewright_runtime.transcripts.containers import (
 )
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.transcripts.pieces import read_bytes, split
-from rulewright_runtime.transcripts.readers import format_of, is_turns
+from rulewright_runtime.transcripts.readers import format_of, has_turns, is_turns
 from rulewright_runtime.transcripts.readers.tables import Columns
 from rulewright_runtime.transcripts.seen_ids import SeenIds
 from rulewright_runtime.transcripts.turn_lines import (
@@ -246,7 +246,7 @@ def from_record(record: Mapping[str, Any]) -> Transcript:
     Raises InputError for what a `Reader` refuses, and where the record holds several conversations.
     """
     name = record.get("transcript_id")
-    if "turns" not in record and format_of(dict(record)) is not None:
+    if not has_turns(record) and format_of(dict(record)) is not None:
         first, *others = Chats("chat", Columns(None), 0, tabular=False).read([(0, dict(record))])
         if others:
             raise InputError(f"the record holds {len(others) + 1} conversations; expected one", "chat")

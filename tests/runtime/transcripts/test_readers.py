@@ -99,6 +99,42 @@ def test_a_result_of_promptfoo_is_a_conversation_with_its_expected_answer(name: 
     assert (first.model, first.expected, len(others)) == ("echo", "There are 10 euros in your account.", 2)
 
 
+DEEPEVAL_USAGE = {"input_tokens": 20, "output_tokens": 8, "cost": 0.002}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "usage", "kept"),
+    [
+        ("deepeval.json", ANSWER[11:], DEEPEVAL_USAGE, "retrieval_context"),
+        ("deepeval-run.json", ANSWER[11:], DEEPEVAL_USAGE, "metricsData"),
+        ("deepeval-conversations.jsonl", "The customer is told that this is a bank.", {}, "scenario"),
+    ],
+)
+def test_a_case_of_deepeval_keeps_its_tools_its_expected_answer_and_its_usage(
+    name: str, expected: str, usage: dict[str, Any], kept: str
+) -> None:
+    (found,) = conversations(CHATS / name)
+    talks = name == "deepeval-conversations.jsonl"
+    assert lines(found) == [*BANK[1:], *(PROMISED if talks else [])]
+    assert (found.source, found.expected, found.usage) == ("deepeval", expected, usage)
+    assert found.messages[1].reasoning == "Look it up."
+    assert found.scenario_id == ("bank-night" if talks else None)
+    assert kept in found.metadata
+
+
+def test_a_golden_without_an_answer_passes_nothing(tmp_path: Path) -> None:
+    (case,) = json.loads((CHATS / "deepeval.json").read_text())
+    (found,) = execute(plan(check()), [written(tmp_path, [{**case, "actual_output": None}])])
+    assert [verdict.verdict for verdict in found.verdicts] == ["UNCLEAR"]
+
+
+def test_what_only_resembles_an_export_is_read_as_what_it_is(tmp_path: Path) -> None:
+    table = {"input": "hi", "actual_output": "hello", "retrieval_context": "greetings"}
+    (row,) = conversations(written(tmp_path, [table]), columns={"user": "input", "assistant": "actual_output"})
+    (talk,) = conversations(written(tmp_path, [{**NATIVE, "scenario": "A greeting."}]))
+    assert (row.source, talk.source) == ("table", "turns")
+
+
 SAID = [{"role": "user", "content": "What is in account 7?"}, {"role": "assistant", "content": ANSWER[11:]}]
 OPENAI_CALL = {"id": "c", "type": "function", "function": {"name": "balance", "arguments": '{"account": "7"}'}}
 TOOL = {"role": "tool", "tool_call_id": "c", "content": '{"balance": 10}'}
@@ -354,6 +390,14 @@ GOOD = {"messages": SAID}
         ({"messages": [{"role": "system", "content": "x"}]}, "2: the conversation has no message of a user"),
         ({"conversations": [{"from": "human", "value": "x"}, {"from": "gpt"}]}, "2: conversations[1] has no `value`"),
         ({**ATIF, "steps": [{"source": "cat"}]}, "2: steps[0].source is cat; expected user, agent or system"),
+        (
+            {"scenario": "x", "turns": [SAID[0], {"role": "wizard", "content": "x"}]},
+            "2: turns[1].role is `wizard`; expected `system`",
+        ),
+        ({"scenario": "x", "turns": []}, "2: turns is empty"),
+        ({"input": "x", "actual_output": 5, "tools_called": None}, "2: actual_output is `5`; expected text"),
+        ({"input": "x", "actual_output": "y", "tools_called": [{}]}, "2: tools_called[0] has no name"),
+        ({"metricsScores": [], "testCases": [5]}, "2: testCases[0] is `5`; expected an object"),
         ({"messages": SAID, "turns": []}, "chat:2"),
         ({"turns": []}, "2: a conversation needs the key `scenario_id`"),
     ],
@@ -436,7 +480,8 @@ def is_refused(item: Transcript | InputError) -> TypeGuard[InputError]:
 
 
 @pytest.mark.parametrize(
-    "name", ["inspect.eval", "promptfoo.json", "openinference.json", "genai.json", "messages.arrow"]
+    "name",
+    ["inspect.eval", "promptfoo.json", "openinference.json", "genai.json", "messages.arrow", "deepeval-run.json"],
 )
 def test_what_convert_writes_is_the_conversation_with_every_field(tmp_path: Path, name: str) -> None:
     read = [item for item in Reader().read([CHATS / name]) if isinstance(item, Transcript)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright_runtime.transcripts.readers import (
     agents,
     atif,
+    deepeval,
     inspect_logs,
     native,
     openai,
@@ -24,6 +25,7 @@ FORMATS: Final = (
     atif.FORMAT,
     inspect_logs.FORMAT,
     promptfoo.FORMAT,
+    deepeval.FORMAT,
     agents.FORMAT,
     spans.FORMAT,
     sharegpt.FORMAT,
@@ -55,7 +57,12 @@ def _recognises(format: Format, record: Record) -> bool:
 
 def is_turns(record: Record) -> bool:
     """Whether it is a line of the native form: a turn, or a conversation with `turns`."""
-    return "turns" in record or ("turn" in record and ("role" in record or "content" in record))
+    return has_turns(record) or ("turn" in record and ("role" in record or "content" in record))
+
+
+def has_turns(record: Record) -> bool:
+    """Whether it is a conversation of the native form; those of DeepEval have `turns` too."""
+    return "turns" in record and not deepeval.is_talk(record)
 
 
 def unknown(record: Record) -> str:

@@ -1,0 +1,164 @@
+"""DeepEval: test cases and conversations, as a dataset saves them and as a test run records them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall
+from rulewright_runtime.transcripts.readers.shapes import (
+    Format,
+    Record,
+    ShapeError,
+    arguments,
+    first_of,
+    is_list,
+    is_record,
+    list_at,
+    optional,
+    record_at,
+    rest,
+    role_at,
+    text_at,
+    tool_call,
+    word,
+)
+
+# A dataset writes the names of Python, a test run those of JSON.
+_ANSWER: Final = ("actual_output", "actualOutput")
+_EXPECTED: Final = ("expected_output", "expectedOutput", "expected_outcome", "expectedOutcome")
+_TOOLS: Final = ("tools_called", "toolsCalled")
+_PARAMETERS: Final = ("inputParameters", "input_parameters")
+_METADATA: Final = ("additional_metadata", "additionalMetadata", "metadata")
+_RUN: Final = ("testCases", "conversationalTestCases")
+_USAGE: Final = {
+    "input_token_count": "input_tokens", "inputTokenCount": "input_tokens",
+    "output_token_count": "output_tokens", "outputTokenCount": "output_tokens",
+    "token_cost": "cost", "tokenCost": "cost",
+}  # fmt: skip
+_CASE_MARKS: Final = (*_TOOLS, "retrieval_context", "retrievalContext", "expected_tools", "metricsData")
+_TALK_MARKS: Final = ("scenario", "expected_outcome", "expectedOutcome", "metricsData")
+
+
+def _recognises(record: Record) -> bool:
+    return _is_run(record) or _is_case(record) or is_talk(record)
+
+
+def _is_run(record: Record) -> bool:
+    return "metricsScores" in record and any(is_list(record.get(key)) for key in _RUN)
+
+
+def _is_case(record: Record) -> bool:
+    """A case of one question; a row of a table, which holds text alone, is none."""
+    marked = any(key in record for key in _CASE_MARKS) and not all(isinstance(one, str) for one in record.values())
+    return marked and "input" in record and ("metricsData" in record or any(key in record for key in _ANSWER))
+
+
+def is_talk(record: Record) -> bool:
+    """Whether it is a conversation of DeepEval; the native form has ids, and its turns are numbered."""
+    turns = record.get("turns")
+    numbered = is_list(turns) and any(is_record(turn) and "turn" in turn for turn in turns[:1])
+    named = "scenario_id" in record or "transcript_id" in record
+    return "turns" in record and not (numbered or named) and any(key in record for key in _TALK_MARKS)
+
+
+def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
+    for record in records:
+        for value, where in _cases(record):
+            try:
+                yield _conversation(record_at(value, where or "the case"), where and f"{where}.")
+            except ShapeError as wrong:
+                yield wrong
+
+
+def _cases(record: Record) -> Iterator[tuple[Any, str]]:
+    if not _is_run(record):
+        yield record, ""
+        return
+    for key in _RUN:
+        for at, value in enumerate(list_at(record.get(key) or [], key)):
+            yield value, f"{key}[{at}]"
+
+
+def _conversation(case: Record, where: str) -> Conversation:
+    said = tuple(_talk(case, where) if "turns" in case else _exchange(case, where))
+    more = first_of(case, _METADATA)
+    scenario = more.get("scenario_id") if is_record(more) else None
+    known = ("input", "turns", "name", *_ANSWER, *_EXPECTED, *_TOOLS, *_USAGE)
+    return Conversation(
+        word(case.get("name")),
+        said,
+        optional(scenario),
+        first_of(case, _EXPECTED),
+        rest(case, *known),
+        {name: case[key] for key, name in _USAGE.items() if case.get(key) is not None},
+        "deepeval",
+    )
+
+
+def _exchange(case: Record, where: str) -> Iterator[Message]:
+    """The question, the tools that were called, and the answer."""
+    if not isinstance(case.get("input"), str):
+        raise ShapeError(f"{where}input is not a text")
+    yield Message("user", (Part(text=case["input"]),))
+    yield from _tools(case, where)
+    answer = first_of(case, _ANSWER)
+    if answer is None:
+        yield Message("assistant", metadata={"error": "there is no `actual_output`"})
+    else:
+        yield Message("assistant", (Part(text=text_at(answer, f"{where}actual_output")),))
+
+
+def _talk(case: Record, where: str) -> Iterator[Message]:
+    turns = list_at(case.get("turns") or [], f"{where}turns")
+    if not turns:
+        raise ShapeError(f"{where}turns is empty; a conversation needs at least one turn")
+    for at, value in enumerate(turns):
+        place = f"{where}turns[{at}]"
+        turn = record_at(value, place)
+        role = role_at(turn.get("role"), place)
+        if not isinstance(turn.get("content"), str):
+            raise ShapeError(f"{place}.content is not a text")
+        yield from _tools(turn, f"{place}.")
+        metadata = rest(turn, "role", "content", *_TOOLS)
+        yield Message(role, (Part(text=turn["content"]),), metadata=metadata)
+
+
+def _tools(record: Record, where: str) -> Iterator[Message]:
+    """The calls as one message of the assistant, and a message for each result that was recorded."""
+    values = list_at(first_of(record, _TOOLS) or [], f"{where}tools_called")
+    if not values:
+        return
+    tools = [record_at(value, f"{where}tools_called[{at}]") for at, value in enumerate(values)]
+    thoughts = [text_at(tool.get("reasoning"), f"{where}tools_called.reasoning") for tool in tools]
+    more = [rest(tool, "name", "reasoning", "output", *_PARAMETERS) for tool in tools]
+    yield Message(
+        "assistant",
+        tool_calls=tuple(_call(tool, f"{where}tools_called[{at}]") for at, tool in enumerate(tools)),
+        reasoning="\n".join(filter(None, thoughts)) or None,
+        metadata={"tools_called": more} if any(more) else {},
+    )
+    for tool in tools:
+        if tool.get("output") is not None:
+            yield Message("tool", (Part(text=_text(tool["output"])),), word(tool.get("name")))
+
+
+def _call(tool: Record, where: str) -> ToolCall:
+    call = tool_call(rest(tool, "function"), where)
+    parsed, raw = arguments(first_of(tool, _PARAMETERS))
+    return msgspec.structs.replace(call, arguments=parsed, raw=raw)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+FORMAT: Final = Format(
+    "deepeval",
+    '{"input", "actual_output", "tools_called", ...}, {"scenario", "turns"}, {"testCases": [...]}',
+    _recognises,
+    _read,
+    local_ids=True,
+)
