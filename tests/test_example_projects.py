@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -42,3 +44,31 @@ def test_a_scan_of_it_fails_and_says_so(name: str, tmp_path: Path, capsys: pytes
     assert main(["report", str(tmp_path / "run")]) == 1
     said = capsys.readouterr().out + (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert "caregiver" not in said
+
+
+@pytest.mark.parametrize(
+    ("model", "code", "told"),
+    [
+        ("desk-large", 0, "run-1 is COMPLETED"),
+        ("desk-small", 2, "first failure: balance-03.account-number-in-full"),
+        ("desk-unheard-of", 1, "`rulewright scan` ended with exit code 3"),
+    ],
+)
+def test_the_desk_is_released_only_on_a_scan_without_failures(
+    model: str,
+    code: int,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    desk = tmp_path / "desk"
+    shutil.copytree(BENCHMARK / "service_desk", desk, ignore=shutil.ignore_patterns(".rulewright", "work"))
+    project = desk / "rulewright.yaml"
+    text = project.read_text(encoding="utf-8").replace("python3", sys.executable).replace("desk-large", model)
+    project.write_text(text, encoding="utf-8")
+    monkeypatch.chdir(desk)
+    assert main(["workflow", "check"]) == 0
+    assert main(["workflow", "run"]) == code
+    assert told in capsys.readouterr().out
+    assert (desk / "work" / "announcement.md").exists() == (code == 0)

@@ -22,7 +22,7 @@ PROJECTS: Final = ("service_desk", "rag", "coding_agent")
 SEED: Final = 17
 FEW, MANY = 2, 7  # of each kind and project
 # What lint reaches, rounded down, of both numbers of mutants: noticed, on the right line, exactly one finding.
-BARS: Final = {"noticed": 0.95, "line": 0.88, "one": 0.84}
+BARS: Final = {"noticed": 0.95, "line": 0.84, "one": 0.84}
 Write = Callable[[re.Match[str], random.Random], str]
 
 
