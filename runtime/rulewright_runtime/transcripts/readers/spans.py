@@ -61,7 +61,7 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     if not groups:
         yield ShapeError("no span holds messages of a model (`gen_ai.input.messages`, `llm.input_messages`)")
     for name, spans in groups.items():
-        kept = _unrepeated([found for _, found in sorted(spans, key=lambda pair: pair[0])])
+        kept = unrepeated([found for _, found in sorted(spans, key=lambda pair: pair[0])])
         for number, conversation in enumerate(kept, 1):
             yield conversation if len(kept) == 1 else _renamed(conversation, f"{name}#{number}")
 
@@ -91,7 +91,7 @@ def _start(span: Record) -> int:
     return int(digits) if digits else 0
 
 
-def _unrepeated(found: list[Conversation]) -> list[Conversation]:
+def unrepeated(found: list[Conversation]) -> list[Conversation]:
     """The conversations that are not the beginning of a later one."""
     beginnings: set[bytes] = set()
     kept: list[Conversation] = []

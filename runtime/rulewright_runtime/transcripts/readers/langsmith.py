@@ -1,0 +1,246 @@
+"""LangSmith: exported runs, the messages as LangChain, OpenAI or Anthropic write them.
+
+The conversation of a thread (else of a trace) is what its calls of models were given and answered; where an export
+holds no such call, what its outermost run was given and answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part
+from rulewright_runtime.transcripts.readers.openai import item_messages
+from rulewright_runtime.transcripts.readers.shapes import (
+    ROLE_WORDS,
+    Format,
+    Record,
+    ShapeError,
+    first_of,
+    is_list,
+    is_record,
+    messages,
+    optional,
+    parsed,
+    record_at,
+    rest,
+    word,
+)
+from rulewright_runtime.transcripts.readers.spans import unrepeated
+
+_THREADS: Final = ("session_id", "thread_id", "conversation_id")  # in the metadata of a run
+_ASKED: Final = ("input", "question", "query", "prompt", "text", "user_input")
+_ANSWERED: Final = ("output", "answer", "response", "result", "text", "content")
+_USAGE: Final = ("prompt_tokens", "completion_tokens", "total_tokens", "total_cost")
+_MODELS: Final = ("ls_model_name", "model", "model_name")
+_CALLS: Final = ("tool_use", "tool_call", "function_call")
+_DEEPEST: Final = 64
+
+
+def _recognises(record: Record) -> bool:
+    runs = record.get("runs")
+    return _is_run(record) or (is_list(runs) and any(is_record(run) and _is_run(run) for run in runs[:1]))
+
+
+def _is_run(record: Record) -> bool:
+    return isinstance(record.get("run_type"), str) and "inputs" in record
+
+
+def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
+    threads: dict[str, list[tuple[Record, str]]] = {}
+    number = 0
+    for record in records:
+        for value in _runs(record, 0):
+            number += 1
+            if not is_record(value) or not _is_run(value):
+                yield ShapeError(f"run {number} has no `run_type` and `inputs`")
+            else:
+                threads.setdefault(_thread(value), []).append((value, f"run {number}"))
+    for name, runs in threads.items():
+        yield from _conversations(name, runs)
+
+
+def _runs(record: Any, depth: int) -> Iterator[Any]:
+    """The runs in an answer of the interface, or the one that the record is with those below it."""
+    if depth > _DEEPEST:
+        raise ShapeError("the runs are nested too deeply")
+    if not is_record(record) or _is_run(record):
+        yield record
+    inner = (record.get("child_runs") if _is_run(record) else record.get("runs")) if is_record(record) else None
+    for run in inner if is_list(inner) else []:
+        yield from _runs(run, depth + 1)
+
+
+def _thread(run: Record) -> str:
+    return word(first_of(_metadata(run), _THREADS)) or word(first_of(run, ("trace_id", "id")))
+
+
+def _metadata(run: Record) -> Record:
+    extra = _object(run.get("extra"))
+    return _object(extra.get("metadata")) or _object(run.get("metadata"))
+
+
+def _object(value: object) -> Record:
+    """An object, or the one in a text: a bulk export holds JSON in its columns."""
+    value = parsed(value) if isinstance(value, str) else value
+    return value if is_record(value) else {}
+
+
+def _conversations(name: str, runs: list[tuple[Record, str]]) -> Iterator[Conversation | ShapeError]:
+    traces: dict[str, list[tuple[Record, str]]] = {}
+    for run, where in runs:
+        traces.setdefault(word(first_of(run, ("trace_id", "id"))), []).append((run, where))
+    telling = [each for trace in traces.values() for each in _telling(trace)]
+    found = []
+    for run, where in sorted(telling, key=lambda each: word(each[0].get("start_time"))):
+        try:
+            found.append(_conversation(run, name, where))
+        except ShapeError as wrong:
+            yield wrong
+    kept = unrepeated(found)
+    for number, each in enumerate(kept, 1):
+        yield each if len(kept) == 1 else msgspec.structs.replace(each, id=f"{name}#{number}")
+
+
+def _telling(trace: list[tuple[Record, str]]) -> list[tuple[Record, str]]:
+    """The calls of models in a trace; where there is none, its outermost runs."""
+    known = {word(run.get("id")) for run, _ in trace}
+    calls = [each for each in trace if each[0]["run_type"] == "llm"]
+    return calls or [each for each in trace if word(each[0].get("parent_run_id")) not in known]
+
+
+def _conversation(run: Record, name: str, where: str) -> Conversation:
+    inputs, outputs = _object(run.get("inputs")), _object(run.get("outputs"))
+    given = _said(inputs, _ASKED, "user", f"{where}: inputs")
+    answered = _said(outputs, _ANSWERED, "assistant", f"{where}: outputs")
+    if not given:
+        raise ShapeError(f"{where}: inputs hold neither `messages` nor one text")
+    if answered[: len(given)] == given:  # the state of a graph repeats what it was given
+        answered = answered[len(given) :]
+    error = word(run.get("error")) or ("" if answered else "the run has no answer")
+    ended = optional(run.get("end_time"))
+    answered = [msgspec.structs.replace(each, timestamp=each.timestamp or ended) for each in answered]
+    failed = [Message("assistant", metadata={"error": error}, timestamp=ended)] if error else []
+    metadata = _metadata(run)
+    return Conversation(
+        name,
+        (*given, *answered, *failed),
+        optional(metadata.get("scenario_id")),
+        metadata=rest(run, "inputs", "outputs", "child_runs", "events", "serialized", *_USAGE),
+        usage=_usage(run, answered),
+        source="langsmith",
+        model=_model(run, metadata, outputs),
+    )
+
+
+def _usage(run: Record, answered: list[Message]) -> dict[str, Any]:
+    """What the run used, else what its answer used; a cost may be written as a text."""
+    found = {key: run[key] for key in _USAGE if run.get(key) is not None}
+    cost = found.get("total_cost")
+    if isinstance(cost, str):
+        found["total_cost"] = parsed(cost)
+    return found or next((each.usage for each in answered if each.usage), {})
+
+
+def _model(run: Record, metadata: Record, outputs: Record) -> str:
+    asked = _object(_object(run.get("extra")).get("invocation_params"))
+    places = (metadata, asked, _object(outputs.get("llm_output")), outputs)
+    return next((found for place in places if (found := word(first_of(place, _MODELS)))), "")
+
+
+def _said(values: Record, names: Sequence[str], role: str, where: str) -> list[Message]:
+    """The messages in the inputs or the outputs of a run."""
+    for key in ("messages", "prompts", "generations", "choices"):
+        if is_list(values.get(key)):
+            return _listed(values[key], role, f"{where}.{key}")
+    for key in ("message", *names):
+        value = values.get(key)
+        if is_list(value) and all(is_record(each) for each in value) and value:
+            return _listed(value, role, f"{where}.{key}")
+        if is_record(value) and _is_message(value):
+            return _message(value, role, f"{where}.{key}")
+    if _is_message(values):
+        return _message(values, role, where)
+    text = first_of(values, names)
+    texts = [each for each in values.values() if isinstance(each, str)]
+    text = text if isinstance(text, str) else texts[0] if len(texts) == 1 else None
+    return [] if text is None else [Message("assistant" if role == "assistant" else "user", (Part(text=text),))]
+
+
+def _is_message(value: Record) -> bool:
+    return any(key in value for key in ("lc", "role")) or ("type" in value and ("content" in value or "data" in value))
+
+
+def _listed(values: list[Any], role: str, where: str) -> list[Message]:
+    """Messages in a list, which may be the one list of a batch."""
+    if len(values) == 1 and is_list(values[0]) and not _is_pair(values[0]):
+        values, where = values[0], f"{where}[0]"
+    return [each for at, value in enumerate(values) for each in _message(value, role, f"{where}[{at}]")]
+
+
+def _is_pair(value: list[Any]) -> bool:
+    """Whether it is a message as a role and a text."""
+    return len(value) == 2 and isinstance(value[0], str) and value[0].lower() in ROLE_WORDS
+
+
+def _message(value: object, role: str, where: str) -> list[Message]:
+    if isinstance(value, str):
+        return messages({"role": role, "content": value}, where)
+    if is_list(value) and _is_pair(value):
+        return messages({"role": value[0], "content": value[1]}, where)
+    record = record_at(value, where)
+    inner = record.get("message")
+    if is_record(inner):
+        return _message(inner, role, f"{where}.message")
+    if "lc" in record:
+        held = record_at(record.get("kwargs"), f"{where}.kwargs")
+        return messages(_plain(held, _spoken(held, record.get("id"))), where)
+    if is_record(record.get("data")):
+        return messages(_plain(record["data"], record.get("type")), where)
+    if "role" not in record and "type" in record:
+        speaks = word(record["type"]).removesuffix("MessageChunk").lower() in ROLE_WORDS
+        return messages(_plain(record, record["type"]), where) if speaks else item_messages(record, where)
+    if "role" not in record and isinstance(record.get("text"), str):
+        return messages({"role": role, "content": record["text"]}, where)
+    return messages({"role": role, **record}, where)
+
+
+def _spoken(held: Record, name: object) -> object:
+    """Who speaks in a message of LangChain, by its role or by the name of its class."""
+    known = first_of(held, ("role", "type"))
+    last = name[-1] if is_list(name) and name else None
+    of_class = last.removesuffix("Chunk").removesuffix("Message").lower() if isinstance(last, str) else None
+    return known or of_class
+
+
+def _plain(held: Record, role: object) -> dict[str, Any]:
+    """A message of LangChain under the names that others use."""
+    more = _object(held.get("additional_kwargs"))
+    calls = [
+        call for key in ("tool_calls", "invalid_tool_calls") for call in (held[key] if is_list(held.get(key)) else [])
+    ]
+    calls = calls or more.get("tool_calls") or []
+    content = held.get("content")
+    if calls and is_list(content):  # Anthropic's calls stand in the content too
+        content = [part for part in content if not (is_record(part) and part.get("type") in _CALLS)]
+    speaks = role.removesuffix("MessageChunk").lower() if isinstance(role, str) else role
+    known = ("content", "type", "role", "tool_calls", "invalid_tool_calls", "additional_kwargs", "usage_metadata")
+    plain = {
+        **rest(held, *known),
+        "reasoning": more.get("reasoning_content"),
+        "refusal": more.get("refusal"),
+        "additional_kwargs": rest(more, "tool_calls", "reasoning_content", "refusal") or None,
+        "response_metadata": held.get("response_metadata") or None,
+    }
+    return {**plain, "role": speaks, "content": content, "tool_calls": calls, "usage": held.get("usage_metadata")}
+
+
+FORMAT: Final = Format(
+    "langsmith",
+    '{"run_type", "inputs", "outputs"}, a run a line, or {"runs": [...]}',
+    _recognises,
+    _read,
+    joins=True,
+)
