@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright_runtime.transcripts.readers import (
     agents,
     atif,
+    braintrust,
     deepeval,
     inspect_logs,
     langsmith,
@@ -28,6 +29,7 @@ FORMATS: Final = (
     promptfoo.FORMAT,
     deepeval.FORMAT,
     langsmith.FORMAT,
+    braintrust.FORMAT,
     agents.FORMAT,
     spans.FORMAT,
     sharegpt.FORMAT,

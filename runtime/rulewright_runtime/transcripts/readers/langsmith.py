@@ -31,8 +31,8 @@ from rulewright_runtime.transcripts.readers.shapes import (
 from rulewright_runtime.transcripts.readers.spans import unrepeated
 
 _THREADS: Final = ("session_id", "thread_id", "conversation_id")  # in the metadata of a run
-_ASKED: Final = ("input", "question", "query", "prompt", "text", "user_input")
-_ANSWERED: Final = ("output", "answer", "response", "result", "text", "content")
+ASKED: Final = ("input", "question", "query", "prompt", "text", "user_input")
+ANSWERED: Final = ("output", "answer", "response", "result", "text", "content")
 _USAGE: Final = ("prompt_tokens", "completion_tokens", "total_tokens", "total_cost")
 _MODELS: Final = ("ls_model_name", "model", "model_name")
 _CALLS: Final = ("tool_use", "tool_call", "function_call")
@@ -92,7 +92,12 @@ def _conversations(name: str, runs: list[tuple[Record, str]]) -> Iterator[Conver
     traces: dict[str, list[tuple[Record, str]]] = {}
     for run, where in runs:
         traces.setdefault(word(first_of(run, ("trace_id", "id"))), []).append((run, where))
-    telling = [each for trace in traces.values() for each in _telling(trace)]
+    telling = []
+    for at, trace in traces.items():
+        told = _telling(trace)
+        telling += told
+        if not told:
+            yield ShapeError(f"trace `{at[:60]}` has no outermost run; its runs stand below each other")
     found = []
     for run, where in sorted(telling, key=lambda each: word(each[0].get("start_time"))):
         try:
@@ -113,8 +118,8 @@ def _telling(trace: list[tuple[Record, str]]) -> list[tuple[Record, str]]:
 
 def _conversation(run: Record, name: str, where: str) -> Conversation:
     inputs, outputs = _object(run.get("inputs")), _object(run.get("outputs"))
-    given = _said(inputs, _ASKED, "user", f"{where}: inputs")
-    answered = _said(outputs, _ANSWERED, "assistant", f"{where}: outputs")
+    given = said(inputs, ASKED, "user", f"{where}: inputs")
+    answered = said(outputs, ANSWERED, "assistant", f"{where}: outputs")
     if not given:
         raise ShapeError(f"{where}: inputs hold neither `messages` nor one text")
     if answered[: len(given)] == given:  # the state of a graph repeats what it was given
@@ -150,7 +155,7 @@ def _model(run: Record, metadata: Record, outputs: Record) -> str:
     return next((found for place in places if (found := word(first_of(place, _MODELS)))), "")
 
 
-def _said(values: Record, names: Sequence[str], role: str, where: str) -> list[Message]:
+def said(values: Record, names: Sequence[str], role: str, where: str) -> list[Message]:
     """The messages in the inputs or the outputs of a run."""
     for key in ("messages", "prompts", "generations", "choices"):
         if is_list(values.get(key)):

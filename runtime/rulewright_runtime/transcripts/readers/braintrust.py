@@ -1,0 +1,171 @@
+"""Braintrust: exported events of experiments and logs.
+
+The conversation of a trace is what its calls of models were given and answered, without those of its scorers; where an
+export holds no such call, what its outermost event was given and answered. The outermost event holds what was expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part
+from rulewright_runtime.transcripts.readers.langsmith import ANSWERED, ASKED, said
+from rulewright_runtime.transcripts.readers.shapes import (
+    Format,
+    Record,
+    ShapeError,
+    is_list,
+    is_record,
+    optional,
+    rest,
+    word,
+)
+from rulewright_runtime.transcripts.readers.spans import unrepeated
+
+if TYPE_CHECKING:
+    from rulewright_runtime.transcripts.messages import Role
+
+_LISTS: Final = ("events", "data")  # of an answer of the interface
+_USAGE: Final = {
+    "prompt_tokens": "prompt_tokens",
+    "completion_tokens": "completion_tokens",
+    "tokens": "total_tokens",
+    "estimated_cost": "cost",
+}
+
+
+class _Trace:
+    """The events of one trace."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[Record, str]] = []
+
+    def telling(self) -> list[tuple[Record, str]]:
+        """The events that hold the conversation."""
+        known = {word(event.get("span_id")): event for event, _ in self.events}
+        calls = [each for each in self.events if _kind(each[0]) == "llm" and not _is_scoring(each[0], known)]
+        return sorted(calls, key=lambda each: _start(each[0])) or self.outermost(known)
+
+    def outermost(self, known: Record) -> list[tuple[Record, str]]:
+        """The events whose parents are not in the export."""
+        return [each for each in self.events if not any(parent in known for parent in _parents(each[0]))]
+
+    @property
+    def root(self) -> Record:
+        """The event of the whole trace; nothing where the export lacks it."""
+        return next((event for event, _ in self.events if event.get("is_root") or not _parents(event)), {})
+
+
+def _recognises(record: Record) -> bool:
+    return _is_event(record) or _listed(record) is not None
+
+
+def _is_event(record: Record) -> bool:
+    return "root_span_id" in record and ("input" in record or "output" in record) and "attributes" not in record
+
+
+def _listed(record: Record) -> list[Any] | None:
+    lists = (record.get(key) for key in _LISTS)
+    return next((each for each in lists if is_list(each) and each and is_record(each[0]) and _is_event(each[0])), None)
+
+
+def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
+    traces: dict[str, _Trace] = {}
+    for number, event in enumerate((each for record in records for each in _listed(record) or [record]), 1):
+        if not is_record(event) or not _is_event(event):
+            yield ShapeError(f"event {number} has no `root_span_id` with `input` or `output`")
+        else:
+            traces.setdefault(word(event["root_span_id"]), _Trace()).events.append((event, f"event {number}"))
+    for name, trace in traces.items():
+        found, telling = [], trace.telling()
+        if not telling:
+            yield ShapeError(f"trace `{name[:60]}` has no outermost event; its events stand below each other")
+        for event, where in telling:
+            try:
+                found.append(_conversation(event, trace.root, name, where))
+            except ShapeError as wrong:
+                yield wrong
+        kept = unrepeated(found)
+        for at, each in enumerate(kept, 1):
+            yield each if len(kept) == 1 else msgspec.structs.replace(each, id=f"{name}#{at}")
+
+
+def _object(value: object) -> Record:
+    return value if is_record(value) else {}
+
+
+def _kind(event: Record) -> str:
+    return word(_object(event.get("span_attributes")).get("type"))
+
+
+def _start(event: Record) -> float:
+    start = _object(event.get("metrics")).get("start")
+    return start if isinstance(start, int | float) else 0
+
+
+def _parents(event: Record) -> list[str]:
+    parents = event.get("span_parents")
+    return [word(each) for each in parents] if is_list(parents) else []
+
+
+def _is_scoring(event: Record, known: Record) -> bool:
+    """Whether an event is a scorer's, by itself or by what it stands below."""
+    seen: set[str] = set()
+    open_events = [event]
+    while open_events:
+        each = open_events.pop()
+        if _kind(each) == "score" or _object(each.get("span_attributes")).get("purpose") == "scorer":
+            return True
+        above = [parent for parent in _parents(each) if parent in known and parent not in seen]
+        seen.update(above)
+        open_events += [known[parent] for parent in above]
+    return False
+
+
+def _conversation(event: Record, root: Record, name: str, where: str) -> Conversation:
+    given = _messages(event.get("input"), ASKED, "user", where)
+    answered = _messages(event.get("output"), ANSWERED, "assistant", where)
+    error = event.get("error") or root.get("error") or ("" if answered else "the event has no output")
+    failed = [Message("assistant", metadata={"error": error})] if error else []
+    metadata, of_root = _object(event.get("metadata")), _object(root.get("metadata"))
+    expected = event.get("expected")
+    return Conversation(
+        name,
+        (*given, *answered, *failed),
+        optional(metadata.get("scenario_id") or of_root.get("scenario_id")),
+        root.get("expected") if expected is None else expected,
+        {**rest(root, "input", "output", "expected"), **rest(event, "input", "output", "expected")},
+        _usage(_object(event.get("metrics"))),
+        "braintrust",
+        word(metadata.get("model")) or word(of_root.get("model")),
+    )
+
+
+def _usage(metrics: Record) -> dict[str, Any]:
+    found = {name: metrics[key] for key, name in _USAGE.items() if metrics.get(key) is not None}
+    start, end = metrics.get("start"), metrics.get("end")
+    if isinstance(start, int | float) and isinstance(end, int | float):
+        found["duration_seconds"] = round(end - start, 6)
+    return found
+
+
+def _messages(value: Any, names: Sequence[str], role: Role, where: str) -> list[Message]:
+    """The messages in an input or an output; any other value is said as JSON."""
+    if value is None:
+        return []
+    values, place = (value, f"{where}: {names[0]}") if is_record(value) else ({names[0]: value}, where)
+    return said(values, names, role, place) or [
+        Message(role, (Part(text=msgspec.json.encode(value).decode()),)),
+    ]
+
+
+FORMAT: Final = Format(
+    "braintrust",
+    '{"root_span_id", "span_attributes", "input", "output"}, an event a line, or {"events": [...]}',
+    _recognises,
+    _read,
+    joins=True,
+)
