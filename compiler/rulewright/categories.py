@@ -41,7 +41,8 @@ ROWS: Final[dict[str, str]] = {
         comparison-out-of-range
         condition-adds-nothing condition-always-holds condition-never-holds cue-lexicon-ignores-the-user
         directive-ignored-by-route duplicate-criterion-id equality-after-rounding even-repetitions
-        event-window-unbounded exit-below-threshold gate-judged-once gate-severity-outside-gate-bucket
+        event-window-unbounded exit-below-threshold gate-ignores-unrun-checks gate-judged-once
+        gate-severity-outside-gate-bucket
         hard-fail-contradicts-severity human-gate-bypassed input-not-awaited integer-division
         judge-answers-as-the-author label-row-is-dead label-table-not-proved lexicon-hits-good-example
         lexicon-misses-own-example listed-check-is-silenced loop-nothing-ends misspelt-rule-key output-written-twice

@@ -99,6 +99,10 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.yaml", r"undecided: v.*", one_of('undecided: "false"', "undecided: v.verdict == FAIL")),
         Edit("good_stops.yaml", r"stops: .*", one_of("stops: v.verdict == FAIL", "stops: v.verdict in [FAIL]")),
     ),
+    "gate_ignores_unrun_checks": (
+        Edit("good.yaml", r"not_run: undecided", written("not_run: passed")),
+        Edit("good.yaml", r"not_run: passed\}", written("not_run: passed}\n    left_out: ignore")),
+    ),
     "integer_division": (
         Edit("good.yaml", r"double\(counts\.failed\) / double\(counts\.eligible\)", written("counts.failed / $N")),
         Edit("good.yaml", r"2\.0", written("$N")),

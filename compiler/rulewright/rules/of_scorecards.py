@@ -10,6 +10,7 @@ from rulewright.rules import Rule
 from rulewright.rules.all_weights_zero import all_weights_zero
 from rulewright.rules.defaults_break_a_requirement import defaults_break_a_requirement
 from rulewright.rules.failure_counts_as_success import failure_counts_as_success
+from rulewright.rules.gate_ignores_unrun_checks import gate_ignores_unrun_checks
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
 from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
 from rulewright.rules.review_above_pass import review_above_pass
@@ -24,6 +25,7 @@ SCORECARD: Final[tuple[Rule[ScorecardDocument], ...]] = (
     *EXPRESSIONS,
     unused_definition,
     failure_counts_as_success,
+    gate_ignores_unrun_checks,
     threshold_of_zero,
     weights_far_apart,
 )

@@ -1,0 +1,28 @@
+"""Rule: a gate that passes although the profile left out all of its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import Diagnostic, warning
+
+if TYPE_CHECKING:
+    from rulewright.documents.scorecard import ScorecardDocument
+
+
+def gate_ignores_unrun_checks(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
+    """A gate says `left_out: ignore` and `not_run: passed`.
+
+    Why it matters: a profile that leaves out every check of the gate makes it pass, and nobody has looked.
+    Instead: remove `left_out: ignore`, so that a check that applies and was left out leaves the gate open, or write
+    `not_run: undecided`.
+    """
+    for gate in scorecard.gates:
+        if gate.left_out == "ignore" and gate.not_run == "passed":
+            place = scorecard.place("gates", gate.name, "empty", "not_run")
+            yield warning(
+                place,
+                f"the gate `{gate.name}` passes when the profile leaves out all of its checks",
+                help="remove `left_out: ignore`, or write `not_run: undecided`",
+            )
