@@ -160,8 +160,11 @@ def test_a_run_of_langsmith_is_read_in_every_shape_of_its_messages(tmp_path: Pat
 
 
 def test_a_run_of_langsmith_that_failed_passes_nothing(tmp_path: Path) -> None:
-    for failed in (langsmith_run({"question": "hi"}, None), langsmith_run({"question": "hi"}, {}, error="timeout")):
-        (found,) = execute(plan(check()), [written(tmp_path, [failed])])
+    asked = {"question": "hi"}
+    crashed = langsmith_run(asked, None, error="timeout")
+    call = langsmith_run(asked, {"answer": "hello"}, id="r2", run_type="llm", parent_run_id="r1")
+    for failed in ([langsmith_run(asked, None)], [crashed], [crashed, call]):
+        (found,) = execute(plan(check()), [written(tmp_path, failed)])
         assert [verdict.verdict for verdict in found.verdicts] == ["UNCLEAR"]
 
 

@@ -101,7 +101,8 @@ def _conversations(name: str, runs: list[tuple[Record, str]]) -> Iterator[Conver
     found = []
     for run, where in sorted(telling, key=lambda each: word(each[0].get("start_time"))):
         try:
-            found.append(_conversation(run, name, where))
+            crashed = _error(traces[word(first_of(run, ("trace_id", "id")))])
+            found.append(_conversation(run, name, where, crashed))
         except ShapeError as wrong:
             yield wrong
     kept = unrepeated(found)
@@ -116,7 +117,12 @@ def _telling(trace: list[tuple[Record, str]]) -> list[tuple[Record, str]]:
     return calls or [each for each in trace if word(each[0].get("parent_run_id")) not in known]
 
 
-def _conversation(run: Record, name: str, where: str) -> Conversation:
+def _error(trace: list[tuple[Record, str]]) -> str:
+    """Why the whole trace failed, whatever its calls answered."""
+    return next((word(run["error"]) for run, _ in trace if run.get("error") and not run.get("parent_run_id")), "")
+
+
+def _conversation(run: Record, name: str, where: str, crashed: str) -> Conversation:
     inputs, outputs = _object(run.get("inputs")), _object(run.get("outputs"))
     given = said(inputs, ASKED, "user", f"{where}: inputs")
     answered = said(outputs, ANSWERED, "assistant", f"{where}: outputs")
@@ -124,7 +130,7 @@ def _conversation(run: Record, name: str, where: str) -> Conversation:
         raise ShapeError(f"{where}: inputs hold neither `messages` nor one text")
     if answered[: len(given)] == given:  # the state of a graph repeats what it was given
         answered = answered[len(given) :]
-    error = word(run.get("error")) or ("" if answered else "the run has no answer")
+    error = word(run.get("error")) or crashed or ("" if answered else "the run has no answer")
     ended = optional(run.get("end_time"))
     answered = [msgspec.structs.replace(each, timestamp=each.timestamp or ended) for each in answered]
     failed = [Message("assistant", metadata={"error": error}, timestamp=ended)] if error else []
