@@ -87,14 +87,16 @@ def lexicon(check: dict[str, Any], turns: list[dict[str, Any]], once: bool) -> d
     return {"verdict": "FAIL", "confidence": 0.95, "code": check["detected"], "evidence": [quote], "extra": extra}
 
 
-def row(name: str, check: dict[str, Any], found: dict[str, Any], turns: list[dict[str, Any]]) -> dict[str, Any]:
+def row(
+    about: dict[str, str], check: dict[str, Any], found: dict[str, Any], turns: list[dict[str, Any]]
+) -> dict[str, Any]:
     """The line of one verdict."""
     evidence = found.get("evidence") or [
         {"role": turns[i]["role"], "turn": turns[i]["turn"], "quote": turns[i]["content"], "rationale": None}
         for i in found.get("turns", ())
     ]
     return {
-        "transcript_id": name,
+        **about,
         "check_id": check["id"],
         "eligible": found.get("eligible", True),
         "verdict": found["verdict"],
@@ -122,12 +124,14 @@ def main() -> None:
         for file in sorted(os.listdir(folder)):
             turns = read(os.path.join(folder, file))
             name = file.removesuffix(".jsonl")
-            tags = set(rules["scenarios"][name.partition("__")[2]])
+            model, _, scenario = name.partition("__")
+            about = {"transcript_id": name, "scenario_id": scenario, "model": model}
+            tags = set(rules["scenarios"][scenario])
             for check in rules["checks"]:
                 if tags.intersection(check["suppressed_by"]):
                     continue
                 found = lexicon(check, turns, once) if "patterns" in check else scenario_rule(check, turns)
-                stream.write(json.dumps(row(name, check, found, turns)) + "\n")
+                stream.write(json.dumps(row(about, check, found, turns)) + "\n")
 
 
 if __name__ == "__main__":
