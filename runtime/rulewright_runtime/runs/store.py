@@ -31,6 +31,7 @@ from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY, RunFolder
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
 from rulewright_runtime.runs.rows import Row, RowWriter, count, summary_of
+from rulewright_runtime.runs.worker import Setup
 from rulewright_runtime.transcripts.transcript_reader import MAX_LINE, Reader
 
 if TYPE_CHECKING:
@@ -80,22 +81,11 @@ def run(
     done until then can be resumed.
     """
     _refuse_limits(max_calls=(max_calls, 0), max_line=(max_line, 1), max_expanded=(max_expanded, 1), jobs=(jobs, 1))
-    _refuse_jobs(jobs, judge, max_calls)
-    if jobs > 1 and gates_only:
-        raise PlanError("`gates_only` needs one process; leave it out, or `jobs`")
+    _refuse_jobs(jobs, judge, max_calls, gates_only=gates_only)
     replayed = judge if isinstance(judge, str) else None
-    who = ""
-    if judge is not None:
-        from rulewright_runtime.judging.judge import AnsweredElsewhere, identity, open_judge
-
-        judge = open_judge(judge, max_expanded or MAX_EXPANDED) if isinstance(judge, str) else judge
-        who = identity(judge)
-        if jobs > 1 and isinstance(judge, AnsweredElsewhere):
-            raise PlanError("`jobs` is for recorded replies; one process reads answers to exported questions")
-    settings = msgspec.json.encode(
-        [parameters, max_calls, max_line, *([columns] if columns else []), *(["gates_only"] if gates_only else [])],
-        order="deterministic",
-    ).decode()
+    judge, who = _opened(judge, max_expanded or MAX_EXPANDED, jobs)
+    also = [*([columns] if columns else []), *(["gates_only"] if gates_only else [])]
+    settings = msgspec.json.encode([parameters, max_calls, max_line, *also], order="deterministic").decode()
     header = Header(plan.hash, who, settings)
     reader = Reader(plan.scenarios, max_line or MAX_LINE, columns)
     folder = RunFolder(out)
@@ -115,48 +105,54 @@ def run(
         writer = _Writer(folder, log, recording, summary, keeps_exchanges=isinstance(judge, BatchJudge))
         made = RowWriter(summary)
         if jobs > 1:
-            from rulewright_runtime.runs.jobs import Workers, judged
-            from rulewright_runtime.runs.worker import Setup
-
             Engine(plan, parameters)  # what can't run is refused before anything is written
-            setup = Setup(
-                encode(plan),
-                max_line or MAX_LINE,
-                max_expanded,
-                replayed,
-                dict(parameters or {}),
-                dict(columns or {}),
-            )
-            rows = judged(Workers(setup, jobs), fresh, log, summary)
+            setup = Setup(encode(plan), max_line or MAX_LINE, max_expanded, replayed, parameters, columns)
+            rows = _by_workers(jobs, setup, fresh, log, summary)
         elif isinstance(judge, BatchJudge):
-            results = judge.results(
-                Engine(plan, parameters, gates_only=gates_only),
-                made.noted(fresh),
-                os.path.abspath(out),
-                lambda scheduler: watch(scheduler, summary),
-            )
+            engine, place = Engine(plan, parameters, gates_only=gates_only), os.path.abspath(out)
+            results = judge.results(engine, made.noted(fresh), place, lambda scheduler: watch(scheduler, summary))
             rows = map(made.row, results)
         else:
             answering = recording or _limited(judge, log, max_calls)
-            rows = map(
-                made.row, execute(plan, made.noted(fresh), answering, parameters=parameters, gates_only=gates_only)
-            )
+            results = execute(plan, made.noted(fresh), answering, parameters=parameters, gates_only=gates_only)
+            rows = map(made.row, results)
         if log.steps:
             folder.reopen()
         else:
             folder.clear(keep_replies=resume)
         try:
             with writer:
-                for row in rows:
-                    writer.add(row)
-                    progress(writer.done)
+                writer.add_all(rows, progress)
                 return writer.finish(plan, lambda: _about(plan, parameters, judge, gates_only=gates_only))
         except DiskError as stopped:
             raise stopped.error from None
 
 
-def _refuse_jobs(jobs: int, judge: Judge | BatchJudge | str | None, calls: int | None) -> None:
+def _by_workers(jobs: int, setup: Setup, fresh: Iterator[Any], log: Log, summary: Summary) -> Iterator[Row]:
+    """The rows of so many processes."""
+    from rulewright_runtime.runs.jobs import Workers, judged
+
+    return judged(Workers(setup, jobs), fresh, log, summary)
+
+
+def _opened(
+    judge: Judge | BatchJudge | str | None, max_expanded: int, jobs: int
+) -> tuple[Judge | BatchJudge | None, str]:
+    """The judge, and who it is. Raises JudgeError where it can't be opened, PlanError where it needs one process."""
+    if judge is None:
+        return None, ""
+    from rulewright_runtime.judging.judge import AnsweredElsewhere, identity, open_judge
+
+    opened = open_judge(judge, max_expanded) if isinstance(judge, str) else judge
+    if jobs > 1 and isinstance(opened, AnsweredElsewhere):
+        raise PlanError("`jobs` is for recorded replies; one process reads answers to exported questions")
+    return opened, identity(opened)
+
+
+def _refuse_jobs(jobs: int, judge: Judge | BatchJudge | str | None, calls: int | None, *, gates_only: bool) -> None:
     """Raise PlanError where several processes can't judge."""
+    if jobs > 1 and gates_only:
+        raise PlanError("`gates_only` needs one process; leave it out, or `jobs`")
     if jobs > 1 and judge is not None and not isinstance(judge, str):
         raise PlanError("`jobs` is for runs that ask no model; one process asks a model many questions at a time")
     if jobs > 1 and calls is not None:
@@ -328,6 +324,12 @@ class _Writer:
                 if checksum != step.rows:
                     raise damaged(self._folder.part(ROWS[0]))
                 count(self.summary, _row_of(step, *found))
+
+    def add_all(self, rows: Iterable[Row], progress: Callable[[int], None]) -> None:
+        """Write down every row; `progress` is given the number of those that are done."""
+        for row in rows:
+            self.add(row)
+            progress(self.done)
 
     def add(self, row: Row) -> None:
         """Write down one row. It is done when the log says so, a moment later."""

@@ -10,6 +10,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -37,8 +38,8 @@ class Setup(msgspec.Struct, frozen=True):
     max_line: int
     max_expanded: int | None
     judge: str | None
-    parameters: dict[str, Any]
-    columns: dict[str, str]
+    parameters: Mapping[str, Any] | None
+    columns: Mapping[str, str] | None
 
 
 class Task(msgspec.Struct, frozen=True, array_like=True):
@@ -80,10 +81,10 @@ class Worker:
 
         self._setup = setup
         self._plan = decode(setup.plan)
-        self._engine = Engine(self._plan, setup.parameters or None)
+        self._engine = Engine(self._plan, setup.parameters)
         self._judge = None if setup.judge is None else open_judge(setup.judge, setup.max_expanded or MAX_EXPANDED)
         # The same id may have been read by another worker: the process that writes the run knows all of them.
-        self._reader = Reader(self._plan.scenarios, setup.max_line, setup.columns or None, unique=False)
+        self._reader = Reader(self._plan.scenarios, setup.max_line, setup.columns, unique=False)
 
     def answer(self, task: Task) -> Answer:
         """The rows of a task."""
