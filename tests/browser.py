@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+PATIENCE = 300  # seconds for one command, also on a busy machine
 FLAGS = (
     "--headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking"
     " --disable-component-update --disable-sync --force-prefers-reduced-motion"
@@ -103,7 +104,7 @@ def command(method: str, address: str, body: Any = None) -> Any:
     data = None if method == "GET" else json.dumps(body or {}).encode()
     request = urllib.request.Request(address, data, {"Content-Type": "application/json"}, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.load(answer)["value"]
     except urllib.error.HTTPError as error:
         raise AssertionError(json.load(error)["value"]["message"]) from None
@@ -123,7 +124,11 @@ def open_browser(profile: Path) -> Iterator[Browser]:
             flags = [*FLAGS.split(), f"--user-data-dir={profile / 'user'}"]
             flags += ["--no-sandbox"] if os.geteuid() == 0 else []  # a browser refuses its sandbox to root
             options = {"binary": chromium, "args": flags}
-            wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}}
+            wanted = {
+                "capabilities": {
+                    "alwaysMatch": {"goog:chromeOptions": options, "timeouts": {"script": PATIENCE * 1000}}
+                }
+            }
             session = command("POST", f"{address}/session", wanted)["sessionId"]
             yield Browser(address, session)
             command("DELETE", f"{address}/session/{session}")

@@ -9,8 +9,8 @@ import pytest
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
+from rulewright.documents.examples import examples_of, missed, verdict_on
 from rulewright.documents.library import library
-from rulewright.examples import examples_of, missed, verdict_on
 from rulewright.linting.run import lint
 from rulewright.project import Project, load_project
 from rulewright_runtime.execution import execute
@@ -103,7 +103,7 @@ MISTAKES = {
     STEPS + "{call: 3}": "unknown-key 3:10 unknown key `call` in `params`",
     STEPS + "{calls: -1}": "out-of-range 3:17 `params.calls` must be at least 0, not -1",
     STEPS + "{calls: a few}": "wrong-type 3:17 `params.calls` must be a whole number, not the text `a few`",
-    "use: library/no-forbidden-tool": "missing-key 1:1 `params` is missing",
+    "use: library/no-forbidden-tool": "missing-key 1:1 `params` is missing, with a value for `tools`",
     "use: library/no-forbidden-tool\nparams: {tools: []}": "out-of-range 3:17 `params.tools` needs at least 1 item",
     "use: library/answer-is-json\nparams: {x: 1}": "unknown-key 3:10 `library/answer-is-json` takes no parameters",
     "pass: answer == 'a'\nparameters: {n: {type: integer, default: many}}": (

@@ -20,8 +20,8 @@ from tests.model_server import Response, chat, model_server
 
 from rulewright.cli import main
 from rulewright.documents.validation import validate
+from rulewright.documents.vocabulary import Vocabulary, read_vocabulary
 from rulewright.load import Mapping, load_text
-from rulewright.vocabulary import Vocabulary, read_vocabulary
 from rulewright_grammar import schema
 from rulewright_runtime.__main__ import main as runtime
 from rulewright_runtime.errors import JudgeError

@@ -136,6 +136,21 @@ def test_no_import_of_any_form_leads_back() -> None:
     assert circles({name: needed(name, path, files) for name, path in files.items()}) == set()
 
 
+def rooms(modules: dict[str, set[str]]) -> dict[str, set[str]]:
+    """What the folders and single modules of the packages import of each other; a package's face belongs to none."""
+    room = {name: ".".join(name.split(".")[:2]) for name in modules if "." in name}
+    found: dict[str, set[str]] = {each: set() for each in room.values()}
+    for name, needs in modules.items():
+        if name in room:
+            found[room[name]] |= {room[each] for each in needs if each in room} - {room[name]}
+    return found
+
+
+def test_folders_import_one_way() -> None:
+    files = {module_name(package, path): path for package, path in sources()}
+    assert circles(rooms({name: needed(name, path, files) for name, path in files.items()})) == set()
+
+
 @pytest.mark.parametrize(
     "back",
     [
@@ -253,6 +268,12 @@ def test_no_private_part_of_lark_or_jsonschema_is_used() -> None:
     assert found == []
     for reaching in ("lark.Lark(x).parser._parse_table", "getattr(lark, '_private')"):
         assert list(private_parts(ast.parse(f"import lark\n{reaching}"))) == [2]
+
+
+def test_any_is_the_exception() -> None:
+    """What is only passed on is an `object`, what JSON holds `Json`, what an expression works on a `Value`."""
+    texts = [path.read_text(encoding="utf-8") for _, path in sources()]
+    assert sum(re.search(r"\bAny\b", line) is not None for text in texts for line in text.splitlines()) <= 450
 
 
 def test_linting_an_expression_loads_lark_and_a_schema_jsonschema(tmp_path: Path) -> None:

@@ -10,13 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import re2
+from tests.schemas import validator
 from tests.shared_data import folder
 
 from rulewright.load import load_file, plain
-from rulewright_grammar import schema
 
 ROOT = Path(__file__).resolve().parents[1]
 CHECKS = ROOT / "checks"
@@ -91,7 +90,7 @@ def hits(lexicon: Document, text: str) -> list[str]:
 
 @pytest.mark.parametrize(("kind", "path"), DOCUMENTS, ids=[path.stem for _, path in DOCUMENTS])
 def test_every_document_fits_its_schema(kind: str, path: Path) -> None:
-    jsonschema.Draft202012Validator(schema(kind)).validate(read(path))
+    validator(kind).validate(read(path))
 
 
 def test_the_checks_touch_every_bucket_route_and_severity() -> None:

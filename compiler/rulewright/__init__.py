@@ -4,17 +4,15 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` itself takes longer to import than a cached lint may take
 if TYPE_CHECKING:
-    from typing import Any
-
     from rulewright.api import Run, check_transcript, evaluate, load_run, scan, score
     from rulewright.check.project_check import compile_project
     from rulewright.check.workflow_check import compile_workflow
+    from rulewright.claims.documents import prove_file
+    from rulewright.claims.workflow import prove_workflow
     from rulewright.diagnostics import Diagnostic
     from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
     from rulewright.linting.run import lint
     from rulewright.project import Project, load_project
-    from rulewright.prove.documents import prove_file
-    from rulewright.prove.workflow import prove_workflow
     from rulewright.workflow import Workflow, load_workflow
     from rulewright_runtime.judging.judge import Judge, JudgeRequest
 
@@ -55,14 +53,14 @@ _HOMES = {
     "rulewright.errors": ("DocumentError", "ExpressionError", "RulewrightError", "UsageError"),
     "rulewright.linting.run": ("lint",),
     "rulewright.project": ("Project", "load_project"),
-    "rulewright.prove.documents": ("prove_file",),
-    "rulewright.prove.workflow": ("prove_workflow",),
+    "rulewright.claims.documents": ("prove_file",),
+    "rulewright.claims.workflow": ("prove_workflow",),
     "rulewright.workflow": ("Workflow", "load_workflow"),
     "rulewright_runtime.judging.judge": ("Judge", "JudgeRequest"),
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Load what is asked for only then: who wants one module does not pay for all."""
     from importlib import import_module
 

@@ -19,6 +19,7 @@ from rulewright.expression.environment import Environment
 from rulewright.project import Project, load_project
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.values import Optional, to_host
 
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
     from rulewright.reporting.judged import FinishedRun
     from rulewright_runtime.execution import TranscriptResult
     from rulewright_runtime.judging.judge import Judge
-    from rulewright_runtime.judging.live import LiveJudge
+    from rulewright_runtime.runs.live import LiveJudge
 
 Source: TypeAlias = Project | Plan | str | os.PathLike[str]
-TranscriptLike: TypeAlias = Transcript | Mapping[str, Any] | str | os.PathLike[str]
-Row: TypeAlias = dict[str, Any]
+TranscriptLike: TypeAlias = Transcript | Mapping[str, object] | str | os.PathLike[str]
+Row: TypeAlias = JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Run:
 
     folder: Path
     plan: Plan
-    summary: dict[str, Any]
+    summary: JsonObject
 
     @property
     def exit_code(self) -> int:
@@ -96,7 +97,7 @@ def check_transcript(
     *,
     judge: Judge | str | None = None,
     profile: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
 ) -> TranscriptResult:
     """Every verdict on one transcript, and its scores.
 
@@ -121,7 +122,7 @@ def scan(
     judge: Judge | LiveJudge | str | None = None,
     profile: str | None = None,
     scorecard: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
     resume: bool = False,
     overwrite: bool = False,
 ) -> Run:
@@ -147,8 +148,8 @@ def score(
     *,
     outputs: str | None = None,
     judge: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+    parameters: JsonMapping | None = None,
+) -> JsonObject:
     """Score files and folders of test cases; the value is what the JSON report of `rulewright score` holds.
 
     `scorecard` is a name or a file. Raises DocumentError for a scorecard with mistakes, RuntimeFailure for what can't
@@ -171,11 +172,11 @@ def score(
             parameters=parameters or {},
         )
         with open(report, encoding="utf-8") as file:
-            found: dict[str, Any] = json.load(file)
+            found: dict[str, object] = json.load(file)
     return found
 
 
-def evaluate(expression: str, context: Mapping[str, Any] | None = None) -> Any:
+def evaluate(expression: str, context: JsonMapping | None = None) -> Any:
     """The value of an expression of rule files (`and or not`, exact scores), as a native Python value.
 
     Names of the context need no declaration; an absent value is None. Raises ExpressionError for an expression with

@@ -49,7 +49,7 @@ ROWS: Final[dict[str, str]] = {
         pattern-lost-in-folding pattern-shared-by-gates probe-expects-an-untold-name probe-names-another-turn
         prompt-names-another-check prompt-without-judge question-of-common-words review-above-pass
         rubric-dimension-unknown short-word-hits-inside-others tag-no-scenario-carries tags-on-universal-check
-        transcript-outside-fence trigger-without-condition turn-numbers-out-of-order
+        transcript-outside-fence transition-never-made trigger-without-condition turn-numbers-out-of-order
         unclear-policy-without-its-path unit-of-analysis-unfit threshold-of-zero update-of-unstated-fact
         weight-of-zero weights-far-apart yaml-trap
     """,

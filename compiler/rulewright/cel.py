@@ -21,7 +21,7 @@ Inside, timestamps and durations hold nanoseconds; a datetime and a timedelta ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from rulewright.errors import ExpressionError, RulewrightError, UsageError
 from rulewright.expression.checker import TOO_DEEP
@@ -35,7 +35,7 @@ from rulewright.expression.type_messages import mistake
 from rulewright.expression.types import DYN, Type, parse_type
 from rulewright_runtime.errors import EvaluationError, PlanError, RuntimeFailure
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.values import Optional, TypeValue, UInt, from_host, to_host
+from rulewright_runtime.values import Optional, TypeValue, UInt, Value, from_host, to_host
 
 __all__ = ["EXPECTED_ERRORS", "Optional", "TypeValue", "UInt", "check", "evaluate", "evaluate_policy"]
 
@@ -47,12 +47,12 @@ def evaluate(
     expr: str,
     bindings: Mapping[str, object] | None = None,
     types: Mapping[str, str] | None = None,
-    functions: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    functions: Mapping[str, Sequence[Mapping[str, Value]]] | None = None,
     container: str = "",
     check: bool = True,
     macros: bool = True,
     check_only: bool = False,
-) -> Any:
+) -> Value:
     """The value of `expr` for these bindings.
 
     `types` and `functions` declare names as for `check`; a bound name without a type is `dyn`. `container` is the
@@ -86,7 +86,7 @@ def evaluate(
 def check(
     expr: str,
     types: Mapping[str, str] | None = None,
-    functions: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    functions: Mapping[str, Sequence[Mapping[str, Value]]] | None = None,
     container: str = "",
 ) -> str:
     """The type of `expr`, as text.
@@ -103,7 +103,7 @@ def check(
     return str(check_types(parse(expr, Dialect.STRICT), expr, environment).type)
 
 
-def evaluate_policy(policy: str, config: str | None = None, input: Mapping[str, object] | None = None) -> Any:
+def evaluate_policy(policy: str, config: str | None = None, input: Mapping[str, object] | None = None) -> Value:
     """The output of a CEL policy for `input`; `Optional` none when no row matches.
 
     `policy` and `config` are YAML texts: the policy holds `rule` (`variables`, `match` or `aggregate`), the
@@ -117,7 +117,7 @@ def evaluate_policy(policy: str, config: str | None = None, input: Mapping[str, 
     return _native(value.value if not table.total and value.present else value)
 
 
-def _native(value: object) -> Any:
+def _native(value: object) -> Value:
     """The value as Python knows it; EvaluationError for one whose shared parts would be written out without end."""
     count, pending = 0, [value]
     while pending:
@@ -135,7 +135,7 @@ def _native(value: object) -> Any:
 
 
 def _environment(
-    variables: Mapping[str, Type], functions: Mapping[str, Sequence[Mapping[str, Any]]] | None, container: str
+    variables: Mapping[str, Type], functions: Mapping[str, Sequence[Mapping[str, Value]]] | None, container: str
 ) -> Environment:
     return Environment(
         variables=variables,
@@ -153,11 +153,11 @@ def _types(types: Mapping[str, str] | None) -> dict[str, Type]:
         raise UsageError(str(why)) from None
 
 
-def _functions(functions: Mapping[str, Sequence[Mapping[str, Any]]] | None) -> Functions:
+def _functions(functions: Mapping[str, Sequence[Mapping[str, Value]]] | None) -> Functions:
     return {name: tuple(_overload(name, o) for o in overloads) for name, overloads in (functions or {}).items()}
 
 
-def _overload(name: str, written: Mapping[str, Any]) -> Overload:
+def _overload(name: str, written: Mapping[str, Value]) -> Overload:
     try:
         arguments = tuple(parse_type(p) for p in written.get("params", ()))
         return overload(arguments, parse_type(written["result"]), bool(written.get("receiver", False)))

@@ -12,9 +12,21 @@ from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain, say
 TYPE_CHECKING = False  # `typing`, `argparse` and what the errors import take longer than a cached lint may take
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Protocol
 
-    from rulewright.arguments import Command
+    from rulewright.arguments.parser import Parser
+
+    class Command(Protocol):
+        """What a module of `rulewright.commands` offers. `RULE_BROKEN` may be the exit code for what the runtime
+        refuses. The module of `rulewright.arguments` that bears the name of the command's group declares its arguments:
+        help imports nothing else."""
+
+        def run(self, args: argparse.Namespace) -> int:
+            """Do it; the value is the process's exit code."""
+
+        def run_words(self, words: Sequence[str], parse: Callable[[], argparse.Namespace]) -> int:
+            """The same, by the command that `PARSES_ITSELF`."""
 
 
 GROUPS = (
@@ -23,19 +35,19 @@ GROUPS = (
         (
             ("init", "start a project in an empty folder"),
             ("demo", "lint and scan the shipped benchmark with recorded judge replies"),
-            ("inspect-data", "show what files of chats hold, before anything runs"),
+            ("inspect-data", "show what files of chats contain"),
             ("convert", "write chats of any format in one format"),
-            ("completion", "complete commands and options in a shell"),
+            ("completion", "print a script for shell completion"),
         ),
     ),
     (
         "write rules",
         (
             ("lint", "find mistakes before anything runs, to the exact column"),
-            ("lsp", "tell an editor what is wrong while its author types"),
+            ("lsp", "run the language server for editors"),
             ("explain", "print the manual page of a diagnostic"),
             ("eval", "evaluate one expression on a JSON or YAML context"),
-            ("prove", "prove what tables, workflows and conditions claim"),
+            ("prove", "prove claims about tables, workflows and conditions"),
             ("policy-diff", "show where two policies differ, or prove them equal"),
         ),
     ),
@@ -43,13 +55,13 @@ GROUPS = (
         "run them",
         (
             ("compile", "compile a project into one plan file"),
-            ("plan", "say what a scan would do and cost, without calling anything"),
+            ("plan", "show what a scan would do and cost, without calling anything"),
             ("scan", "compile a project and run it over transcripts"),
             ("run", "run a compiled plan over transcripts"),
-            ("questions", "write what a scan would ask, to be answered elsewhere"),
+            ("questions", "write the questions of a scan, to be answered elsewhere"),
             ("record", "write the replies of a run to a file that a scan can replay"),
-            ("models", "find out whether a model answers"),
-            ("cache", "look at the ledger of calls to models, export it, or remove calls"),
+            ("models", "check whether a model answers"),
+            ("cache", "inspect, export or prune the ledger of model calls"),
             ("harness", "play scenarios against a model and keep the transcripts"),
         ),
     ),
@@ -58,28 +70,30 @@ GROUPS = (
         (
             ("why", "explain one verdict of a run"),
             ("report", "show a finished run as one page"),
-            ("serve", "show runs on this machine, take decisions and labels"),
-            ("adjudicate", "take people's decisions on what a run left open, and recompute it"),
+            ("serve", "show runs in a browser, and take decisions and labels"),
+            ("adjudicate", "list and take the decisions that a run leaves to people"),
             ("diff", "compare two runs: what flipped, why, and whether it is worse"),
-            ("whatif", "say what a run would tell under another policy"),
-            ("rescore", "write a run again under another scorecard or other parameters"),
+            ("whatif", "show how another policy would change a run"),
+            ("rescore", "rescore a run with another scorecard or other parameters"),
             ("leaderboard", "rank the models of finished runs"),
             ("gold", "draw items of a run for people to label"),
-            ("calibrate", "hold a run against labels of people, and correct its rates"),
+            ("calibrate", "compare a run with human labels, and correct its rates"),
             ("export", "write a finished run as Parquet, events or reports"),
         ),
     ),
     (
-        "test cases and workflows",
+        "cases and workflows",
         (
             ("score", "score batches of test cases and label each case"),
-            ("workflow", "check, draw, run and retell workflows"),
-            ("hil", "decide what waits for a person"),
+            ("workflow", "check, draw, run and trace workflows"),
+            ("hil", "decide the tasks that wait for a person"),
         ),
     ),
 )
 COMMANDS = tuple(command for _, commands in GROUPS for command in commands)
 ALIASES = {"safe:score": "score"}
+COLOURS = ("auto", "always", "never")
+PARSES_ITSELF = "lint"  # where it has to: `run_words(words, parse)` shows again what was found last time
 REFUSED = 3  # as in `exit_codes`
 
 
@@ -92,15 +106,19 @@ def _overview() -> str:
     return (
         "usage: rulewright COMMAND [ARGUMENTS]\n\n"
         "Compiles declarative evaluation rules and runs the plan over transcripts.\n\n"
-        f"{rows}\n\n`rulewright COMMAND --help` says more, `rulewright --version` the version.\n"
+        f"{rows}\n\n`rulewright COMMAND --help` shows more, `rulewright --version` the version.\n"
+        "Every command takes `--color auto|always|never`; with `auto` a terminal has\n"
+        "colours unless NO_COLOR is set, anything else where FORCE_COLOR is.\n"
     )
 
 
-def _load(name: str) -> Command | None:
-    if name not in {command for command, _ in COMMANDS}:
-        return None
-    command: Command = importlib.import_module(f"rulewright.commands.{name.replace('-', '_')}")
-    return command
+def parser_of(name: str) -> Parser:
+    """The parser of a command."""
+    from rulewright.arguments import parser  # a cached lint parses nothing
+
+    group = next(title for title, commands in GROUPS if name in dict(commands))
+    arguments = importlib.import_module(f"rulewright.arguments.{group.replace(' ', '_')}")
+    return parser.parser_of(name, getattr(arguments, f"{name.replace('-', '_')}_arguments"))
 
 
 def _unknown(name: str) -> int:
@@ -152,11 +170,38 @@ def _run(words: list[str]) -> int:
     _write_the_same_everywhere()
     with SafeStreams() as streams:
         try:
+            streams.output.colour, words = _colour(words)
+            streams.errors.colour = streams.output.colour
             status = _command(words)
-        except SystemExit as ended:  # wrong arguments, or `--help`
-            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-            raise SystemExit(streams.status(status)) from None
+        except _Ended as ended:
+            raise SystemExit(streams.status(ended.status)) from None
         return streams.status(status)
+
+
+class _Ended(BaseException):
+    """The parser of arguments has said what it has to say."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+def _colour(words: list[str]) -> tuple[str, list[str]]:
+    """What `--color` says, before or behind the command, and the other words."""
+    choice = "auto"
+    others: list[str] = []
+    remaining = iter(words)
+    for word in remaining:
+        name, equals, value = word.partition("=")
+        if word == "--":
+            return choice, [*others, word, *remaining]
+        if name != "--color":
+            others.append(word)
+            continue
+        choice = value if equals else next(remaining, "")
+        if choice not in COLOURS:
+            complain(f"error: unknown value `{choice}` for `--color`; expected `auto`, `always` or `never`")
+            raise _Ended(REFUSED)
+    return choice, others
 
 
 def _command(words: list[str]) -> int:
@@ -169,30 +214,43 @@ def _command(words: list[str]) -> int:
         say(f"rulewright {version('rulewright')}")
         return 0
     name = ALIASES.get(words[0], words[0])
-    command = _load(name)
-    if command is None:
+    if name not in dict(COMMANDS):
         return _unknown(name)
-
-    def parse() -> argparse.Namespace:
-        from rulewright.arguments import parser_of
-
-        return parser_of(name, command).parse_args(words[1:])
-
     try:
-        if hasattr(command, "run_words"):
-            status: int = command.run_words(words[1:], parse)
-            return status
-        return command.run(parse())
+        return _run_command(name, words[1:])
+    except SystemExit as ended:  # of a callable or a plug-in, whose status is not ours
+        complain(f"error: code that was called ended the process (status {ended.code})")
+        return REFUSED
     except BrokenPipeError:  # the reader of our output has gone, as `| head` does
         return READER_GONE
     except Exception as error:
-        return _failed(error, name, command)
+        return _failed(error, name)
     except KeyboardInterrupt:
         complain("interrupted")
         return 130
 
 
-def _failed(error: Exception, name: str, command: Command) -> int:
+def _run_command(name: str, words: list[str]) -> int:
+    """Parse the words, then import what runs them."""
+
+    def parse() -> argparse.Namespace:
+        try:
+            return parser_of(name).parse_args(words)
+        except SystemExit as ended:  # wrong arguments, or `--help`
+            raise _Ended(ended.code if isinstance(ended.code, int) else REFUSED) from None
+
+    if name == PARSES_ITSELF:
+        return _load(name).run_words(words, parse)
+    args = parse()
+    return _load(name).run(args)
+
+
+def _load(name: str) -> Command:
+    command: Command = importlib.import_module(f"rulewright.commands.{name.replace('-', '_')}")
+    return command
+
+
+def _failed(error: Exception, name: str) -> int:
     """Say what went wrong; the value is the exit code, which no finding and no gate has."""
     from rulewright.errors import RulewrightError, UsageError
     from rulewright_runtime.errors import RuntimeFailure
@@ -200,12 +258,10 @@ def _failed(error: Exception, name: str, command: Command) -> int:
     if isinstance(error, OSError) and isinstance(error.filename, str):
         error = UsageError(f"can't use `{error.filename}`: {(error.strerror or str(error)).lower()}")
     if isinstance(error, UsageError):
-        from rulewright.arguments import parser_of
-
-        parser_of(name, command).error(str(error))
+        parser_of(name).error(str(error))
     if isinstance(error, RulewrightError | RuntimeFailure):
         _report(error)
-        return getattr(command, "RULE_BROKEN", REFUSED)
+        return getattr(_load(name), "RULE_BROKEN", REFUSED)
     import traceback
 
     traceback.print_exception(error)

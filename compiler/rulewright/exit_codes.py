@@ -19,8 +19,8 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     "completion": {MET: "printed", REFUSED: "no such shell, or bad usage"},
     "lint": {MET: "no finding fails", FAILED: "findings at or above --fail-level", REFUSED: "bad usage"},
     "lsp": {
-        MET: "the editor said goodbye",
-        FAILED: "it was gone without",
+        MET: "the editor closed the session",
+        FAILED: "it disconnected",
         REFUSED: "bad usage or the extra is missing",
     },
     "explain": {MET: "printed", REFUSED: "no such code, or bad usage"},

@@ -27,17 +27,18 @@ def pages() -> dict[str, str]:
     return {code: cleandoc(found[code]) for code in sorted(found)}
 
 
-def every_rule() -> tuple[Rule[Any], ...]:
+def every_rule() -> tuple[Rule[object], ...]:
     """All rules, each once."""
     from rulewright.rules.of_checks import CHECK, PROFILE
     from rulewright.rules.of_lexicons import LEXICON, MARKER_SET
     from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
     from rulewright.rules.of_scenarios import SCENARIO
     from rulewright.rules.of_scorecards import CASE_SCORECARD, SCORECARD
+    from rulewright.rules.of_state_machines import STATE_MACHINE
     from rulewright.rules.of_workflows import TASK, WORKFLOW
 
     found: list[Rule[Any]] = [*CHECK, *PROFILE, *LEXICON, *MARKER_SET, *SCENARIO, *SCORECARD, *CASE_SCORECARD]
-    found += [*WORKFLOW, *TASK, *PROJECT, *UNREAD_FILES]
+    found += [*STATE_MACHINE, *WORKFLOW, *TASK, *PROJECT, *UNREAD_FILES]
     return tuple(dict.fromkeys(found))
 
 

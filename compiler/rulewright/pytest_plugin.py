@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
-    from rulewright.examples import Example
+    from rulewright.documents.examples import Example
     from rulewright.testing import TestBench
     from rulewright_runtime.verdicts import VerdictResult
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from rulewright.errors import UsageError
 
 PROJECT_FILE = Path("benchmark", "rulewright.yaml")
+CONFIGS = Path("benchmark", "configs")
 
 
 def shipped_root() -> Path:

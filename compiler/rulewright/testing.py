@@ -13,10 +13,10 @@ from typing import Any
 
 from rulewright.check.project_check import compile_project
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.examples import Example, examples_of, missed, verdict_of, verdict_on
 from rulewright.documents.layout import looks_like_a_project, project_file_above
 from rulewright.errors import DocumentError, RulewrightError
-from rulewright.examples import Example, examples_of, missed, verdict_of, verdict_on
 from rulewright.project import Project, load_project
 from rulewright.render.human import render
 from rulewright.spelling import did_you_mean
@@ -49,9 +49,10 @@ class TestBench:
         """What the check called `name` says of a chat. Raises CheckError where that is not what is expected."""
         check = self.project.check(name)
         if check is None or name not in {each.id for each in self.plan.checks}:
-            hint = did_you_mean(name, [each.id for each in self.project.checks]) or ""
-            reason = "its profile leaves it out" if check is not None else f"there is none in {self.project.root}"
-            raise CheckError(f"there is no check `{name}` to be asked: {reason} {hint}".rstrip())
+            if check is not None:
+                raise CheckError(f"the profile leaves out `{name}`")
+            hint = did_you_mean(name, [each.id for each in self.project.checks]) or f"it is not in {self.project.root}"
+            raise CheckError(f"unknown check `{name}`; {hint}")
         try:
             found = verdict_of(name, self.plan, _transcript(chat), opened(judge))
         except RuntimeFailure as why:
@@ -97,14 +98,14 @@ def bench_at(place: Path) -> TestBench:
 
 
 @cache
-def _named_judge(specification: str) -> Any:
+def _named_judge(specification: str) -> object:
     """The judge that an option names; one for all tests, since a model's ledger is opened once."""
     from rulewright_runtime.judging.judge import PLUGIN, REPLAY, open_judge
 
     if specification.startswith((REPLAY, PLUGIN)):
         return open_judge(specification)
-    from rulewright_runtime.judging.live import open_live_judge
-    from rulewright_runtime.judging.waiting_judge import WaitingJudge
+    from rulewright_runtime.runs.live import open_live_judge
+    from rulewright_runtime.runs.waiting_judge import WaitingJudge
 
     return WaitingJudge(open_live_judge(specification))
 
@@ -127,7 +128,7 @@ def _transcript(chat: Any) -> Transcript:
     return found[0]
 
 
-def _differs(check: Check, found: VerdictResult, expect: str) -> Diagnostic:
+def _differs(check: CheckDocument, found: VerdictResult, expect: str) -> Diagnostic:
     evidence = "; ".join(f"turn {span.turn}, {span.role}: `{span.quote}`" for span in found.evidence)
     undecided = found.extra.get("undecided")
     why = f"because `{found.rationale_code}`" + (f": {undecided}" if undecided else "")

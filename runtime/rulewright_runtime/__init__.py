@@ -4,8 +4,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` itself takes longer to import than a cached lint may take
 if TYPE_CHECKING:
-    from typing import Any
-
     from rulewright_runtime.errors import EvaluationError, InputError, JudgeError, PlanError, RuntimeFailure
     from rulewright_runtime.execution import TranscriptResult, execute
     from rulewright_runtime.plan.envelope import encode as encode_plan
@@ -50,7 +48,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Load what is asked for only then: who wants one module does not pay for all."""
     from importlib import import_module
 

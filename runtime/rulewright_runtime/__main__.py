@@ -10,9 +10,10 @@ import gc
 import os
 import sys
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain, safe_stream
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ Judge the transcripts in DATA (files or folders) by a compiled plan and write th
   --max-line BYTES    refuse longer input lines (default 1048576)
   --max-expanded BYTES  refuse recorded replies that hold more, expanded where they are gzipped (default 268435456)
   --jobs N            judge in N processes (default 1); the result is the same for any number
+  --ray ADDRESS       judge on this Ray cluster (local: one on this machine, of N processes)
   --resume            continue a killed run in RUN
   --overwrite         replace the run in RUN
 
@@ -63,6 +65,7 @@ VALUED: Final = {
         "--max-line": "max_line",
         "--max-expanded": "max_expanded",
         "--jobs": "jobs",
+        "--ray": "ray",
     },
     "play": {"--out": "out", "--model": "model", "--scenario-parallel": "scenario_parallel"},
     "score": {
@@ -93,6 +96,9 @@ def _command(words: list[str]) -> int:
     try:
         given = _parse(words)
         return {"play": _play, "run": _run, "score": _score}[words[0]](given)
+    except SystemExit as ended:  # of a plug-in, whose status is not ours
+        complain(f"error: code that was called ended the process (status {ended.code})")
+        return REFUSED
     except BrokenPipeError:
         return READER_GONE
     except (RuntimeFailure, OSError) as error:
@@ -105,13 +111,13 @@ def _command(words: list[str]) -> int:
         return REFUSED
 
 
-def _parse(words: list[str]) -> dict[str, Any]:
+def _parse(words: list[str]) -> dict[str, object]:
     """The command line as a dict; a full argument parser would cost more time than a small run takes."""
     command = words[0]
     if command not in VALUED:
         raise WrongUsageError(f"unknown command `{command}`; expected `run`, `play` or `score` (see --help)")
     valued = VALUED[command]
-    found: dict[str, Any] = {"files": [], "parameters": {}, "resume": False, "overwrite": False}
+    found: JsonObject = {"files": [], "parameters": {}, "resume": False, "overwrite": False}
     rest = iter(words[1:])
     for word in rest:
         name, equals, inline = word.partition("=")
@@ -140,7 +146,7 @@ def _parse(words: list[str]) -> dict[str, Any]:
     return found
 
 
-def _run(given: dict[str, Any]) -> int:
+def _run(given: JsonObject) -> int:
     from rulewright_runtime.plan.file import decode
     from rulewright_runtime.report.summary import exit_status
     from rulewright_runtime.runs.store import run
@@ -158,6 +164,7 @@ def _run(given: dict[str, Any]) -> int:
         max_line=_number(given, "max_line"),
         max_expanded=_number(given, "max_expanded"),
         jobs=_number(given, "jobs") or 1,
+        ray=given.get("ray"),
         progress=lambda done: safe_stream(sys.stderr).show_progress(f"{done} transcripts"),
     )
     safe_stream(sys.stderr).show_progress("")
@@ -167,7 +174,7 @@ def _run(given: dict[str, Any]) -> int:
     return exit_status(summary)
 
 
-def _play(given: dict[str, Any]) -> int:
+def _play(given: JsonObject) -> int:
     from rulewright_runtime.harness.adapters import open_adapter
     from rulewright_runtime.harness.harness_plan import decode
     from rulewright_runtime.harness.harness_run import run
@@ -178,7 +185,7 @@ def _play(given: dict[str, Any]) -> int:
     return 1 if summary["errors"] else 0
 
 
-def _score(given: dict[str, Any]) -> int:
+def _score(given: JsonObject) -> int:
     from rulewright_runtime.cases.case_plan import decode
     from rulewright_runtime.cases.engine_command import score
     from rulewright_runtime.locks import held_file
@@ -205,11 +212,11 @@ def _content(path: str) -> bytes:
         return stream.read()
 
 
-def _typed(parameters: Iterable[Parameter], written: dict[str, str]) -> dict[str, Any]:
+def _typed(parameters: Iterable[Parameter], written: dict[str, str]) -> dict[str, object]:
     """The values of parameters, read as their declared types are written; the scorecard checks the rest."""
     types = {parameter.name: parameter.type for parameter in parameters}
-    words: dict[str, Any] = {"true": True, "false": False}
-    values: dict[str, Any] = dict(written)
+    words: dict[str, object] = {"true": True, "false": False}
+    values: dict[str, object] = dict(written)
     for name, text in written.items():
         if types.get(name) == "bool":
             values[name] = words.get(text, text)
@@ -218,7 +225,7 @@ def _typed(parameters: Iterable[Parameter], written: dict[str, str]) -> dict[str
     return values
 
 
-def _number(given: dict[str, Any], name: str) -> int | None:
+def _number(given: JsonObject, name: str) -> int | None:
     text = given.get(name)
     if text is None:
         return None

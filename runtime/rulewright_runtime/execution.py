@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
+from rulewright_runtime.aggregate.outcome import without_scores
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.matching.match import Matcher
 from rulewright_runtime.plan.guard import reading_verdicts
-from rulewright_runtime.plan.question import WholeWindow
+from rulewright_runtime.plan.question import AnchoredWindow, WholeWindow
 from rulewright_runtime.plan.scan import NO_SCENARIO
-from rulewright_runtime.plan.verifiers import ExpressionVerifier, LexiconVerifier, ScenarioRule
+from rulewright_runtime.plan.verifiers import (
+    ExpressionVerifier,
+    LexiconVerifier,
+    ProbeVerifier,
+    RubricVerifier,
+    ScenarioRule,
+)
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.transcripts.completeness import Gap, ScriptedScenario, as_records
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.redaction import Redaction
@@ -31,7 +39,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Check, Lexicon, Plan
     from rulewright_runtime.verify.asking import Asking, Questions, Replies
 
-    Item = Transcript | InputError | Mapping[str, Any] | str | os.PathLike[str]
+    Item = Transcript | InputError | JsonMapping | str | os.PathLike[str]
 
 
 class TranscriptResult(msgspec.Struct, frozen=True):
@@ -46,7 +54,7 @@ class TranscriptResult(msgspec.Struct, frozen=True):
     scenario_id: str
     model: str
     verdicts: tuple[VerdictResult, ...] = ()
-    scores: dict[str, Any] | None = None
+    scores: JsonObject | None = None
     judge_calls: dict[str, int] = {}
     errors: tuple[Any, ...] = ()
     harness: str = ""
@@ -73,7 +81,7 @@ def execute(
     transcripts: Iterable[Item],
     judge: Judge | str | None = None,
     *,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: JsonMapping | None = None,
     prefilter: bool = True,
     gates_only: bool = False,
 ) -> Iterator[TranscriptResult]:
@@ -215,7 +223,7 @@ class _Due(NamedTuple):
     because they read the verdicts of others; `owed` are the ids of both, `roles` those that decide foregone records.
     `bindings` is what expressions see."""
 
-    bindings: dict[str, Any]
+    bindings: JsonObject
     first: tuple[_Applied, ...]
     last: tuple[_Applied, ...]
     roles: tuple[str, ...]
@@ -228,7 +236,7 @@ class Engine:
     def __init__(
         self,
         plan: Plan,
-        parameters: Mapping[str, Any] | None = None,
+        parameters: JsonMapping | None = None,
         prefilter: bool = True,
         *,
         gates_only: bool = False,
@@ -243,11 +251,11 @@ class Engine:
 
             bring(plan.plugins)
         self._plan, self._redaction = plan, Redaction(plan.redact)
-        self._matcher = Matcher(_looked_for(plan), prefilter=prefilter)
+        self._matcher = Matcher(looked_for(plan), prefilter=prefilter)
         self._without_hit = [_without_hit(check, plan, self._matcher) for check in plan.checks]
         self._decider = Decider(plan.checks)
         self._last = reading_verdicts(plan)
-        self._kept: dict[str, Any] = {}
+        self._kept: JsonObject = {}
         self._due_in: dict[str, _Due] = {}
         self._scripts: dict[str, ScriptedScenario] = {}
         self._left_out: list[tuple[str, tuple[int, ...]]] = []
@@ -330,6 +338,9 @@ class Engine:
                 gaps = gaps or context.complete.wordless
             if gaps:
                 finding = incomplete(finding, gaps)
+            if context.simulated_by and reads_script(check):
+                users = {"simulated_user": list(context.simulated_by)}
+                finding = msgspec.structs.replace(finding, extra={**finding.extra, **users})
             return conclude(check, _mark(finding, how))
 
         if not how.eligible:
@@ -355,8 +366,21 @@ class Engine:
         verdicts = tuple(settled[place] for place in sorted(settled))
         scores = self._score(item, verdicts, due, gaps, spared)
         return TranscriptResult(
-            item.id, item.scenario_id, item.model, verdicts, scores, context.calls, harness=item.harness, missing=gaps
+            item.id,
+            item.scenario_id,
+            self._name(item),
+            verdicts,
+            scores,
+            context.calls,
+            harness=item.harness,
+            missing=gaps,
         )
+
+    def settled_in(self, scenario_id: str) -> dict[str, str | None]:
+        """The checks whose record in a scenario's transcripts is made once, each with the role in whose turns nothing
+        must be found for that; None where nothing is looked for."""
+        due = self._due(scenario_id)
+        return {each.check.id: each.where for each in (*due.first, *due.last) if each.foregone is not None}
 
     def _script(self, scenario_id: str) -> ScriptedScenario:
         """The scenario's turns, prepared once."""
@@ -397,24 +421,21 @@ class Engine:
         due: _Due,
         gaps: tuple[Gap, ...],
         spared: tuple[str, ...],
-    ) -> dict[str, Any] | None:
+    ) -> JsonObject | None:
         if self._scorecard is None:
             return None
         row = {"transcript_id": item.id, "scenario_id": item.scenario_id}
-        row["model"] = self._plan.models.get(item.model, item.model)
+        row["model"] = self._name(item)
         owed = [name for name in due.owed if name not in spared]
         waiting = [*self._waiting_in(item.scenario_id), *((name, ()) for name in spared)]
         row |= self._scorecard.score(verdicts, owed, waiting, incomplete=bool(gaps))
         if spared:
-            row |= self._without_scores(row)
+            row |= without_scores(row, self._scorecard.plan.shown)
         return {**row, "missing": as_records(gaps)} if gaps else row
 
-    def _without_scores(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """What takes the place of scores where checks were spared: they would be means of what was asked by chance."""
-        blank: dict[str, Any] = dict.fromkeys(name for name in self._scorecard.plan.shown if name is not None)
-        if isinstance(dimensions := row.get("dimension_scores"), dict):
-            blank["dimension_scores"] = dict.fromkeys(dimensions)
-        return blank
+    def _name(self, item: Transcript) -> str:
+        """What the project calls the transcript's model."""
+        return self._plan.models.get(item.model, item.model)
 
     def _waiting_in(self, scenario_id: str) -> list[tuple[str, tuple[int, ...]]]:
         """The checks that apply in a scenario but that the profile left out, each with the gates it leaves open."""
@@ -430,6 +451,12 @@ class Engine:
             ]
             self._left_out_in[scenario_id] = known
         return known
+
+
+def reads_script(check: Check) -> bool:
+    """Whether a check was written for the scenario's own words in a turn: its probes, rubrics and anchored windows."""
+    anchored = any(isinstance(judging.window, AnchoredWindow) for judging in check.verifier.judgings())
+    return anchored or isinstance(check.verifier, ProbeVerifier | RubricVerifier)
 
 
 def _with_branches(transcript: Transcript, branches: Mapping[int, str]) -> Transcript:
@@ -456,7 +483,7 @@ def _without_hit(check: Check, plan: Plan, matcher: Matcher) -> tuple[VerdictRes
     return (conclude(check, finding), role) if matcher.covers(role, name) else None
 
 
-def _looked_for(plan: Plan) -> dict[str, dict[str, Lexicon]]:
+def looked_for(plan: Plan) -> dict[str, dict[str, Lexicon]]:
     """The lexicons that checks look for in all turns of a role, first of all."""
     wanted: dict[str, dict[str, Lexicon]] = {"user": {}, "assistant": {}}
     for check in plan.checks:

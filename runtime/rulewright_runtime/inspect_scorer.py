@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import anyio.to_thread
@@ -52,7 +52,7 @@ def checks(plan: str, judge: str | None = None, only: Sequence[str] = ()) -> Sco
     return score
 
 
-def _sample(state: TaskState, target: Target) -> dict[str, Any]:
+def _sample(state: TaskState, target: Target) -> dict[str, object]:
     """The sample as it would stand in a log."""
     wanted = list(target)
     return {

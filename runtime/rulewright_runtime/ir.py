@@ -280,7 +280,7 @@ def _check_shape(number: int, node: Node, limits: ProgramLimits) -> None:
             raise PlanError(f"node {number}: malformed optional entries")
 
 
-def _is_text(tagged: Any) -> bool:
+def _is_text(tagged: object) -> bool:
     """Whether a literal is a string or a list of strings: well-formed, and no other kind of value has to be loaded."""
     if not isinstance(tagged, list) or len(tagged) != 2:
         return False
@@ -300,11 +300,11 @@ def _right_count(op: str, count: int) -> bool:
     return op in ("list", "call") or count == _FIXED[op]
 
 
-def _is_index(value: Any, end: int) -> bool:
+def _is_index(value: object, end: int) -> bool:
     return value.__class__ is int and 0 <= value < end
 
 
-def _check_slots(number: int, slots: Any, limits: ProgramLimits, least: int, most: int) -> None:
+def _check_slots(number: int, slots: object, limits: ProgramLimits, least: int, most: int) -> None:
     if (
         not isinstance(slots, (list, tuple))
         or not least <= len(slots) <= most
@@ -315,7 +315,7 @@ def _check_slots(number: int, slots: Any, limits: ProgramLimits, least: int, mos
         raise PlanError(f"node {number}: a slot out of range")
 
 
-def _check_candidates(number: int, value: Any) -> None:
+def _check_candidates(number: int, value: object) -> None:
     good = (
         isinstance(value, (list, tuple))
         and value

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
-from rulewright_runtime.values import cel_type_name
+from rulewright_runtime.values import Value, cel_type_name
 
 
 class Polarity(StrEnum):
@@ -22,8 +23,7 @@ class Polarity(StrEnum):
     TABLE = "table"  # a decision table: ends with `error`; later rows are never reached
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """Whether a condition holds; `undecided` is the reason when it could not be decided, else None.
 
     At a TABLE place a condition that can't be decided does not hold, and the caller must end the table on `undecided`.
@@ -43,7 +43,7 @@ _HOLDS: Final = Decision(True)
 _FAILS: Final = Decision(False)
 
 
-def condition(program: Program, place: Polarity) -> Callable[[Mapping[str, Any]], Decision]:
+def condition(program: Program, place: Polarity) -> Callable[[Mapping[str, Value]], Decision]:
     """The condition `program` at `place`: bindings in, Decision out; it never raises EvaluationError.
 
     What is not a bool (null, an optional, a number) is undecided as an absent value is.
@@ -51,7 +51,7 @@ def condition(program: Program, place: Polarity) -> Callable[[Mapping[str, Any]]
     evaluate = prepare(program)
     holds = UNDECIDED_HOLDS[Polarity(place)]
 
-    def decide(bindings: Mapping[str, Any]) -> Decision:
+    def decide(bindings: Mapping[str, Value]) -> Decision:
         try:
             value = evaluate(bindings)
         except EvaluationError as why:
@@ -65,7 +65,7 @@ def condition(program: Program, place: Polarity) -> Callable[[Mapping[str, Any]]
     return decide
 
 
-def boolean(program: Program, place: Polarity) -> Callable[[Mapping[str, Any]], bool]:
+def boolean(program: Program, place: Polarity) -> Callable[[Mapping[str, object]], bool]:
     """As `condition`, without the reason. ValueError for a TABLE, which needs the reason."""
     if place == Polarity.TABLE:
         raise ValueError("a decision table needs the reason")

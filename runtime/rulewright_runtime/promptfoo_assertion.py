@@ -25,7 +25,7 @@ from rulewright_runtime.transcripts.transcript_reader import from_record
 PASSING: Final = ("PASS", "NOT_APPLICABLE")
 
 
-def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
+def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, object]:
     """What promptfoo calls a grading result. Raises where the plan can't be used: promptfoo then counts an error."""
     config = context.get("config") or {}
     judge = config.get("judge")
@@ -43,7 +43,7 @@ def _engine(path: str, alone: bool) -> Engine:
     return Engine(plan)
 
 
-def _asked(context: Mapping[str, Any]) -> list[Any]:
+def _asked(context: Mapping[str, object]) -> list[object]:
     """What was asked: the messages of a chat prompt, else its text as the user's."""
     prompt = context.get("prompt")
     text = prompt if isinstance(prompt, str) else json.dumps(prompt)
@@ -56,14 +56,14 @@ def _asked(context: Mapping[str, Any]) -> list[Any]:
     return [{"role": "user", "content": text}]
 
 
-def _answered(output: Any) -> list[Any]:
+def _answered(output: object) -> list[object]:
     """The answer: a text, or a message with tool calls."""
     if isinstance(output, dict) and "role" in output:
         return [output]
     return [{"role": "assistant", "content": output if isinstance(output, str) else json.dumps(output)}]
 
 
-def _expected(context: Mapping[str, Any]) -> Any:
+def _expected(context: Mapping[str, object]) -> object:
     variables = context.get("vars")
     return variables.get("expected") if isinstance(variables, Mapping) else None
 

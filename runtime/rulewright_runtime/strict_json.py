@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final, Generic, TypeAlias, TypeVar, overload
 
 import msgspec
 
 T = TypeVar("T")
-JsonObject: TypeAlias = dict[str, Any]  # what JSON may hold under texts
+Json: TypeAlias = Any  # what JSON may hold: whoever reads it looks at what it is
+JsonObject: TypeAlias = dict[str, Json]
+JsonMapping: TypeAlias = Mapping[str, Json]  # one that is only read
 _ANYTHING: Final = msgspec.json.Decoder()
 _BACKSLASH: Final = b"\\"
 _ESCAPED_COLON: Final = b"\\u003"  # the beginning of `\u003a`
@@ -53,7 +56,7 @@ class Decoder(Generic[T]):
 def decode(data: bytes | str) -> Any: ...
 @overload
 def decode(data: bytes | str, *, type: type[T]) -> T: ...
-def decode(data: bytes | str, *, type: Any = Any) -> Any:
+def decode(data: bytes | str, *, type: Any = object) -> Any:
     """The value in `data`. DoubledKeyError where an object holds a key twice, else what msgspec raises."""
     value = msgspec.json.decode(data, type=type)
     refuse_doubled_keys(data)
@@ -71,13 +74,13 @@ def refuse_doubled_keys(data: bytes | str) -> None:
         raise msgspec.DecodeError(f"JSON is malformed: {error}") from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> None:
+def _once(pairs: list[tuple[str, object]]) -> None:
     if len(dict(pairs)) < len(pairs):
         keys = [key for key, _ in pairs]
         raise DoubledKeyError(next(key for at, key in enumerate(keys) if key in keys[:at]))
 
 
-def _has_the_colons_of(value: Any, data: bytes) -> bool:
+def _has_the_colons_of(value: object, data: bytes) -> bool:
     """Whether the value, encoded again, has as many colons as the data it was decoded from: then no key was lost. A
     colon inside a text is in both, unless it is written as an escape."""
     if _BACKSLASH in data and _ESCAPED_COLON in data:

@@ -80,7 +80,11 @@ def paint(text: str, colour: str) -> str:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Colour is for terminals that are not dumb, and with `FORCE_COLOR` for any stream; `NO_COLOR` refuses it."""
+    """Colour is for terminals that are not dumb, and with `FORCE_COLOR` for any stream; `NO_COLOR` refuses it. What a
+    safe stream was told (`always` or `never`) comes first."""
+    choice = getattr(stream, "colour", "auto")
+    if choice != "auto":
+        return bool(choice == "always")
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
@@ -156,6 +160,8 @@ class SafeStream:
     and `failure` says why; where the reader is gone from the standard output, BrokenPipeError ends the command.
     """
 
+    colour = "auto"  # or `always` or `never`
+
     def __init__(self, stream: TextIO | None, *, is_output: bool) -> None:
         self.stream = stream
         self.failure: OSError | None = None
@@ -163,7 +169,7 @@ class SafeStream:
         self._begins = True  # whether what is written next begins a line
         self._waiting = False  # whether something was written since the last flush
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self.stream, name)
 
     def isatty(self) -> bool:

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.score import Score, leave
 
+Value: TypeAlias = Any  # one of the table above: operations find out which, when they run
 INT_MIN: Final = -(2**63)
 INT_MAX: Final = 2**63 - 1
 UINT_MAX: Final = 2**64 - 1
@@ -40,15 +42,13 @@ class UInt(int):
         return f"{int(self)}u"
 
 
-@dataclass(frozen=True, slots=True)
-class TypeValue:
+class TypeValue(msgspec.Struct, frozen=True):
     """A type as a value: `name` is CEL's name of it, such as `int` or `google.protobuf.Timestamp`."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Timestamp:
+class Timestamp(msgspec.Struct, frozen=True, order=True):
     """A moment: nanoseconds since 1970-01-01T00:00:00Z, within the years 1 to 9999."""
 
     nanos: int
@@ -70,8 +70,7 @@ class Timestamp:
         return EPOCH + dt.timedelta(microseconds=self.nanos // 1000)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Duration:
+class Duration(msgspec.Struct, frozen=True, order=True):
     """A span of time in nanoseconds."""
 
     nanos: int
@@ -127,7 +126,7 @@ def _key(key: object) -> _Key | None:
     return None if kind is None else (kind, key)
 
 
-class Map(Mapping[Any, Any]):
+class Map(Mapping[object, object]):
     """A map whose keys CEL tells apart and Python would merge. A number finds its own key first, then an equal one."""
 
     __slots__ = ("_entries",)
@@ -154,7 +153,7 @@ class Map(Mapping[Any, Any]):
             return self._entries.get(("i", key)) or self._entries.get(("u", key))
         return None
 
-    def __getitem__(self, key: object) -> Any:
+    def __getitem__(self, key: object) -> Value:
         """The value at `key`, compared as CEL compares; KeyError without one."""
         entry = self._entry(key)
         if entry is None:
@@ -173,7 +172,7 @@ class Map(Mapping[Any, Any]):
         """The number of entries."""
         return len(self._entries)
 
-    def items(self) -> Any:
+    def items(self) -> Value:
         """The pairs, in order."""
         return self._entries.values()
 
@@ -182,7 +181,7 @@ class Map(Mapping[Any, Any]):
         return "Map(" + repr(list(self.items())) + ")"
 
 
-def make_map(pairs: Sequence[tuple[object, object]]) -> Mapping[Any, Any]:
+def make_map(pairs: Sequence[tuple[object, object]]) -> Mapping[Value, Value]:
     """A map literal's value: a plain dict when every key is a string, else a `Map`. Repeated keys are errors."""
     if all(key.__class__ is str for key, _ in pairs):
         plain = dict(pairs)
@@ -194,7 +193,7 @@ def make_map(pairs: Sequence[tuple[object, object]]) -> Mapping[Any, Any]:
 _MISSING: Final = object()
 
 
-def find(mapping: Mapping[Any, Any], key: object) -> Optional:
+def find(mapping: Mapping[Value, Value], key: object) -> Optional:
     """The entry of a map (a `Map`, or a dict from outside) under CEL's equality of keys, or `NONE`."""
     if mapping.__class__ is dict and not isinstance(key, str):
         return _find_odd(mapping, key)
@@ -205,7 +204,7 @@ def find(mapping: Mapping[Any, Any], key: object) -> Optional:
     return NONE if value is _MISSING else Optional(value)
 
 
-def _find_odd(mapping: Mapping[Any, Any], key: object) -> Optional:
+def _find_odd(mapping: Mapping[object, object], key: object) -> Optional:
     try:
         value = mapping.get(key, _MISSING)
     except TypeError:
@@ -249,7 +248,7 @@ def cel_type_name(value: object) -> str:
     return "map" if isinstance(value, Mapping) else "unknown"
 
 
-def equal(left: Any, right: Any) -> bool:
+def equal(left: object, right: object) -> bool:
     """CEL's `==` on any two values: numbers compare across types, other types that differ are unequal, NaN is unequal
     to all. Never fails."""
     a, b = left.__class__, right.__class__
@@ -263,7 +262,7 @@ MAX_DEPTH: Final = 250  # of lists and maps in each other, as an expression may 
 _STEPS: Final = 2_000_000
 
 
-def _equal_deep(left: Any, right: Any) -> bool:
+def _equal_deep(left: object, right: object) -> bool:
     pending = [(left, right)]
     for _ in range(_STEPS):
         if not pending:
@@ -295,7 +294,7 @@ def _equal_deep(left: Any, right: Any) -> bool:
     raise too_large()
 
 
-def _equal_leaves(left: Any, right: Any) -> bool:
+def _equal_leaves(left: object, right: object) -> bool:
     if left.__class__ is right.__class__:
         return bool(left == right)
     if not is_number(left) or not is_number(right):
@@ -332,7 +331,7 @@ def comparable(left: object, right: object) -> bool:
 _ORDERED: Final = frozenset({int, float, str, bool, bytes, UInt, Timestamp, Duration, Score})
 
 
-def less(left: Any, right: Any) -> bool:
+def less(left: Value, right: Value) -> bool:
     """CEL's `<`; EvaluationError `no_such_overload` between types that have no order."""
     if not comparable(left, right):
         raise no_overload("_<_", left, right)
@@ -341,7 +340,7 @@ def less(left: Any, right: Any) -> bool:
     return bool(left < right)
 
 
-def less_equal(left: Any, right: Any) -> bool:
+def less_equal(left: Value, right: Value) -> bool:
     """CEL's `<=`."""
     if not comparable(left, right):
         raise no_overload("_<=_", left, right)
@@ -350,7 +349,7 @@ def less_equal(left: Any, right: Any) -> bool:
     return bool(left <= right)
 
 
-def _alike(left: Any, right: Any) -> tuple[Any, Any]:
+def _alike(left: object, right: object) -> tuple[object, object]:
     """Two numbers to compare: an integer beside a double counts as the nearest double, as in both engines of Google."""
     try:
         if left.__class__ is float and isinstance(right, int):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 import msgspec
 from msgspec.structs import replace
 
+from rulewright_runtime.strict_json import JsonObject
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -70,7 +72,7 @@ class VerdictResult(msgspec.Struct, frozen=True, omit_defaults=True):
     rationale_code: str | None
     adjudication_required: bool
     secondary_tags: tuple[str, ...]
-    extra: dict[str, Any]
+    extra: JsonObject
     scorer_type: str
     cause: Cause | None = None
 
@@ -86,7 +88,7 @@ class Finding(msgspec.Struct, frozen=True):
     confidence: float
     code: str | None = None
     evidence: tuple[EvidenceSpan, ...] = ()
-    extra: dict[str, Any] = {}
+    extra: JsonObject = {}
     prompt_hash: str | None = None
     eligible: bool = True
     needs_adjudication: bool = False

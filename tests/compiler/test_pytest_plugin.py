@@ -83,7 +83,7 @@ def test_the_fixture_holds_a_chat_against_a_check(shop: Path) -> None:
   = help: turn 1, assistant: `I promise`
 """
     assert " ".join(failure.replace("{path}", str(shop / "checks" / "no-promises.yaml")).split()) in shown
-    assert "there is no check `no-promise` to be asked" in shown
+    assert "unknown check `no-promise`; did you mean" in shown
     assert "did you mean `no-promises`?" in shown
     assert "the plan needs a judge for the check `polite`, and none was given" in shown
     assert "Traceback" not in shown

@@ -20,18 +20,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import jsonschema
 import pytest
 import yaml
 from tests.compiler.mutations import oracles_of_documents, oracles_of_projects, oracles_of_workflows
 from tests.compiler.mutations.operators import Pool, mutant
 from tests.compiler.mutations.oracles_of_projects import Project, kind_at
+from tests.schemas import validator
 
 from rulewright.documents.kinds import kind_of
 from rulewright.linting.lint_settings import EVERYTHING
 from rulewright.linting.run import Report, lint, lint_text
 from rulewright.load import load_text, plain
-from rulewright_grammar import schema
 
 FOLDER = Path(__file__).parent / "rules"
 TORTURE = bool(os.environ.get("RULEWRIGHT_TORTURE"))
@@ -69,11 +68,6 @@ def written(data: Any, name: str) -> str:
     if name.endswith(".json"):
         return json.dumps(data, ensure_ascii=False, indent=1)
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
-
-
-@cache
-def validator(kind: str) -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(schema(kind))
 
 
 @dataclass(slots=True)

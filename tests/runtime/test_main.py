@@ -49,6 +49,16 @@ def test_a_plan_runs_where_the_compiler_s_libraries_can_not_be_imported(place: P
     assert verdicts == ["FAIL", "PASS"]
 
 
+def test_a_run_that_asks_nobody_loads_neither_formats_of_chats_nor_the_reading_of_replies(place: Path) -> None:
+    save(plan(check()))
+    slow = ["rulewright_runtime.transcripts.chats", "rulewright_runtime.judging.evidence", "shutil", "zoneinfo"]
+    stopped = "".join(f"sys.modules[{name!r}] = None\n" for name in slow)
+    program = WITHOUT_COMPILER.replace("sys.argv =", f"{stopped}sys.argv =")
+    words = ["run", "plan.json", "m__s.jsonl", "--out", "out"]
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_a_refused_input_is_named_and_makes_the_exit_status_three(place: Path, capsys: Any) -> None:
     (place / "n__s.jsonl").write_text('{"turn": 1, "role": "robot", "content": ""}\n')
     save(plan(check()))

@@ -60,7 +60,7 @@ def applies(**conditions: Any) -> decisions.Decided:
 
 def a_part_of_a_prompt_is_written() -> bool:
     question = judging(prompt=(IfSegment(UNKNOWN, (TextSegment("Be kind."),), ()),))
-    return "Be kind." in prompts.render(question, [], {})
+    return "Be kind." in prompts.render(question, prompts.Fenced.of([]), {})
 
 
 def a_gate_stops() -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rulewright.calibration.gold import Gold, GoldLabel, Item, gold_of, id_of
 from rulewright.calibration.measures import Confusion, krippendorffs_alpha, prediction_powered, rogan_gladen
-from rulewright.calibration.propagate import Share, Stratum, gate_interval, gate_rows, next_item, shares_of
+from rulewright.calibration.propagate import Measured, carried_to, gate_interval, gate_rows, measured_in, next_item
+from rulewright.comparing.pairs import other_judge, other_replies
 from rulewright.errors import UsageError
 from rulewright_runtime.aggregate.outcome import ENGINE
+from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from rulewright.reporting.stored_run import StoredRun
@@ -30,23 +32,28 @@ def calibrate(
     measured_on: StoredRun | None = None,
     choose_on: str | None = None,
     required: Mapping[str, float] | None = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """The calibration of a run by labels as JSON data.
 
     `checks` hold what was compared, precision, recall, specificity, balanced accuracy and kappa, and the share of
     failures corrected by them; `gates` how often each gate truly fails, against the most that `required` allows; `next`
-    what to label next for each gate. With `measured_on` the labels are of that run, and only rates are corrected. With
-    `choose_on` a threshold of confidence is chosen on that split and reported on `split`, which has to be another one.
-    Raises UsageError for labels of items that the run does not hold, and for a threshold that would be reported where
-    it was chosen.
+    what to label next for each gate. With `measured_on` the labels are of that run of the same judge. With `choose_on`
+    a threshold of confidence is chosen on that split and reported on `split`, which has to be another one; then no gate
+    is decided. Raises UsageError where the other run has another judge, other prompts or other rules, for labels of
+    items that the run does not hold, and for a threshold that would be reported where it was chosen.
     """
     _refuse_one_split(labels, split, choose_on)
     gold = gold_of(labels, split)
     measured = measured_on or run
     _refuse_strangers(measured, gold.labels)
+    if measured_on is not None:
+        _refuse_others(run, measured_on, {check for _, check in gold.labels})
+    if required and (choose_on is not None or run.scorecard is None):
+        why = "a chosen threshold decides no gate" if choose_on is not None else f"`{run.folder}` has no scorecard"
+        raise UsageError(f"`--require` can't be answered: {why}")
     thresholds = {} if choose_on is None else _chosen(measured, gold_of(labels, choose_on))
     confusions = _confusions(measured, gold.labels, thresholds)
-    found: dict[str, Any] = {
+    found: JsonObject = {
         "version": VERSION,
         "run": str(run.folder),
         "measured_on": str(measured.folder),
@@ -59,8 +66,10 @@ def calibrate(
         "thresholds": {"chosen_on": choose_on, "of": thresholds},
         "gates": [],
     }
-    if measured_on is None and run.scorecard is not None and not thresholds:
-        found["gates"] = _gates(run, shares_of(confusions), gold, required or {})
+    if run.scorecard is not None and choose_on is None:
+        own = measured_on is None
+        says = measured_in(run, gold.labels) if own else carried_to(run, measured, gold.labels)
+        found["gates"] = _gates(run, says, gold.labels if own else {}, required or {})
     return found
 
 
@@ -80,7 +89,28 @@ def _refuse_strangers(run: StoredRun, labels: Iterable[Item]) -> None:
             raise UsageError(f"`{run.folder}` has no verdict `{id_of((transcript, check))}`, which is labelled")
 
 
-def _labels(gold: Gold) -> dict[str, Any]:
+def _refuse_others(run: StoredRun, measured: StoredRun, checks: Iterable[str]) -> None:
+    """Raise UsageError unless labels of the verdicts of `measured` tell of those of `run`: one judge, asked alike."""
+    what = f"labels of `{measured.folder}` say nothing about `{run.folder}`"
+    plans = [{check.id: check.hash for check in each.plan.checks} for each in (run, measured)]
+    judged = False
+    for check in sorted(checks):
+        prompts = [((each.summary.get("judge") or {}).get("prompts") or {}).get(check) for each in (run, measured)]
+        if prompts[0] != prompts[1]:
+            raise UsageError(f"{what}: the prompts of `{check}` differ")
+        if check not in plans[0] or plans[0][check] != plans[1][check]:
+            raise UsageError(f"{what}: the rules of `{check}` differ")
+        judged = judged or prompts[0] is not None
+    marks = other_judge(run, measured)
+    if judged and marks:
+        raise UsageError(f"{what}: other judges answered ({', '.join(marks)} differ)")
+    if judged and other_replies(run, measured):
+        raise UsageError(f"{what}: both judges are recorded replies, which do not say whose they are")
+    if run.plan.semantics != measured.plan.semantics:
+        raise UsageError(f"{what}: the semantics differ")
+
+
+def _labels(gold: Gold) -> JsonObject:
     """Who labelled how much, and how far they agree. Labels of models are counted apart and are no gold."""
     return {
         "items": len(gold.labels),
@@ -133,7 +163,7 @@ def _judged(run: StoredRun, check: str, thresholds: Thresholds) -> Counter[str]:
 
 def _check(
     name: str, found: Confusion, run: StoredRun, gold: Gold, thresholds: Thresholds, *, elsewhere: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     said = _judged(run, name, thresholds)
     judged = said["FAIL"] + said["PASS"]
     corrected = (rogan_gladen if elsewhere else prediction_powered)(said["FAIL"], judged, found)
@@ -184,11 +214,11 @@ def _chosen(run: StoredRun, gold: Gold) -> dict[str, float]:
 
 
 def _gates(
-    run: StoredRun, shares: Mapping[Stratum, Share], gold: Gold, required: Mapping[str, float]
-) -> list[dict[str, Any]]:
+    run: StoredRun, measured: Measured, labels: Mapping[Item, str], required: Mapping[str, float]
+) -> list[JsonObject]:
     card = run.scorecard
     assert card is not None
-    rows = gate_rows(run, card, shares, gold.labels)
+    rows = gate_rows(run, card, measured, labels)
     for name in required:
         if name not in rows:
             raise UsageError(
@@ -196,21 +226,20 @@ def _gates(
             )
     found = []
     for name, each in rows.items():
-        interval = gate_interval(each, shares)
-        recorded = sum(
-            run.rows[row.transcript]["engine"]["gates"].get(name, {}).get("state") == "failed" for row in each
-        )
-        best = next_item(each, shares)
-        about = {"gate": name, "transcripts": len(each), "recorded": recorded / len(each), "corrected": interval}
+        interval = gate_interval(each, measured)
+        recorded = sum(run.rows[row.transcript][ENGINE]["gates"].get(name, {}).get("state") == "failed" for row in each)
+        best = None if measured.elsewhere else next_item(each, measured.shares)
+        about = {
+            "gate": name,
+            "transcripts": len(each),
+            "recorded": recorded / len(each),
+            "corrected": interval,
+            "unmeasured": sorted({check for row in each for _, check in row.unmeasured}),
+        }
         if name in required:
             about |= {"at_most": required[name], "status": _status(interval, required[name])}
         found.append({**about, "next": None if best is None else id_of(best[0])})
     return found
-
-
-def _state(run: StoredRun, transcript: str, gate: str) -> str | None:
-    found: dict[str, str] = run.rows[transcript][ENGINE]["gates"].get(gate) or {}
-    return found.get("state")
 
 
 def _status(interval: Mapping[str, float], most: float) -> str:

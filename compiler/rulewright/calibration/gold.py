@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 HEADS: Final = ("id", "target", "annotator", "split")
 TARGETS: Final = ("PASS", "FAIL", "NOT_APPLICABLE")
+TUNE, REPORT = "tune", "report"  # splits: to choose a threshold on, and to report on
 SYNTHETIC: Final = "model:"
 Item = tuple[str, str]  # transcript, check
 

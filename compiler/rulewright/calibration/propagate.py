@@ -2,20 +2,25 @@
 
 Every verdict is taken for right with the probability that labels give it, independently of the others. The gate is
 decided by the scorecard's own program for both answers. What is not known of the probabilities is drawn many times from
-their posterior (Jeffreys' prior), with a fixed seed; so are the failures themselves.
+their posterior (Jeffreys' prior), with a fixed seed; so are the failures themselves. A verdict of a kind that was never
+labelled may be wrong every time: the interval holds both answers.
+
+Labels of another run tell how often the judge finds a failure (sensitivity) and how often it leaves alone what is none
+(specificity). What a verdict means in this run follows from them and from how often the judge said FAIL here.
 """
 
 from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rulewright.calibration.gold import Item
-from rulewright.calibration.measures import Confusion
 from rulewright_runtime.aggregate.bounds import is_unknown
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from rulewright.reporting.stored_run import StoredRun
@@ -23,11 +28,13 @@ if TYPE_CHECKING:
 
 SEED: Final = 20250115
 DRAWS: Final = 2_000
+BEST, LIKELY, WORST = range(3)  # what verdicts that are missing, or of which no label tells, may come to
+JUDGED: Final = ("FAIL", "PASS")
 Stratum = tuple[str, str]  # check, verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class FailureShare:
     """How often a verdict of a stratum means a failure: `failed` of `labelled` items."""
 
     failed: int
@@ -43,6 +50,10 @@ class Share:
         """The variance of the posterior."""
         return self.mean * (1 - self.mean) / (self.labelled + 2)
 
+    def drawn(self, chance: random.Random) -> float:
+        """A value of the posterior."""
+        return chance.betavariate(self.failed + 0.5, self.labelled - self.failed + 0.5)
+
     def gain(self, slope: float, own: float) -> float:
         """How much variance a label of one item takes away from a figure, on average. With the failures of the stratum
         the figure grows by `slope`, with that of the item by its `own` part of it."""
@@ -52,33 +63,126 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Transported:
+    """What a verdict means in a run of which nothing was labelled, by the labels of another run of the same judge.
+
+    `shares` are those of the other run's FAIL and PASS, `there` and `here` how many of the verdicts were FAIL.
+    """
+
+    shares: tuple[FailureShare, FailureShare]
+    there: FailureShare
+    here: FailureShare
+
+    def means(self) -> tuple[float, float]:
+        """How often FAIL and PASS mean a failure here, at the means of the posteriors."""
+        failing, passing = (share.mean for share in self.shares)
+        return _carried(failing, passing, self.there.mean, self.here.mean, 0.5)
+
+    def drawn(self, chance: random.Random) -> tuple[float, float]:
+        """The same for a draw of the posteriors."""
+        draws = [share.drawn(chance) for share in (*self.shares, self.there, self.here)]
+        return _carried(draws[0], draws[1], draws[2], draws[3], chance.random())
+
+
+def _carried(failing: float, passing: float, there: float, here: float, anything: float) -> tuple[float, float]:
+    """How often FAIL and PASS mean a failure where a share `here` of the verdicts is FAIL, while they do so `failing`
+    and `passing` often where it is `there`. Where the judge is no better than chance, `anything` may be true."""
+    found, missed = failing * there, passing * (1 - there)
+    alarms, clear = (1 - failing) * there, (1 - passing) * (1 - there)
+    sensitivity, specificity = found / (found + missed), clear / (clear + alarms)
+    power = sensitivity + specificity - 1
+    true = min(1.0, max(0.0, (here + specificity - 1) / power)) if power > 0 else anything
+    return (
+        _share(sensitivity * true, (1 - specificity) * (1 - true)),
+        _share((1 - sensitivity) * true, specificity * (1 - true)),
+    )
+
+
+def _share(part: float, rest: float) -> float:
+    return part / (part + rest) if part + rest else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What labels say of the verdicts of a run: of each stratum its share of failures, or by check that of another
+    run."""
+
+    shares: Mapping[Stratum, FailureShare]
+    elsewhere: Mapping[str, Transported]
+
+    def __contains__(self, stratum: Stratum) -> bool:
+        """Whether labels say anything of a stratum."""
+        return stratum in self.shares or (stratum[0] in self.elsewhere and stratum[1] in JUDGED)
+
+    def means(self) -> dict[Stratum, float]:
+        """How often each verdict means a failure."""
+        found = {stratum: share.mean for stratum, share in self.shares.items()}
+        return found | self._of_checks({check: each.means() for check, each in self.elsewhere.items()})
+
+    def drawn(self, chance: random.Random) -> dict[Stratum, float]:
+        """The same for a draw of the posteriors."""
+        found = {stratum: share.drawn(chance) for stratum, share in sorted(self.shares.items())}
+        return found | self._of_checks({check: each.drawn(chance) for check, each in sorted(self.elsewhere.items())})
+
+    def _of_checks(self, found: Mapping[str, Sequence[float]]) -> dict[Stratum, float]:
+        return {(check, word): value for check, each in found.items() for word, value in zip(JUDGED, each, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
 class GateRow:
     """One transcript at one gate: whether it fails without doubt, may fail, and what may make it fail."""
 
     transcript: str
-    stopped: bool  # by a verdict that was labelled, or that nobody doubts
+    stopped: bool  # by a verdict that was labelled
     unknown: bool  # a verdict is missing that may stop it
     doubts: tuple[Stratum, ...]  # verdicts that stop it if they are failures
     items: tuple[Item, ...]
+    unmeasured: tuple[Item, ...] = ()  # the same of strata of which no label tells
+    recorded: bool = False  # one of those is a FAIL
 
 
-def shares_of(confusions: Mapping[str, Confusion]) -> dict[Stratum, Share]:
-    """What labels say of each verdict of each check."""
-    found = {}
-    for check, each in confusions.items():
-        found[check, "FAIL"] = Share(each.hits, each.hits + each.false_alarms)
-        found[check, "PASS"] = Share(each.misses, each.misses + each.clear)
-    return found
+def measured_in(run: StoredRun, labels: Mapping[Item, str]) -> Measured:
+    """What labels of a run's own items say of its verdicts."""
+    labelled: Counter[Stratum] = Counter()
+    failed: Counter[Stratum] = Counter()
+    for (transcript, check), target in labels.items():
+        verdict = run.verdicts[transcript][check]
+        if verdict.eligible is not False and not is_unknown(verdict):
+            labelled[check, verdict.verdict] += 1
+            failed[check, verdict.verdict] += target == "FAIL"
+    return Measured({stratum: FailureShare(failed[stratum], count) for stratum, count in labelled.items()}, {})
+
+
+def carried_to(run: StoredRun, other: StoredRun, labels: Mapping[Item, str]) -> Measured:
+    """What labels of another run's items say of the verdicts of `run`."""
+    shares = dict(measured_in(other, labels).shares)
+    elsewhere = {}
+    for check in {check for check, _ in shares}:
+        strata = [(check, word) for word in JUDGED]
+        if all(stratum in shares for stratum in strata):
+            one, two = (shares.pop(stratum) for stratum in strata)
+            elsewhere[check] = Transported((one, two), _failing(other, check), _failing(run, check))
+    return Measured({stratum: share for stratum, share in shares.items() if stratum[1] not in JUDGED}, elsewhere)
+
+
+def _failing(run: StoredRun, check: str) -> FailureShare:
+    """How many of the verdicts PASS and FAIL of a check are FAIL."""
+    found = [
+        verdicts[check].verdict
+        for verdicts in run.verdicts.values()
+        if check in verdicts and verdicts[check].eligible is not False and not is_unknown(verdicts[check])
+    ]
+    return FailureShare(found.count("FAIL"), sum(found.count(word) for word in JUDGED))
 
 
 def gate_rows(
-    run: StoredRun, card: Scorecard, shares: Mapping[Stratum, Share], labels: Mapping[Item, str]
+    run: StoredRun, card: Scorecard, measured: Measured, labels: Mapping[Item, str]
 ) -> dict[str, list[GateRow]]:
     """The rows of every gate that holds a verdict of the run."""
     found: dict[str, list[GateRow]] = {}
     for transcript, verdicts in run.verdicts.items():
         for at, gate in enumerate(card.plan.gates):
-            row = _row(transcript, verdicts, card, at, shares, labels)
+            row = _row(transcript, verdicts, card, at, measured, labels)
             if row is not None:
                 found.setdefault(gate.name, []).append(row)
     return found
@@ -86,15 +190,16 @@ def gate_rows(
 
 def _row(
     transcript: str,
-    verdicts: Mapping[str, Any],
+    verdicts: JsonMapping,
     card: Scorecard,
     at: int,
-    shares: Mapping[Stratum, Share],
+    measured: Measured,
     labels: Mapping[Item, str],
 ) -> GateRow | None:
-    held = stopped = unknown = False
+    held = stopped = unknown = recorded = False
     doubts: list[Stratum] = []
     items: list[Item] = []
+    unmeasured: list[Item] = []
     for check, verdict in verdicts.items():
         stops = None if verdict.eligible is False else card.stops(verdict)[at]
         if stops is None:
@@ -106,59 +211,81 @@ def _row(
             stopped = stopped or (said == "FAIL" and stops["FAIL"])
         elif is_unknown(verdict):
             unknown = unknown or stops["FAIL"]
-        elif stratum in shares:
-            if stops["FAIL"]:
-                doubts.append(stratum)
-                items.append((transcript, check))
-        else:
+        elif not stops["FAIL"]:
             stopped = stopped or stops.get(verdict.verdict, False)
-    return GateRow(transcript, stopped, unknown, tuple(doubts), tuple(items)) if held else None
+        elif stratum in measured:
+            doubts.append(stratum)
+            items.append((transcript, check))
+        else:
+            unmeasured.append((transcript, check))
+            recorded = recorded or stops.get(verdict.verdict, False)
+    return (
+        GateRow(transcript, stopped, unknown, tuple(doubts), tuple(items), tuple(unmeasured), recorded)
+        if held
+        else None
+    )
 
 
-def share_failing(rows: Sequence[GateRow], q: Mapping[Stratum, float], *, worst: bool) -> tuple[float, float]:
-    """The mean probability that a row fails, and the variance of the share of rows that do. Missing verdicts fail in
-    the `worst` case, else never."""
+class _Kind(NamedTuple):
+    """As much of a row as its chance to fail depends on; rows of one kind are worked out once."""
+
+    stopped: bool
+    unknown: bool
+    recorded: bool
+    unmeasured: bool
+    doubts: tuple[Stratum, ...]
+
+    def fails(self, q: Mapping[Stratum, float], case: int) -> float:
+        """How likely such a row fails."""
+        likely = case >= LIKELY and (self.unknown or self.recorded)
+        if self.stopped or likely or (case == WORST and self.unmeasured):
+            return 1.0
+        return 1 - math.prod(1 - q[stratum] for stratum in self.doubts)
+
+
+def _kinds(rows: Sequence[GateRow]) -> Counter[_Kind]:
+    return Counter(
+        _Kind(row.stopped, row.unknown, row.recorded, bool(row.unmeasured), tuple(sorted(row.doubts))) for row in rows
+    )
+
+
+def _share_failing(kinds: Counter[_Kind], q: Mapping[Stratum, float], case: int) -> tuple[float, float]:
+    """The mean probability that a row fails, and the variance of the share of rows that do."""
     total = variance = 0.0
-    for row in rows:
-        p = _fails(row, q, worst=worst)
-        total += p
-        variance += p * (1 - p)
-    return total / len(rows), variance / len(rows) ** 2
+    for kind, count in kinds.items():
+        p = kind.fails(q, case)
+        total += count * p
+        variance += count * p * (1 - p)
+    size = kinds.total()
+    return total / size, variance / size**2
 
 
-def _fails(row: GateRow, q: Mapping[Stratum, float], *, worst: bool) -> float:
-    if row.stopped or (worst and row.unknown):
-        return 1.0
-    return 1 - math.prod(1 - q[stratum] for stratum in row.doubts)
-
-
-def gate_interval(rows: Sequence[GateRow], shares: Mapping[Stratum, Share], level: float = 0.95) -> dict[str, Any]:
-    """The share of rows that truly fail, `{value, low, high}`; missing verdicts widen it."""
-    used = sorted({stratum for row in rows for stratum in row.doubts})
-    chance = random.Random(SEED)
+def gate_interval(rows: Sequence[GateRow], measured: Measured, level: float = 0.95) -> JsonObject:
+    """The share of rows that truly fail, `{value, low, high}`. Missing verdicts widen it, and so do those of which no
+    label tells; in the value the former fail and the latter are taken as recorded."""
+    chance, kinds = random.Random(SEED), _kinds(rows)
     low: list[float] = []
     high: list[float] = []
     for _ in range(DRAWS):
-        q = {each: _drawn(chance, shares[each]) for each in used}
+        q = measured.drawn(chance)
         noise = chance.gauss(0, 1)
-        for worst, into in ((False, low), (True, high)):
-            mean, variance = share_failing(rows, q, worst=worst)
+        for case, into in ((BEST, low), (WORST, high)):
+            mean, variance = _share_failing(kinds, q, case)
             into.append(min(1.0, max(0.0, mean + noise * math.sqrt(variance))))
     cut = round((1 - level) / 2 * DRAWS)
-    value = share_failing(rows, {each: shares[each].mean for each in used}, worst=True)[0]
+    value = _share_failing(kinds, measured.means(), LIKELY)[0]
     return {"value": value, "low": sorted(low)[cut], "high": sorted(high)[DRAWS - 1 - cut]}
 
 
-def _drawn(chance: random.Random, share: Share) -> float:
-    return chance.betavariate(share.failed + 0.5, share.labelled - share.failed + 0.5)
-
-
-def next_item(rows: Sequence[GateRow], shares: Mapping[Stratum, Share]) -> tuple[Item, float] | None:
+def next_item(rows: Sequence[GateRow], shares: Mapping[Stratum, FailureShare]) -> tuple[Item, float] | None:
     """The item whose label takes away most of the variance of a gate's share of failing rows, and how much; None where
-    nothing is in doubt.
+    nothing is in doubt. An item of which no label tells comes first.
 
     A label tells of its own row, and of every row of its stratum by making the stratum's share more certain.
     """
+    if unmeasured := [item for row in rows if not row.stopped for item in row.unmeasured]:
+        count = Counter(check for _, check in unmeasured)
+        return min(unmeasured, key=lambda item: (-count[item[1]], item)), math.inf
     q = {stratum: share.mean for stratum, share in shares.items()}
     slopes: dict[Stratum, float] = {}
     own: dict[Item, tuple[Stratum, float]] = {}

@@ -14,7 +14,7 @@ from rulewright.load import Mapping, Node, Scalar, Sequence, walk
 from rulewright.scoring.batches import load_scorecard
 from rulewright.scoring.score_settings import settings_findings
 from rulewright.spelling import did_you_mean
-from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Input
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import LIST_KEYS, id_of
 from rulewright_runtime.cases.shape import FAILURES, OUTPUTS, CaseShape, Mistake, named
 
@@ -90,7 +90,11 @@ def case_document_findings(root: Node) -> list[Diagnostic]:
 def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
     """The findings of a file of cases or outputs, whose records stand in a list, below a key, or alone."""
     nodes = records_in(root)
-    found = [error(each, "a case must be an object with `test_id`", code="bad-case") for each in nodes if not _is(each)]
+    found = [
+        error(each, "a case must be an object with `test_id`", code="bad-case")
+        for each in nodes
+        if not isinstance(each, Mapping)
+    ]
     keys = {id(entry.value): entry.name for entry in root.entries} if isinstance(root, Mapping) else {}
     records = [_record(each, keys.get(id(each))) for each in nodes if isinstance(each, Mapping)]
     cases = [each for each in records if each.is_case]
@@ -110,10 +114,6 @@ def records_in(root: Node) -> tuple[Node, ...]:
         listed = next((found for key in LIST_KEYS if isinstance(found := root.get(key), Sequence)), None)
         return (root,) if listed is None else listed.items
     return root.items if isinstance(root, Sequence) else ()
-
-
-def _is(node: Node) -> bool:
-    return isinstance(node, Mapping)
 
 
 def _record(node: Mapping, name: str | None) -> _Record:
@@ -184,7 +184,7 @@ def _of_other_concerns(cases: list[_Record], root: Node) -> Iterator[Diagnostic]
 def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnostic]:
     """What a case expects that says nothing, contradicts itself, or is not read."""
     inputs = [each for each in plan.inputs if each.source == "case"]
-    lists = {each.name: [text for text in _texts(record, each) if text.strip()] for each in inputs}
+    lists = {each.name: [text for text in texts(record.case, *each.path) if text.strip()] for each in inputs}
     if all(descend(record.case, *each.path) is not None for each in inputs) and not any(lists.values()):
         yield warning(record.place("expectations"), "the case expects nothing", code="case-expects-nothing")
     yield from _contradictions(record)
@@ -212,10 +212,6 @@ def _contradictions(record: _Record) -> Iterator[Diagnostic]:
         if said is not None:
             message = f"`{_text(theme)}` is required, and `{said}` is forbidden"
             yield error(theme, message, code="contradictory-expectations")
-
-
-def _texts(record: _Record, given: Input) -> tuple[str, ...]:
-    return texts(record.case, *given.path)
 
 
 def _text(node: Any) -> str:

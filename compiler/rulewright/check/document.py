@@ -15,14 +15,14 @@ from rulewright.documents.kinds import CASE_SCORECARD
 from rulewright.documents.library import check_findings
 from rulewright.documents.validation import PAGES as STRUCTURE
 from rulewright.documents.validation import validate
+from rulewright.documents.vocabulary import Vocabulary
 from rulewright.load import Mapping
 from rulewright.load import load_errors as mistakes
+from rulewright.load.suppressions import OURS
 from rulewright.rules import Rule, code_of, findings, rule_page
-from rulewright.suppressions import OURS
-from rulewright.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.documents.scenario import Scenario
 
 
@@ -34,8 +34,8 @@ def document_findings(kind: str, root: Mapping, vocabulary: Vocabulary | None = 
     if kind == "check":
         from rulewright.lower.routing_conflicts import routing_conflicts_of
 
-        found += [each for check in models for each in routing_conflicts_of(cast("Check", check))]
-        found += [each for check in models for each in template_findings(cast("Check", check))]
+        found += [each for check in models for each in routing_conflicts_of(cast("CheckDocument", check))]
+        found += [each for check in models for each in template_findings(cast("CheckDocument", check))]
     found += findings(rules, models)
     if kind == "scenario":
         found += harness_findings(cast("Sequence[Scenario]", models))
@@ -55,7 +55,7 @@ def is_seen_alone(code: str) -> bool:
     return code not in {*map(code_of, PROJECT), *map(code_of, UNREAD_FILES)}
 
 
-def template_findings(check: Check) -> list[Diagnostic]:
+def template_findings(check: CheckDocument) -> list[Diagnostic]:
     """What a check's expression and prompt hold. Expressions are imported only for those that need them."""
     prompt = str(check.prompt.value) if check.prompt is not None else ""
     if not holds_conditions(check) and not any(mark in prompt for mark in ("{{", "{%", "{#")):
@@ -81,7 +81,7 @@ def harness_findings(scenarios: Iterable[Scenario]) -> list[Diagnostic]:
 
 def case_findings(root: Mapping) -> list[Diagnostic]:
     """What a scorecard over cases holds beyond its structure."""
-    from rulewright.scoring.batches import case_findings as findings_of
+    from rulewright.prove.label_findings import case_findings as findings_of
 
     return findings_of(root)
 
@@ -106,19 +106,21 @@ def _scorecard_findings(root: Mapping, vocabulary: Vocabulary | None) -> list[Di
 
 def models_and_rules(
     kind: str, root: Mapping, vocabulary: Vocabulary | None = None
-) -> tuple[Sequence[Document], Sequence[Rule[Any]]]:
+) -> tuple[Sequence[Document], Sequence[Rule[object]]]:
     """The models in a document of this kind, and the rules that look at one of them."""
-    models, rules = _models_and_rules(kind, root, Path(root.source.path).stem)
+    models, rules = _models_and_rules(kind, root, Path(root.source.path).stem, vocabulary)
     return [worded(each, vocabulary) for each in models] if vocabulary else models, rules
 
 
-def _models_and_rules(kind: str, root: Mapping, name: str) -> tuple[Sequence[Document], Sequence[Rule[Any]]]:
+def _models_and_rules(
+    kind: str, root: Mapping, name: str, vocabulary: Vocabulary | None
+) -> tuple[Sequence[Document], Sequence[Rule[Any]]]:
     match kind:
         case "check":
             from rulewright.documents.check import read_check
             from rulewright.rules.of_checks import CHECK
 
-            return (read_check(root),), CHECK
+            return (read_check(root, vocabulary),), CHECK
         case "lexicon" | "lexicons":
             from rulewright.documents.lexicon import read_lexicon, read_lexicons
             from rulewright.rules.of_lexicons import LEXICON
@@ -152,7 +154,7 @@ def _models_and_rules(kind: str, root: Mapping, name: str) -> tuple[Sequence[Doc
             return (read_case_scorecard(root),), RULES
         case "state_machine":
             from rulewright.documents.state_machine import read_state_machine
-            from rulewright.rules.of_conditions import CONDITIONS
+            from rulewright.rules.of_state_machines import STATE_MACHINE
 
-            return (read_state_machine(root, name),), CONDITIONS
+            return (read_state_machine(root, name),), STATE_MACHINE
     return (), ()

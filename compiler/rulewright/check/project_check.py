@@ -9,17 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
-from rulewright.check.choices import (
-    at_home,
-    choice_findings,
-    choose_profile,
-    choose_scorecard,
-    scoring_of,
-    used_scorecard,
-)
 from rulewright.check.document import case_findings
+from rulewright.check.scenarios import rubric_findings, scenario_findings
 from rulewright.diagnostics import Diagnostic, Severity
 from rulewright.documents.case_scorecard import read_case_scorecard
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
@@ -27,11 +20,9 @@ from rulewright.documents.layout import has_workflow
 from rulewright.documents.lexicon import pattern_findings
 from rulewright.documents.profile import Profile, every_check
 from rulewright.documents.scorecard import ScorecardDocument
-from rulewright.documents.unread_files import UnreadFiles, read_unread_files
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node
 from rulewright.lower.corpora import lower_corpus
-from rulewright.lower.harness import scenario_findings
 from rulewright.lower.jurisdictions import unknown_jurisdictions
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.machines import lower_machine
@@ -42,6 +33,15 @@ from rulewright.lower.scorecard import lower_scorecard, with_facts
 from rulewright.lower.selection import select
 from rulewright.lower.semantics import policies
 from rulewright.project import Project, load_project, stopping
+from rulewright.project.choices import (
+    at_home,
+    choice_findings,
+    choose_profile,
+    choose_scorecard,
+    scoring_of,
+    used_scorecard,
+)
+from rulewright.project.unread_files import UnreadFiles, read_unread_files
 from rulewright.rules.bucket_without_checks import bucket_without_checks
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
@@ -113,6 +113,8 @@ class Checked:
         """What is wrong with the parts of the plan."""
         parts = self.parts
         found = list(self._of_parts)
+        if self.profile.include_rubrics:
+            found += rubric_findings(self.project.scenarios.values())
         if self.scorecard is not None:
             found = at_home(self.project, self.scorecard, found)
             if self.project.scorecards and parts.scorecard is not None and self.scorecard.gates:
@@ -166,7 +168,7 @@ class Checked:
         """The examples of checks that their check gets wrong, where the project can be compiled at all."""
         holding = [each for each in self.parts.chosen if "examples" in each.node] if self.project.checks else []
         if holding and not stopping(self.project, (*self.preliminary, *self.blocking)):
-            from rulewright.examples import example_findings
+            from rulewright.documents.examples import example_findings
 
             yield from example_findings(holding, self.plan())
 
@@ -199,7 +201,7 @@ class Checked:
                 select(profile, project.checks, found)
         return [*found, *self._of_scorecards(fields_of_checks(project, criteria))]
 
-    def _of_scorecards(self, fields: dict[str, dict[str, Any]]) -> list[Diagnostic]:
+    def _of_scorecards(self, fields: dict[str, dict[str, object]]) -> list[Diagnostic]:
         """What is wrong with the project's scorecards over verdicts; `fields` are those of its checks by id."""
         project = self.project
         found: list[Diagnostic] = []
@@ -228,7 +230,7 @@ class Checked:
         return found
 
     def _lowered(
-        self, card: ScorecardDocument, scoring: dict[str, Any], fields: dict[str, dict[str, Any]]
+        self, card: ScorecardDocument, scoring: dict[str, object], fields: dict[str, dict[str, object]]
     ) -> tuple[ScorecardPlan | None, list[Diagnostic]]:
         """The scorecard over all checks; the one in use is a part of the plan already, and told of there."""
         if card is not self.scorecard or not self.project.checks:

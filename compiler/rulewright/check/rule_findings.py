@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.case_scorecard import CaseScorecardDocument
-from rulewright.documents.unread_files import UnreadFiles
 from rulewright.project import Project
+from rulewright.project.unread_files import UnreadFiles
 from rulewright.rules import findings
 from rulewright.rules.of_checks import CHECK, PROFILE
-from rulewright.rules.of_conditions import CONDITIONS
 from rulewright.rules.of_lexicons import LEXICON, MARKER_SET
 from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
 from rulewright.rules.of_scenarios import SCENARIO
 from rulewright.rules.of_scorecards import CASE_SCORECARD as CASE_SCORECARD_RULES
 from rulewright.rules.of_scorecards import SCORECARD
+from rulewright.rules.of_state_machines import STATE_MACHINE
 
 
 def rule_findings(
@@ -30,5 +30,5 @@ def rule_findings(
     yield from findings(MARKER_SET, project.markers)
     yield from findings(SCORECARD, project.scorecards.values())
     yield from findings(CASE_SCORECARD_RULES, cards)
-    yield from findings(CONDITIONS, project.state_machines.values())
+    yield from findings(STATE_MACHINE, project.state_machines.values())
     yield from findings(UNREAD_FILES, [unread])

@@ -1,9 +1,4 @@
-"""Show what of a run waits for a person, take decisions, and recompute the run with them.
-
-Without decisions the verdicts that wait are listed; `--format jsonl` prints them as lines to fill in (`verdict`, `why`)
-and to read back with --file. At a terminal --ask goes through them one by one. The run is not changed: the recomputed
-one lies in RUN/adjudicated (or --out), and reads like any other run for `report`, `leaderboard` and `diff`.
-"""
+"""`adjudicate`: what waits is listed, decisions are taken, and the run is recomputed."""
 
 from __future__ import annotations
 
@@ -21,7 +16,7 @@ from rulewright.errors import UsageError
 from rulewright.exit_codes import UNDECIDED
 from rulewright.reporting.adjudication import (
     FOLDER,
-    Decision,
+    Adjudication,
     Item,
     adjudicate,
     known_decisions,
@@ -34,25 +29,6 @@ from rulewright_runtime.terminal import one_line, say
 from rulewright_runtime.workflow.processes import here
 
 ANSWERS: Final = {"p": "PASS", "f": "FAIL", "n": "NOT_APPLICABLE"}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
-    parser.add_argument(
-        "--decide",
-        nargs=3,
-        action="append",
-        default=[],
-        metavar=("TRANSCRIPT", "CHECK", "VERDICT"),
-        help="decide one verdict: PASS, FAIL or NOT_APPLICABLE (may be repeated)",
-    )
-    parser.add_argument("--why", metavar="TEXT", help="why, for --decide")
-    parser.add_argument("--file", metavar="FILE", help="decisions as lines of JSON")
-    parser.add_argument("--ask", action="store_true", help="go through what waits at the terminal")
-    parser.add_argument("--by", metavar="NAME", default="", help="the person who decides")
-    parser.add_argument("--out", metavar="FOLDER", help="where the recomputed run goes (default: RUN/adjudicated)")
-    parser.add_argument("--format", choices=("human", "jsonl"), default="human", help="how to list what waits")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -75,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     return exit_status(summary) or (UNDECIDED if open_now else 0)
 
 
-def _taken(args: argparse.Namespace, still: list[Item]) -> Iterator[Decision]:
+def _taken(args: argparse.Namespace, still: list[Item]) -> Iterator[Adjudication]:
     """The decisions that this command was given, stamped with the time and the place."""
     given = list(read_decisions(Path(args.file), args.by)) if args.file else []
     given += [_decision((transcript, check), verdict, args.by, args.why) for transcript, check, verdict in args.decide]
@@ -86,14 +62,14 @@ def _taken(args: argparse.Namespace, still: list[Item]) -> Iterator[Decision]:
         yield replace(decision, at=decision.at or at, via=via)
 
 
-def _decision(key: tuple[str, str], verdict: str, by: str, why: str | None) -> Decision:
+def _decision(key: tuple[str, str], verdict: str, by: str, why: str | None) -> Adjudication:
     for allowed in ANSWERS.values():
         if verdict == allowed:
-            return Decision(*key, allowed, by, why or "")  # type: ignore[arg-type]
+            return Adjudication(*key, allowed, by, why or "")  # type: ignore[arg-type]
     raise UsageError(f"`{verdict}` is not a verdict that people give; expected `PASS`, `FAIL` or `NOT_APPLICABLE`")
 
 
-def _asked(still: list[Item], by: str) -> Iterator[Decision]:
+def _asked(still: list[Item], by: str) -> Iterator[Adjudication]:
     """What a person answers at the terminal."""
     if not sys.stdin.isatty():
         raise UsageError("`--ask` needs a terminal; use `--file` or `--decide`")

@@ -1,11 +1,4 @@
-"""Look at the ledger of calls to models, take it elsewhere, or remove what it holds.
-
-The ledger is the file `.rulewright/ledger.sqlite3` of the project: every question that was put to a model, and its
-answer, paid for once. `stats` says what it holds, `export` writes a line of JSON for each call, and `prune` removes the
-calls older than some days, or whatever was said about one transcript: in the ledger, and in all runs, harness runs,
-recorded replies, reports, exports and batches under the project's folder, under the given folders, and where the ledger
-knows a run. No byte of it stays in these files. The chats that were read are left alone, and named.
-"""
+"""`cache`: the ledger of calls is counted, exported or pruned."""
 
 from __future__ import annotations
 
@@ -19,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from rulewright.commands.live_options import LEDGER, at_least
+from rulewright.arguments.shared_options import LEDGER
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.project import load_project
@@ -29,29 +22,6 @@ from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import say
 
 DAY = 86400.0
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    commands = parser.add_subparsers(dest="action", required=True, metavar="stats|export|prune")
-    for name, summary in (
-        ("stats", "calls, tokens and dollars by model"),
-        ("export", "every call with its answer, as JSON lines"),
-        ("prune", "remove calls"),
-    ):
-        command = commands.add_parser(name, help=summary, allow_abbrev=False)
-        command.add_argument("--ledger", metavar="FILE", help=f"the ledger ({LEDGER} of the project)")
-        if name == "stats":
-            command.add_argument("--format", choices=("human", "json"), default="human")
-        if name == "export":
-            command.add_argument("-o", "--out", required=True, metavar="FILE", help="a file of JSON lines")
-        if name == "prune":
-            what = command.add_mutually_exclusive_group(required=True)
-            what.add_argument("--transcript", metavar="ID", help="whatever was said in a transcript, in every run")
-            what.add_argument("--older-than", type=at_least(0), metavar="DAYS", help="calls that nobody made since")
-            command.add_argument(
-                "folders", nargs="*", type=Path, metavar="FOLDER", help="further folders to look through"
-            )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -159,4 +129,4 @@ def _forget(path: Path, args: argparse.Namespace) -> int:
         done.changed.insert(0, path)
         say(f"removed {removed} calls of `{args.transcript}`")
     say(*told(done, args.transcript))
-    return 0
+    return 0 if done.is_whole else 1

@@ -1,12 +1,4 @@
-"""Hold a run's verdicts against labels of people, and carry the judge's errors through to rates and gates.
-
-For every check: precision, recall, balanced accuracy and kappa against the labels, and the share of failures corrected
-by them, with 95 % intervals. For every gate: how often it truly fails, carried through the scorecard; --require
-GATE=SHARE says how often it may. A gate whose interval lies on both sides of that is inconclusive.
-
---measured-on takes labels of another run of the same judge. --choose-on SPLIT chooses the confidence from which on a
-FAIL counts; it is reported on another --split. Labels by `model:` annotators are counted apart and are never gold.
-"""
+"""`calibrate`: a run is held against labels, and shown."""
 
 from __future__ import annotations
 
@@ -14,7 +6,7 @@ import argparse
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from rulewright.calibration.calibrate import FAILED as GATE_FAILED
 from rulewright.calibration.calibrate import INCONCLUSIVE, calibrate
@@ -23,20 +15,10 @@ from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import read_run
 from rulewright_runtime.report.text import plural
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import say
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
-    parser.add_argument("--gold", required=True, metavar="FILE", help="labels, as `rulewright gold` draws them")
-    parser.add_argument("--split", metavar="NAME", help="report on this split only")
-    parser.add_argument("--measured-on", metavar="RUN", help="the labels are of this other run")
-    parser.add_argument("--choose-on", metavar="SPLIT", help="choose a threshold of confidence on this split")
-    parser.add_argument(
-        "--require", action="append", default=[], metavar="GATE=SHARE", help="the most that may truly fail a gate"
-    )
-    parser.add_argument("--format", choices=("human", "json"), default="human")
+MOST: Final = 5  # checks that are named
 
 
 def run(args: argparse.Namespace) -> int:
@@ -70,7 +52,7 @@ def _required(text: str) -> tuple[str, float]:
     return gate, most
 
 
-def _shown(found: Mapping[str, Any]) -> Iterator[str]:
+def _shown(found: JsonMapping) -> Iterator[str]:
     labels = found["labels"]
     who = f" by {', '.join(labels['annotators'])}" if labels["annotators"] else ""
     yield f"{plural(labels['items'], 'item')} labelled{who}" + (
@@ -88,7 +70,7 @@ def _shown(found: Mapping[str, Any]) -> Iterator[str]:
         yield from _gate(gate)
 
 
-def _check(check: Mapping[str, Any]) -> Iterator[str]:
+def _check(check: JsonMapping) -> Iterator[str]:
     yield f"{check['check_id']}: {plural(check['labelled'], 'label')} compared"
     for name in ("precision", "recall", "specificity", "balanced_accuracy"):
         yield f"  {name.replace('_', ' '):<18} {_estimate(check[name])}"
@@ -99,16 +81,19 @@ def _check(check: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {'failures':<18} judged {judged['failed']} of {judged['of']}; corrected {corrected}"
 
 
-def _gate(gate: Mapping[str, Any]) -> Iterator[str]:
+def _gate(gate: JsonMapping) -> Iterator[str]:
     status = f"; at most {gate['at_most']:g}: {gate['status']}" if "status" in gate else ""
     of = plural(gate["transcripts"], "transcript")
     yield f"gate {gate['gate']}: {gate['recorded']:.3f} of {of} recorded as failed"
     yield f"  truly {_estimate(gate['corrected'])}{status}"
+    if unmeasured := gate["unmeasured"]:
+        some = ", ".join(unmeasured[:MOST]) + (f" and {len(unmeasured) - MOST} more" if len(unmeasured) > MOST else "")
+        yield f"  never labelled, so the interval holds whatever they should have said: {some}"
     if gate["next"]:
         yield f"  label next: {gate['next']}"
 
 
-def _estimate(each: Mapping[str, Any]) -> str:
+def _estimate(each: Mapping[str, object]) -> str:
     if each["low"] is None:
         return "not known"
     value = "not known" if each["value"] is None else f"{each['value']:.3f}"

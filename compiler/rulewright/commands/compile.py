@@ -1,10 +1,4 @@
-"""Compile a project into one plan file.
-
-The plan is one JSON document with a hash over its content. It runs wherever the runtime is installed:
-`python -m rulewright_runtime run plan.json DATA --out RUN`. Without -o it goes to standard output. A scorecard over
-cases (its file, or its name, such as `safe-v0`) is compiled to a plan for `python -m rulewright_runtime score`, with
-the settings that `rulewright score` would find here, in the environment and in `safe.config.json`.
-"""
+"""`compile`: a project or a scorecard over cases becomes a plan file."""
 
 from __future__ import annotations
 
@@ -15,27 +9,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rulewright.commands.project_options import add_project_options, compile_chosen
+from rulewright.commands.chosen_project import compile_chosen
 from rulewright.diagnostics import Severity
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.errors import DocumentError
 from rulewright.load import load_file
-from rulewright.scoring.batches import check_labels, find_scorecard, load_scorecard
+from rulewright.prove.label_findings import check_labels
+from rulewright.scoring.batches import find_scorecard, load_scorecard
 from rulewright.scoring.score_settings import environment_of_process, gather
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.terminal import complain, say
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("path", nargs="?", metavar="PROJECT", help="the same as --project")
-    add_project_options(parser)
-    parser.add_argument("-o", "--out", metavar="FILE", help="where the plan goes (default: standard output)")
-    parser.add_argument(
-        "--config", metavar="FILE", help="settings of a scorecard over cases (default: safe.config.json)"
-    )
-    parser.add_argument("--format", choices=("human", "json"), default="human", help="how -o reports what it wrote")
 
 
 def run(args: argparse.Namespace) -> int:

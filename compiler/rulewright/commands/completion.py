@@ -1,21 +1,12 @@
-"""Print a script that completes commands and options in a shell.
-
-It is made of the commands' own parsers. For bash, write `eval "$(rulewright completion bash)"` in `~/.bashrc`; for zsh
-the same with `zsh` in `~/.zshrc`, after `compinit`; for fish, write what it prints to
-`~/.config/fish/completions/rulewright.fish`.
-"""
+"""`completion`: the script is made of the parsers of all commands."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from rulewright.arguments import parser_of
-from rulewright.cli import COMMANDS
-
-SHELLS: Final = ("bash", "fish", "zsh")
+from rulewright.cli import COMMANDS, parser_of
 
 
 class Option(NamedTuple):
@@ -26,11 +17,6 @@ class Option(NamedTuple):
     words: tuple[str, ...]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("shell", choices=SHELLS, help="the shell")
-
-
 def run(args: argparse.Namespace) -> int:
     """Print the script."""
     print(_fish() if args.shell == "fish" else _bash(zsh=args.shell == "zsh"))
@@ -39,8 +25,7 @@ def run(args: argparse.Namespace) -> int:
 
 def options_of(name: str) -> Iterator[Option]:
     """The options of a command, and of its subcommands; words that stand without an option have no names."""
-    module = importlib.import_module(f"rulewright.commands.{name.replace('-', '_')}")
-    waiting: list[argparse.ArgumentParser] = [parser_of(name, module)]
+    waiting: list[argparse.ArgumentParser] = [parser_of(name)]
     while waiting:
         for action in waiting.pop()._actions:
             words = tuple(map(str, action.choices)) if action.choices is not None else ()
@@ -69,7 +54,7 @@ def _bash(*, zsh: bool) -> str:
     return (
         f"{head}_rulewright() {{\n"
         '  local current="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" words\n'
-        f"  if [ \"$COMP_CWORD\" -eq 1 ]; then words='{names} --help --version'\n"
+        f"  if [ \"$COMP_CWORD\" -eq 1 ]; then words='{names} --help --version --color'\n"
         f'  else case "${{COMP_WORDS[1]}}" in\n{body}\n  esac; fi\n'
         '  COMPREPLY=($(compgen -W "$words" -- "$current"))\n'
         "}\n"

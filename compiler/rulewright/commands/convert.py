@@ -1,8 +1,4 @@
-"""Write the chats of files in one format, a conversation a line.
-
-`rulewright` keeps every field, `openai` writes messages of chat completions, `turns` the turns of user and assistant
-alone. An input that is refused is said, and the others are written.
-"""
+"""`convert`: conversations are read and written in one format."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import argparse
 import os
 from typing import IO
 
-from rulewright.commands.running import add_reading_options, reader_of, refusals
+from rulewright.commands.running import reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import MET, REFUSED
 from rulewright_runtime.errors import InputError
@@ -18,17 +14,6 @@ from rulewright_runtime.files import open_whole
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.terminal import complain, say
 from rulewright_runtime.transcripts.writing import WRITERS
-
-FORMATS = ("rulewright", "openai", "turns")  # the keys of `writing.WRITERS`
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("inputs", nargs="+", metavar="IN", help="files or folders of chats, in any format")
-    parser.add_argument("out", metavar="OUT", help="a file of JSON lines")
-    parser.add_argument("--to", choices=FORMATS, default="rulewright", help="what is written (rulewright)")
-    parser.add_argument("--overwrite", action="store_true", help="replace OUT")
-    add_reading_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,13 +1,8 @@
-"""Lint and scan the shipped benchmark with recorded judge replies, and show the scorecard.
-
-The run's files go to --out (default: runs/demo). The made-up transcripts hold passes, failures, a hard fail, an
-unclear verdict and a gate that stays unresolved, so the scorecard shows all of them.
-"""
+"""`demo`: the shipped benchmark is linted and scanned."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -21,11 +16,6 @@ from rulewright.shipped import PROJECT_FILE, shipped_root
 from rulewright_runtime.report.console import scorecard
 from rulewright_runtime.runs.store import run as run_plan
 from rulewright_runtime.terminal import safe_stream, say, wants_colour
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("--out", default=os.path.join("runs", "demo"), metavar="RUN", help="the folder of the run")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,13 +1,4 @@
-"""Compare two finished runs: what flipped, worst first, why, and whether the second is worse.
-
-The causes of a flip (transcript, judge reply, rule, scenario; of a transcript's outcome verdicts, scorecard, threshold)
-are found by recombining the two runs; nobody is asked anything. To tell apart several that differ at once, the
-conversations are read again, where the runs have read them or where --transcripts says, and replies that were replayed
-where --replies says.
-
-AFTER is worse when a transcript fails that did not, a check fails significantly more often, or the mean score is lower
-beyond the margin and beyond chance. It is not worse when all of that can be ruled out. Else the result is inconclusive.
-"""
+"""`diff`: two runs are compared, and the comparison is shown."""
 
 from __future__ import annotations
 
@@ -23,27 +14,6 @@ from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import say, width_for
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("before", metavar="BEFORE", help="the folder of the run to compare with")
-    parser.add_argument("after", metavar="AFTER", help="the folder of the run in question")
-    parser.add_argument(
-        "--pair", choices=("transcript", "scenario"), default="transcript", help="what makes two transcripts a pair"
-    )
-    parser.add_argument(
-        "--transcripts", action="append", default=[], metavar="PATH", help="conversations of the runs (repeatable)"
-    )
-    parser.add_argument(
-        "--replies", action="append", default=[], metavar="FILE", help="replies that the runs replayed (repeatable)"
-    )
-    parser.add_argument(
-        "--margin", type=float, metavar="D", help="how much lower a mean score is still not worse (default: 0.05)"
-    )
-    parser.add_argument("--across-judges", action="store_true", help="compare although other judges answered")
-    parser.add_argument("--out", metavar="FILE", help="write the comparison there, whole or not at all")
-    parser.add_argument("--format", choices=("human", "markdown", "html", "json"), default="human")
 
 
 def run(args: argparse.Namespace) -> int:

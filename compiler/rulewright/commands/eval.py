@@ -1,9 +1,4 @@
-"""Evaluate one expression on a JSON or YAML context.
-
-The roots of the context need no declaration: an unknown path is an absent value, and an unknown word with an
-upper-case letter on the right of a comparison is a constant. `--as` decides an absent value as that kind of place
-would: permitting and exempting places answer no, guarding places answer yes.
-"""
+"""`eval`: one expression is evaluated or decided."""
 
 from __future__ import annotations
 
@@ -26,18 +21,8 @@ from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
 from rulewright_runtime.polarity import Polarity, condition
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, say
-
-PLACES = ("permitting", "guarding", "exempting")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("expression", help="the expression, for instance 'review.decision == GO'")
-    parser.add_argument("--context", metavar="FILE", help="a JSON or YAML file of values; - reads JSON from stdin")
-    parser.add_argument("--strict", action="store_true", help="plain CEL, without the profile")
-    parser.add_argument("--as", dest="place", choices=PLACES, help="decide it as a condition of such a place")
-    parser.add_argument("--format", choices=("human", "json"), default="human")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     return _value(built.program, context, args.format)
 
 
-def _context(path: str | None) -> dict[str, Any]:
+def _context(path: str | None) -> dict[str, object]:
     if path is None:
         return {}
 
@@ -63,7 +48,7 @@ def _context(path: str | None) -> dict[str, Any]:
     return values
 
 
-def _decide(program: Any, place: str, context: dict[str, Any], style: str) -> int:
+def _decide(program: Any, place: str, context: JsonObject, style: str) -> int:
     decision = condition(program, Polarity(place))(context)
     if style == "json":
         print(json.dumps({"holds": decision.holds, "undecided": decision.undecided}, ensure_ascii=False))
@@ -73,7 +58,7 @@ def _decide(program: Any, place: str, context: dict[str, Any], style: str) -> in
     return 0 if decision.holds else 1
 
 
-def _value(program: Any, context: dict[str, Any], style: str) -> int:
+def _value(program: Any, context: JsonObject, style: str) -> int:
     try:
         value = prepare(program)(context)
     except EvaluationError as error:

@@ -1,7 +1,4 @@
-"""Print the manual page of a diagnostic or of a ready check; without a name, list the diagnostics.
-
-`library` lists the ready checks, `library/NAME` prints one: when it passes, its parameters, and its examples.
-"""
+"""`explain`: the page of a diagnostic or of a ready check is printed."""
 
 from __future__ import annotations
 
@@ -17,12 +14,6 @@ from rulewright_runtime.terminal import say
 
 if TYPE_CHECKING:
     from rulewright.load import Mapping
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("code", nargs="?", help="for instance `unknown-key` or `library/tool-call-valid`")
-    parser.add_argument("--format", choices=("human", "json"), default="human")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,8 +1,4 @@
-"""Write a finished run as Parquet, as events of OpenTelemetry, or as reports of Every Eval Ever.
-
-`parquet` writes verdicts.parquet and scores.parquet beside the run's JSON lines (`rulewright[data]`), `otel` a file of
-`gen_ai.evaluation.result` events as a collector takes them, `every-eval-ever` a folder with a report for each model.
-"""
+"""`export`: a finished run is written for other tools."""
 
 from __future__ import annotations
 
@@ -11,28 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rulewright.errors import UsageError
-from rulewright.exporting.every_eval_ever import RELATIONSHIPS, Source, reports
+from rulewright.exporting.every_eval_ever import RunSource, reports
 from rulewright.exporting.otel import events
 from rulewright.exporting.parquet import write_parquet
 from rulewright.reporting.judged import FinishedRun, open_run
 from rulewright_runtime.files import open_whole, write_whole
 from rulewright_runtime.runs.manifest import read_manifest, refuse_changed
 from rulewright_runtime.terminal import say
-
-FORMATS = ("parquet", "otel", "every-eval-ever")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
-    parser.add_argument("--format", choices=FORMATS, default="parquet", help="what is written (parquet)")
-    parser.add_argument("-o", "--out", metavar="PATH", help="a folder, or a file of events (in RUN)")
-    reported = parser.add_argument_group("reports of Every Eval Ever")
-    reported.add_argument("--dataset", help="what the chats are called (the name of RUN)")
-    reported.add_argument("--organization", default="unknown", help="who evaluated")
-    reported.add_argument(
-        "--relationship", choices=RELATIONSHIPS, default="other", help="to who made the model (other)"
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,7 +42,7 @@ def _write(run: FinishedRun, args: argparse.Namespace) -> Iterator[Path]:
         yield path
     else:
         root = out if args.out else out / args.format
-        source = Source(args.dataset or run.folder.resolve().name, args.organization, args.relationship)
+        source = RunSource(args.dataset or run.folder.resolve().name, args.organization, args.relationship)
         for name, data in reports(run, source):
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             write_whole(root / name, data)

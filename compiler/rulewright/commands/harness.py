@@ -1,12 +1,4 @@
-"""Play scenarios against a model and keep the transcripts.
-
-Prints the plan of the run and its estimated cost first; --dry-run stops there, having written run_plan.json and
-cost_report.json. The transcripts in RUN/transcripts are what `rulewright scan` reads.
-
-A model is `openai:MODEL[@BASE_URL]`, `anthropic:MODEL`, `local:FILE.gguf`, `python:MODULE:CALLABLE` or `command:ARGV`,
-as for a judge, with its key from the environment; or `scripted:FILE` (prepared replies), or `product-http:URL`
-(experimental: a product that keeps the conversation itself; its transcripts are not a part of a public comparison).
-"""
+"""`harness`: a run of scenarios is planned, played and shown."""
 
 from __future__ import annotations
 
@@ -14,17 +6,17 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
-from rulewright.commands.live_options import LEDGER, again, at_least, dollars
+from rulewright.arguments.shared_options import LEDGER, again
+from rulewright.commands.live_judge import known_answers, refuse_below
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED, REFUSED, UNDECIDED
-from rulewright.planning.harness import compile_run_plan, run_cost
+from rulewright.planning.harness import calls_needed, compile_run_plan, run_cost
 from rulewright.project import Project, load_project
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price
 from rulewright_runtime.calls.portal import CallPortal
@@ -36,58 +28,31 @@ from rulewright_runtime.harness.harness_plan import RunPlan
 from rulewright_runtime.harness.harness_run import finished, holds_run
 from rulewright_runtime.harness.harness_run import run as play
 from rulewright_runtime.harness.model_adapter import ModelAdapter
+from rulewright_runtime.harness.simulated_user import LONGEST_MESSAGE, SimulatedUser
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.models import PROVIDERS, open_model
+from rulewright_runtime.models.call import Model
+from rulewright_runtime.models.capabilities import family_of
 from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import complain, safe_stream, say
 from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("scenarios", nargs="+", metavar="SCENARIOS", help="scenario files or folders")
-    parser.add_argument("--model", required=True, metavar="NAME:REST", help="who plays the assistant")
-    parser.add_argument("--out", required=True, metavar="RUN", help="the folder for plan, transcripts and summary")
-    parser.add_argument(
-        "--project", metavar="PATH", help="the project whose prices, redaction and `accept` entries count"
-    )
-    parser.add_argument("--price-of", metavar="MODEL", help="the model in the price list (default: the model's name)")
-    parser.add_argument(
-        "--reply-tokens", type=at_least(1), default=250, metavar="N", help="estimated length of a reply"
-    )
-    parser.add_argument(
-        "--scenario-parallel", type=at_least(1), metavar="N", help="conversations at a time (8 with a model, else 1)"
-    )
-    parser.add_argument(
-        "--temperature", type=float, metavar="X", help="of a model's replies (default: the model's own)"
-    )
-    parser.add_argument(
-        "--max-reply-tokens", type=at_least(1), default=1024, metavar="N", help="the longest reply of a model (1024)"
-    )
-    parser.add_argument("--sample", type=at_least(0), default=0, metavar="N", help="another number is answered anew")
-    parser.add_argument("--max-calls", type=at_least(0), metavar="N", help="stop before a model is called more often")
-    parser.add_argument("--max-usd", type=dollars, metavar="X", help="stop before a model costs more")
-    parser.add_argument("--ledger", metavar="FILE", help=f"what was asked and answered ({LEDGER} of the project)")
-    parser.add_argument("--attempts", type=at_least(1), default=3, metavar="N", help="tries for each turn")
-    parser.add_argument("--dry-run", action="store_true", help="plan and estimate, call nothing")
-    parser.add_argument("--resume", action="store_true", help="continue a killed run in RUN")
-    parser.add_argument("--format", choices=("human", "json"), default="human", help="json prints the summary")
 
 
 def run(args: argparse.Namespace) -> int:
     """Plan, estimate, play, report."""
     place = Path(args.project) if args.project else nearest_project()
     project = None if place is None else load_project(place)
-    plan = compile_run_plan(args.scenarios, project)
-    adapter = _adapter(args, project)
-    name = args.price_of or adapter.model
-    price = None if project is None else project.pricing.get(name)
-    cost = run_cost(plan, name, price, reply_tokens=args.reply_tokens, attempts=args.attempts)
+    plan = compile_run_plan(args.scenarios, project, simulated=args.user is not None)
+    calls = _Calls(args, project)
+    adapter = _adapter(args, calls)
+    user = None if args.user is None else _user(args, calls, adapter.model)
+    cost = _cost(args, plan, project, adapter, user)
     human = args.format == "human"
     if human:
         say(*_figures(cost))
     if args.dry_run and args.resume:
-        done, number = finished(plan, adapter, args.out), len(plan.scripts)
+        done, number = finished(plan, adapter, args.out, user), len(plan.scripts)
         if human:
             say(f"resumes     `{args.out}`, {done} of {number} conversations are finished")
         else:
@@ -100,17 +65,10 @@ def run(args: argparse.Namespace) -> int:
         else:
             print(json.dumps(cost))
         return 0
+    if not args.resume:
+        calls.refuse_what_cannot_fit(plan, adapter, user)
     try:
-        with _opened(adapter) as is_model:
-            summary = play(
-                plan,
-                adapter,
-                args.out,
-                parallel=args.scenario_parallel or (8 if is_model else 1),
-                attempts=1 if is_model else args.attempts,  # a model's scheduler tries again itself
-                resume=args.resume,
-                progress=lambda done: safe_stream(sys.stderr).show_progress(f"{done} scenarios"),
-            )
+        summary = _played(args, plan, adapter, user)
     except (BudgetError, OutageError) as stopped:
         complain(f"stopped: {stopped}", f"help: continue with `{again()}`")
         return UNDECIDED if isinstance(stopped, BudgetError) else REFUSED
@@ -126,46 +84,115 @@ def run(args: argparse.Namespace) -> int:
     return 1 if summary["errors"] else 0
 
 
-def _adapter(args: argparse.Namespace, project: Project | None) -> Adapter:
+def _played(args: argparse.Namespace, plan: RunPlan, adapter: Adapter, user: SimulatedUser | None) -> JsonObject:
+    """The summary of the run."""
+    models = [each for each in (adapter, user and user.speaker) if isinstance(each, ModelAdapter)]
+    with ExitStack() as stack:
+        for model in models:
+            model.open()
+            stack.callback(model.close)
+        return play(
+            plan,
+            adapter,
+            args.out,
+            parallel=args.scenario_parallel or (8 if models else 1),
+            attempts=1 if models else args.attempts,  # a model's scheduler tries again itself
+            resume=args.resume,
+            progress=lambda done: safe_stream(sys.stderr).show_progress(f"{done} scenarios"),
+            user=user,
+        )
+
+
+def _cost(
+    args: argparse.Namespace, plan: RunPlan, project: Project | None, adapter: Adapter, user: SimulatedUser | None
+) -> JsonObject:
+    """What the run would cost, and of it what the model costs that plays the user."""
+
+    def of(model: str, name: str) -> JsonObject:
+        price = None if project is None else project.pricing.get(name)
+        return run_cost(plan, name, price, reply_tokens=args.reply_tokens, attempts=args.attempts)
+
+    cost = of(adapter.model, args.price_of or adapter.model)
+    return cost if user is None else {**cost, "user": of(user.model, user.model)}
+
+
+class _Calls:
+    """The calls of a run: of one model or of two, with one ledger and within one budget."""
+
+    def __init__(self, args: argparse.Namespace, project: Project | None) -> None:
+        self._args, self._project = args, project
+        self.redaction = NOTHING if project is None else Redaction(project.redact)
+        self._first: CallPortal | None = None
+        self._prices: dict[str, Price | None] = {}
+
+    @property
+    def ledger(self) -> str:
+        """The ledger's file."""
+        root = Path() if self._project is None else self._project.root
+        return self._args.ledger or str(root / LEDGER)
+
+    @property
+    def budget(self) -> Budget:
+        """What may be spent, nothing of it spent."""
+        return Budget(self._args.max_calls, self._args.max_tokens, self._args.max_usd)
+
+    def refuse_what_cannot_fit(self, plan: RunPlan, adapter: Adapter, user: SimulatedUser | None) -> None:
+        """Raise UsageError where a run needs more than the budget allows, whatever is said."""
+        if self._args.max_calls is self._args.max_tokens is self._args.max_usd is None:
+            return
+        with known_answers(self.ledger) as known:
+            needed = calls_needed(plan, adapter, user, known)
+        refuse_below(self.budget, [(ask.call, self._prices[who.model]) for who, ask in needed])
+
+    def opener(self, model: Model, name: str) -> Callable[[Model], CallPortal]:
+        """What opens the portal of a model, which is called `name` in the price list. Raises UsageError where it lacks
+        the price that a limit needs."""
+        found = None if self._project is None else self._project.pricing.get(name)
+        price = None if found is None else Price(Decimal(str(found.input)), Decimal(str(found.output)))
+        if self._args.max_usd is not None and price is None:
+            raise UsageError(f"a limit in USD needs a price for `{model.identity.model}` in the project's `pricing`")
+        self._prices[model.identity.model] = price
+        return lambda opened: self._opened(opened, price)
+
+    def _opened(self, model: Model, price: Price | None) -> CallPortal:
+        if self._first is not None:
+            return self._first.beside(model, price)
+        limits = CallLimits(concurrency=self._args.scenario_parallel or 8, attempts=self._args.attempts)
+        run = os.path.abspath(self._args.out)
+        self._first = CallPortal(model, self.ledger, run, limits, self.budget, price)
+        return self._first
+
+
+def _adapter(args: argparse.Namespace, calls: _Calls) -> Adapter:
     """Who plays the assistant; says what will leave this machine."""
     if args.model.partition(":")[0] not in PROVIDERS:
         return open_adapter(args.model)
-
     model = open_model(args.model)
-    found = None if project is None else project.pricing.get(args.price_of or model.identity.model)
-    price = None if found is None else Price(Decimal(str(found.input)), Decimal(str(found.output)))
-    if args.max_usd is not None and price is None:
-        raise UsageError(f"a limit in USD needs a price for `{model.identity.model}` in the project's `pricing`")
-    ledger = args.ledger or str((project.root if project is not None else Path()) / LEDGER)
-    limits = CallLimits(concurrency=args.scenario_parallel or 8, attempts=args.attempts)
     if model.host:
         complain(f"note: the users' messages and what personas show are sent to {model.host}")
     return ModelAdapter(
         model,
-        lambda opened: CallPortal(
-            opened, ledger, os.path.abspath(args.out), limits, Budget(args.max_calls, None, args.max_usd), price
-        ),
+        calls.opener(model, args.price_of or model.identity.model),
         max_tokens=args.max_reply_tokens,
         temperature=args.temperature,
         sample=args.sample,
-        redaction=NOTHING if project is None else Redaction(project.redact),
+        redaction=calls.redaction,
     )
 
 
-@contextmanager
-def _opened(adapter: Adapter) -> Iterator[bool]:
-    """Open a model for the time of the block; the value says whether the adapter is one."""
-    if not isinstance(adapter, ModelAdapter):
-        yield False
-        return
-    adapter.open()
-    try:
-        yield True
-    finally:
-        adapter.close()
+def _user(args: argparse.Namespace, calls: _Calls, subject: str) -> SimulatedUser:
+    """Who plays the user; says what will leave this machine, and that a model would talk to its own kind."""
+    model = open_model(args.user)
+    if model.host:
+        complain(f"note: whole personas, the scenario's messages and the replies are sent to {model.host}")
+    if (family := family_of(model.identity.model)) is not None and family == family_of(subject):
+        complain(f"warning: `{subject}` and its user `{model.identity.model}` are of the family `{family}`")
+    opener = calls.opener(model, model.identity.model)
+    speaker = ModelAdapter(model, opener, max_tokens=LONGEST_MESSAGE, sample=args.sample, redaction=calls.redaction)
+    return SimulatedUser(speaker, subject)
 
 
-def _write_plan(out: str, plan: RunPlan, cost: Mapping[str, Any]) -> Path:
+def _write_plan(out: str, plan: RunPlan, cost: Mapping[str, object]) -> Path:
     """Write what a dry run found out; never beside the transcripts of a run, which may be of another plan."""
     folder = Path(out)
     with held_folder(folder):
@@ -176,12 +203,14 @@ def _write_plan(out: str, plan: RunPlan, cost: Mapping[str, Any]) -> Path:
     return folder
 
 
-def _figures(cost: Mapping[str, Any]) -> Sequence[str]:
+def _figures(cost: JsonMapping) -> Sequence[str]:
     low, high = cost["cost_usd"]["lower"], cost["cost_usd"]["upper"]
     price = f"unknown (no price for `{cost['model']}`)" if low is None else f"between {low:.4f} and {high:.4f} USD"
     calls, tokens = cost["calls"], cost["input_tokens"]
+    user = cost.get("user")
     return (
         f"model       {cost['model']}",
+        *(() if user is None else (f"user        {user['model']}, {user['calls']['lower']} calls more",)),
         f"scenarios   {cost['scenarios']} with {cost['branches']} branches",
         f"turns       {calls['lower']} (at most {calls['upper']} calls)",
         f"tokens in   about {tokens['lower']} to {tokens['upper']}",
@@ -189,11 +218,12 @@ def _figures(cost: Mapping[str, Any]) -> Sequence[str]:
     )
 
 
-def _outcome(summary: Mapping[str, Any], out: str) -> list[str]:
+def _outcome(summary: JsonMapping, out: str) -> list[str]:
     rows = [f"played      {summary['scenarios']} scenarios, {summary['turns']} turns answered"]
     for name, row in summary["by_scenario"].items():
         if row["error"] is not None:
-            rows.append(f"error       {name}, turn {row['error']['turn']}: {row['error']['message']}")
+            who = "" if row["error"]["role"] == "assistant" else " of the user"
+            rows.append(f"error       {name}, turn {row['error']['turn']}{who}: {row['error']['message']}")
     if summary["experimental"]:
         rows.append(f"note        `{summary['harness']}` is experimental; it is not a part of a public comparison")
     return [*rows, f"transcripts {os.path.join(out, 'transcripts')}"]

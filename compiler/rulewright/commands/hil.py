@@ -1,15 +1,4 @@
-"""Decide what waits for a person.
-
-    rulewright hil list                       what is waiting; --all shows what was decided, too
-    rulewright hil show ITEM                  everything about one item
-    rulewright hil ack ITEM                   say that you are looking at it
-    rulewright hil resolve ITEM --notes TEXT  let it go on
-    rulewright hil reject ITEM --reason TEXT  end it
-    rulewright hil serve                      the same as a page for a browser, on this machine only
-
-A decision is taken once: of two people only one decides. It is taken by a person: names of agents are refused, and so
-is whatever a run started. Where the project file names `hil.signers`, `--key FILE` signs it.
-"""
+"""`hil`: a person looks at the queue of a workflow and decides."""
 
 from __future__ import annotations
 
@@ -35,37 +24,6 @@ from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store
 
 RULE_BROKEN = 1  # who may not decide, or too late
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for name, summary in (
-        ("list", "what is waiting"),
-        ("show", "everything about one item"),
-        ("ack", "say that you are looking at an item"),
-        ("resolve", "let it go on"),
-        ("reject", "end it"),
-        ("serve", "the same as a page for a browser, on this machine only"),
-    ):
-        action = actions.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-        action.add_argument("--file", metavar="FILE", help="the workflow (default: the project's)")
-        if name == "list":
-            action.add_argument("--all", action="store_true", help="what was decided, too")
-        if name in {"list", "show"}:
-            action.add_argument("--format", choices=("human", "json"), default="human")
-        if name not in {"list", "serve"}:
-            action.add_argument("item", metavar="ITEM")
-        if name in {"ack", "resolve", "reject"}:
-            action.add_argument("--by", metavar="NAME", default=None, help="who decides (default: you)")
-        if name in {"resolve", "reject"}:
-            action.add_argument("--key", metavar="FILE", help="the private key that signs the decision (ed25519)")
-        if name == "resolve":
-            action.add_argument("--notes", metavar="TEXT", default="", help="why")
-        if name == "reject":
-            action.add_argument("--reason", metavar="TEXT", required=True, dest="notes", help="why")
-        if name == "serve":
-            action.add_argument("--port", type=int, default=8642, metavar="PORT", help="0 takes any that is free")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,9 +1,4 @@
-"""Start a project: a check, a word list, a scenario and two transcripts to scan.
-
-FOLDER (default: here) is made when it is missing. Files that exist are never overwritten.
-With --from the project is made for chats that exist, in any format that `rulewright
-inspect-data` knows: three checks and a scorecard. The chats are not copied.
-"""
+"""`init`: the files of a first project are written."""
 
 from __future__ import annotations
 
@@ -17,6 +12,7 @@ from typing import Any
 
 from rulewright.errors import UsageError
 from rulewright.reporting.data_summary import shown, summary_of
+from rulewright.shipped import CONFIGS, shipped_root
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import complain, say
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -59,26 +55,7 @@ id: request-declined
 each: reply
 fail: is_refusal(turn.content)
 """
-SCORECARD = """\
-# No gate: every check decides, and the score is the share of them that passed.
-scorecard: share
-description: The share of the checks that a chat passes.
-
-rates:
-  passed:
-    rate: {of: "true", hit: [PASS], miss: [FAIL, UNCLEAR], exclude: [NOT_APPLICABLE], error: adjudicate, empty: absent}
-
-output:
-  passed: rates.passed
-headline: passed
-"""
 TEMPLATE = Path(__file__).resolve().parents[1] / "starter"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("folder", nargs="?", default=".", metavar="FOLDER")
-    parser.add_argument("--from", dest="chats", metavar="CHATS", help="a file or folder of chats to make checks for")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -125,7 +102,7 @@ def project_for(name: str, found: Mapping[str, Any]) -> dict[str, str]:
         "rulewright.yaml": PROJECT.format(name=json.dumps(name)),
         "checks/reply-too-long.yaml": LENGTH.format(longest=longest, limit=limit),
         "checks/personal-data-shown.yaml": PERSONAL,
-        "scorecards/share.yaml": SCORECARD,
+        "scorecards/share.yaml": (shipped_root() / CONFIGS / "scorecards" / "share.yaml").read_text("utf-8"),
     }
     tools = sorted(found["tools"])
     if 0 < len(tools) <= MOST_TOOLS:

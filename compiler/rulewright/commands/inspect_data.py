@@ -1,11 +1,4 @@
-"""Show what files of chats hold before anything runs: formats, counts, roles, tools, lengths, scripts.
-
-The format is told by the content, never by the name (CSV aside):
-
-FORMATS
-  table         rows of CSV, Parquet or Arrow: `user` and `assistant`, or `role`
-                and `content`; `--columns` names others
-"""
+"""`inspect-data`: files of chats are counted and shown."""
 
 from __future__ import annotations
 
@@ -13,22 +6,10 @@ import argparse
 import json
 import sys
 
-from rulewright.commands.running import add_reading_options, reader_of, refusals
+from rulewright.commands.running import reader_of, refusals
 from rulewright.exit_codes import MET, REFUSED
 from rulewright.reporting.data_summary import DataSummary, shown, summary_of
 from rulewright_runtime.terminal import complain, fit, say, width_for
-from rulewright_runtime.transcripts.readers import FORMATS
-
-__doc__ = (__doc__ or "").replace(
-    "FORMATS\n", "\n".join(f"  {each.name:<13} {each.looks_like}" for each in FORMATS) + "\n"
-)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("inputs", nargs="+", metavar="FILE", help="files or folders of chats, in any format")
-    parser.add_argument("--format", choices=("human", "json"), default="human")
-    add_reading_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:

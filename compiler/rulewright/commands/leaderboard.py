@@ -1,18 +1,11 @@
-"""Rank the models of finished runs: the same plan, the same scenarios, raw transcripts only.
-
-Every RUN is a folder that a scan wrote; all must have run the same plan with the same parameters and judge. A
-transcript without a score counts as 0 in the rank and is counted beside it. Where answers are missing, a score is the
-interval from the worst to the best that they may say. A rank is the range that paired tests leave possible.
-
---out writes the leaderboard as JSON, the same bytes for the same runs.
-"""
+"""`leaderboard`: models are ranked and shown."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +15,10 @@ from rulewright.reporting.leaderboard import RAW, leaderboard
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.report.summary import judge_line
 from rulewright_runtime.report.text import NO_SCENARIO, number, plural
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import fit, left, right, width_for
 
 HEADS = (("score", 14), ("95 %", 14), ("failed", 13), ("unscored", 10))
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="folders that scans wrote")
-    parser.add_argument(
-        "--harness",
-        action="append",
-        metavar="NAME",
-        help="accept transcripts of this harness (default: llm/raw; `unrecorded`: those that do not say)",
-    )
-    parser.add_argument("--out", metavar="FILE", help="write the leaderboard as JSON")
-    parser.add_argument("--format", choices=("human", "json"), default="human")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     return FAILED if not complete else UNDECIDED if board["hindrances"] else MET
 
 
-def _shown(board: Mapping[str, Any]) -> Iterator[str]:
+def _shown(board: JsonMapping) -> Iterator[str]:
     columns = min(width_for(sys.stdout), 100)
     about = f"{_played(board['scenarios'])}, profile {board['profile']}, scorecard {board['scorecard']}"
     yield fit(f"Rulewright leaderboard: {about}", columns)
@@ -111,17 +92,18 @@ def _shown(board: Mapping[str, Any]) -> Iterator[str]:
         yield fit(f"help: {' '.join(f'`--harness {name}`' for name in others)} accepts them", columns)
 
 
-def _worst(blindspots: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def _worst(blindspots: JsonMapping) -> list[tuple[str, Any]]:
     """The three labels that most of the transcripts show."""
     raised = [(label, each) for label, each in blindspots.items() if each["raised"]]
     return sorted(raised, key=lambda pair: (-pair[1]["rate"], pair[0]))[:3]
 
 
-def _played(scenarios: Sequence[str]) -> str:
+def _played(scenarios: Sequence[str | None]) -> str:
     """How many scenarios were played; chats without one are a group of their own."""
     named = [name for name in scenarios if name]
     parts = [plural(len(named), "scenario")] if named else []
-    return " and ".join([*parts, *([f"chats {NO_SCENARIO}"] if len(named) < len(scenarios) else [])])
+    parts += [f"chats {NO_SCENARIO}"] if len(named) < len(scenarios) else []
+    return " and ".join(parts) or "nothing ranked"
 
 
 def _between(low: object, high: object) -> str:

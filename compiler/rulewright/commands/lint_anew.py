@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 from collections import Counter
 from pathlib import Path
 
+from rulewright.cache import CacheEntry
 from rulewright.dependencies import DependencyTracker
 from rulewright.diagnostics import Severity
-from rulewright.documents.layout import PROJECT_FILE_NAMES, nearest_project
+from rulewright.documents.layout import nearest_project, variables_in
 from rulewright.errors import UsageError
 from rulewright.linting import allowing, baseline, fixes, run
-from rulewright.linting.cache import CacheEntry, LintOutput
+from rulewright.linting.lint_output import LintOutput
 from rulewright.linting.lint_settings import RuleSelection
 from rulewright.linting.run import Report
 from rulewright.linting.watching import watch
@@ -48,9 +48,9 @@ def lint_and_keep(args: argparse.Namespace, entry: CacheEntry) -> int:
         report = _report(args)
         answer = _answer(report, args)
     status = answer.show()
-    variables = _variables(report)
+    variables = variables_in({path: source.text for path, source in report.sources.items()})
     if variables is not None:
-        entry.keep(answer, tracker.states, variables)
+        answer.keep(entry, tracker.states, variables)
     return status
 
 
@@ -99,18 +99,6 @@ def _save(output: LintOutput, report: Report, args: argparse.Namespace) -> int:
     write_whole(args.output_file, output.text.encode("utf-8", "replace"))
     say(summary(report.grouped().diagnostics, len(report.sources)))
     return output.status
-
-
-def _variables(report: Report) -> set[str] | None:
-    """The variables that the project files read name; None where an escape may hide one."""
-    texts = [
-        source.text
-        for path, source in report.sources.items()
-        if path.endswith(PROJECT_FILE_NAMES) or re.search(r"^[ \t{]*[\"']?project\b", source.text, re.MULTILINE)
-    ]
-    if any("\\" in text for text in texts):
-        return None
-    return {name for text in texts for name in re.findall(r"\$\{([A-Za-z0-9_]+)", text)}
 
 
 def _codes(given: list[str]) -> tuple[str, ...]:

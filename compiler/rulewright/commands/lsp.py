@@ -1,7 +1,4 @@
-"""Tell an editor what is wrong while its author types: a language server over standard input and output.
-
-Editors start it themselves; docs/guides/editors.md shows their settings. It needs the extra `lsp`.
-"""
+"""`lsp`: the language server is started."""
 
 from __future__ import annotations
 
@@ -12,11 +9,6 @@ from rulewright.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("--stdio", action="store_true", help="the only way there is; for editors that insist on it")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,24 +1,20 @@
-"""Find out whether a model answers.
-
-`check` puts two small questions to the model and says in one line whether it answers, how fast, and whether it keeps to
-a schema. Keys are read from the environment.
-"""
+"""`models`: a model is asked two small questions."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import time
-from typing import Any
 
 from rulewright.exit_codes import MET, REFUSED
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.judging.replies import only_object
 from rulewright_runtime.models import open_model
 from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import say
 
-SCHEMA: dict[str, Any] = {
+SCHEMA: JsonObject = {
     "type": "object",
     "properties": {"answer": {"enum": ["yes", "no"]}},
     "required": ["answer"],
@@ -27,21 +23,12 @@ SCHEMA: dict[str, Any] = {
 QUESTION = 'Is two plus two four? Answer with the JSON object {"answer": "yes"} or {"answer": "no"} and nothing else.'
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    commands = parser.add_subparsers(dest="action", required=True, metavar="check")
-    check = commands.add_parser("check", help="say whether a model answers", allow_abbrev=False)
-    check.add_argument("model", metavar="MODEL", help="for instance `openai:gpt-5` or `openai:qwen3@http://HOST/v1`")
-    check.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="of each question (60)")
-    check.add_argument("--format", choices=("human", "json"), default="human")
-
-
 def run(args: argparse.Namespace) -> int:
     """Ask, and say what came of it."""
     import anyio
 
     model = open_model(args.model)
-    found: dict[str, Any] = {"model": args.model, "answers": False}
+    found: JsonObject = {"model": args.model, "answers": False}
     try:
         answer, seconds, schema = anyio.run(_asked, model, args.timeout)
         found |= {
@@ -60,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     return MET if found["answers"] else REFUSED
 
 
-def _line(found: dict[str, Any]) -> str:
+def _line(found: dict[str, object]) -> str:
     if not found["answers"]:
         return f"{found['model']} does not answer: {found['reason']}"
     served = f" as {found['served_model']}" if found["served_model"] else ""

@@ -1,8 +1,4 @@
-"""Say what a scan would do and cost, without calling anything.
-
-Writes `scan_plan.json` and `cost_report.json` into --out (default: the working folder). With --compare A B it sets two
-profiles side by side instead.
-"""
+"""`plan`: what a scan would do and cost is shown and written."""
 
 from __future__ import annotations
 
@@ -13,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.check.project_check import compile_project
-from rulewright.commands.project_options import add_project_options, compile_chosen, find_project
-from rulewright.commands.running import add_reading_options, reader_of, refusals
+from rulewright.commands.chosen_project import compile_chosen, find_project
+from rulewright.commands.running import reader_of, refusals
+from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
 from rulewright.planning.bounds import bound_of
+from rulewright.planning.fusion import fusion_of
+from rulewright.planning.fusion import shown as shown_fusion
 from rulewright.planning.profiles import compare_profiles, shown
 from rulewright.planning.scan import cost_report, scan_plan
 from rulewright.project import Project
@@ -29,27 +28,20 @@ from rulewright_runtime.transcripts.completeness import ScriptedScenario
 from rulewright_runtime.transcripts.messages import Transcript
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("transcripts", nargs="+", metavar="TRANSCRIPTS", help="transcript files or folders")
-    add_project_options(parser)
-    parser.add_argument(
-        "--compare",
-        nargs=2,
-        metavar=("A", "B"),
-        help="two profiles side by side: what each leaves out and saves; writes comparison.json",
-    )
-    parser.add_argument("--judge-model", metavar="MODEL", help="the model whose price counts (default: the project's)")
-    parser.add_argument("--out", default=".", metavar="FOLDER", help="where the two files go")
-    parser.add_argument("--format", choices=("human", "json"), default="human")
-    add_reading_options(parser)
-
-
 def run(args: argparse.Namespace) -> int:
     """Plan, write both files, show the figures."""
+    if not args.transcripts and not args.show_fusion:
+        raise UsageError("name the transcripts, or give `--show-fusion`, which reads none")
     if args.compare is not None:
         return _compare(args)
     project, plan = compile_chosen(args)
+    if args.show_fusion:
+        found = fusion_of(plan)
+        if args.format == "json":
+            print(json.dumps(found, ensure_ascii=False))
+        else:
+            say(*shown_fusion(found))
+        return 0
     transcripts, refused = read_transcripts(plan, args)
     model = args.judge_model or judge_model(project)
     planned = scan_plan(project, plan, transcripts, judge_model=model)
@@ -106,7 +98,7 @@ def read_transcripts(plan: Plan, args: argparse.Namespace) -> tuple[list[Transcr
     return transcripts, refused
 
 
-def _write(folder: Path, contents: Mapping[str, Mapping[str, Any]]) -> None:
+def _write(folder: Path, contents: Mapping[str, Mapping[str, object]]) -> None:
     """Write files that belong together while nobody else does."""
     with held_folder(folder):
         for name, content in contents.items():

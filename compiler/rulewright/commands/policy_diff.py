@@ -1,37 +1,25 @@
-"""Show where two policies decide differently, for every input, or prove that they never do.
-
-ONE and TWO are two scorecards, CEL policies, checks or workflows. Every region of inputs on which they differ is told
-in the words of the documents, with an input on which both were carried out. What a gate, a rate or an output of a
-scorecard makes of verdicts is shown by a row of both. --run names the transcripts of a finished run that change.
-"""
+"""`policy-diff`: two policies are compared and shown."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from difflib import ndiff
 from pathlib import Path
 from typing import Any, Final
 
 from rulewright.commands.running import parameters_given
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
-from rulewright.policies.compare import DIFFERENT, EQUAL, policy_diff
+from rulewright.policies.compare import CASES, DIFFERENT, EQUAL, policy_diff
 from rulewright.reporting.stored_run import read_run
 from rulewright_runtime.report.text import plural
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import say
 
 MOST: Final = 20  # conditions of one region, and stored rows
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("one", metavar="ONE", help="a scorecard, a policy, a check or a workflow")
-    parser.add_argument("two", metavar="TWO", help="another one of the same kind")
-    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set a parameter of both")
-    parser.add_argument("--config", metavar="FILE", help="the settings file, or what declares a policy's variables")
-    parser.add_argument("--run", metavar="RUN", help="name the transcripts of this run that change")
-    parser.add_argument("--format", choices=("human", "json"), default="human")
+LONG: Final = 60  # characters of a text that is told line by line
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,13 +28,15 @@ def run(args: argparse.Namespace) -> int:
     for name in (args.one, args.two, *([] if args.config is None else [args.config])):
         if not Path(name).is_file():
             raise UsageError(f"file not found: `{name}`")
+    is_report = args.run is not None and Path(args.run).is_file()
     found = policy_diff(
         Path(args.one),
         Path(args.two),
         given=parameters_given(args.set),
         assignments=args.set,
         config=args.config,
-        run=None if args.run is None else read_run(Path(args.run)),
+        run=None if args.run is None or is_report else read_run(Path(args.run)),
+        report=Path(args.run) if is_report else None,
     )
     if args.format == "json":
         print(json.dumps(found, ensure_ascii=False, indent=2, default=str))
@@ -55,28 +45,34 @@ def run(args: argparse.Namespace) -> int:
     return {DIFFERENT: FAILED, EQUAL: MET}.get(found["verdict"], UNDECIDED)
 
 
-def _shown(found: Mapping[str, Any]) -> Iterator[str]:
+def _shown(found: JsonMapping) -> Iterator[str]:
 
-    yield f"{found['before']} -> {found['after']}: {_VERDICTS[found['verdict']]}"
+    under = ", ".join(f"{name} = {_value(value)}" for name, value in found.get("under", {}).items())
+    yield f"{found['before']} -> {found['after']}: {_VERDICTS[found['verdict']]}" + (f", with {under}" if under else "")
     for region in found["regions"]:
         yield ""
-        yield f"{region['place']}: {region['before']} -> {region['after']}"
+        changed = f" ({region['change']})" if "change" in region else ""
+        yield f"{region['place']}: {region['before']} -> {region['after']}{changed}"
         yield from (f"  where {condition}" for condition in region["where"][:MOST] if condition != "true")
         if len(region["where"]) > MOST:
             yield f"  and {len(region['where']) - MOST} more conditions; `--format json` holds all"
         yield from _witness(region)
     for each in found["settings"]:
-        yield f"setting {each['place']}: {_value(each['before'])} -> {_value(each['after'])}"
+        yield from _setting(**each)
     for each in found["unknown"]:
         yield f"unknown: {each['place']}: {each['why']}"
     for name, row in found.get("rows", {}).items():
         yield f"{'outcome' if name == 'engine' else name}, for instance: {_row(row, name)}"
     if "flips" in found:
-        yield f"{plural(len(found['flips']), 'transcript')} of {found['run']} would change"
+        what = "case" if found["kind"] == CASES else "transcript"
+        yield f"{plural(len(found['flips']), what)} of {found['run']} would change"
         for flip in found["flips"][:MOST]:
-            yield f"  {flip['transcript_id']}: {_told(flip['before'])} -> {_told(flip['after'])}"
+            name = flip.get("transcript_id") or flip["test_id"]
+            yield f"  {name}: {_told(flip['before'])} -> {_told(flip['after'])}"
         if len(found["flips"]) > MOST:
             yield f"  and {len(found['flips']) - MOST} more"
+    for name in found.get("not_told", ()):
+        yield f"unknown: {name}: a judge or other words counted, which only `score` can repeat"
 
 
 _VERDICTS: Final = {
@@ -86,7 +82,21 @@ _VERDICTS: Final = {
 }
 
 
-def _witness(region: Mapping[str, Any]) -> Iterator[str]:
+def _setting(place: str, before: Any, after: Any) -> Iterator[str]:
+    """A setting that differs; of a text of several lines, such as a prompt, the lines that differ."""
+    if (
+        isinstance(before, str)
+        and isinstance(after, str)
+        and ("\n" in before + after or min(len(before), len(after)) > LONG)
+    ):
+        yield f"changed text {place}:"
+        lines = ndiff(before.splitlines(), after.splitlines())
+        yield from (f"  {line}" for line in lines if line.startswith(("- ", "+ ")))
+    else:
+        yield f"setting {place}: {_value(before)} -> {_value(after)}"
+
+
+def _witness(region: JsonMapping) -> Iterator[str]:
     if region["witness"]:
         yield f"  for instance {', '.join(_assigned(*pair) for pair in region['witness'].items())}"
     elif region["witness"] is None:
@@ -103,7 +113,7 @@ def _value(value: Any) -> str:
     return "absent" if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _row(row: Mapping[str, Any], name: str) -> str:
+def _row(row: JsonMapping, name: str) -> str:
     verdicts = ", ".join(f"{each['check_id']} {each['verdict']}" for each in row["verdicts"]) or "no verdicts"
     before, after = (each["engine"]["outcome"] if name == "engine" else each.get(name) for each in row["rows"])
     if isinstance(before, dict) and isinstance(after, dict):

@@ -1,31 +1,16 @@
-"""Prove what a document claims for every input, or show an input for which it is not so.
-
-A scorecard over cases: its label table leaves no case out, every row decides some case, no case both passes and fails
-a metric. A scorecard over verdicts: every condition can hold, no verdict both stops a gate and leaves it open. A
-policy: every row decides some input. A workflow: what every task's machine promises. A check: its `when` can hold.
-Every witness has been run through the evaluator. `note` marks what is told and decides nothing.
-"""
+"""`prove`: the claims of documents are proved and shown."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from pathlib import Path
-from typing import Any
 
+from rulewright.claims.documents import prove_file
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
-from rulewright.prove.documents import prove_file
 from rulewright.prove.results import Property, Proved, Refuted
 from rulewright_runtime.terminal import say
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="scorecards, policies, workflows, checks")
-    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
-    parser.add_argument("--config", metavar="FILE", help="the settings file, or what declares a policy's variables")
-    parser.add_argument("--format", choices=("human", "json"), default="human")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -78,7 +63,7 @@ def _details(claim: Property) -> str:
     return f": {told}" if told else ""
 
 
-def _as_data(name: str, claim: Property) -> dict[str, Any]:
+def _as_data(name: str, claim: Property) -> dict[str, object]:
     witness = getattr(claim.result, "witness", None)
     remarks = claim.result.remarks if isinstance(claim.result, Proved) else (claim.result.reason,)
     return {

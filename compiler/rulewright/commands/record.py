@@ -1,7 +1,4 @@
-"""Write the replies of a run's judge to a file that `--judge replay:FILE` reads.
-
-Replaying them gives the verdicts of the run again, without a call.
-"""
+"""`record`: the replies of a run are written to a file."""
 
 from __future__ import annotations
 
@@ -13,12 +10,6 @@ from rulewright_runtime.files import write_whole
 from rulewright_runtime.judging.exchanges import recorded, replay_of
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.terminal import say
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
-    parser.add_argument("-o", "--out", required=True, metavar="FILE", help="a JSON file")
 
 
 def run(args: argparse.Namespace) -> int:

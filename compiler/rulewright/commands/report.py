@@ -1,9 +1,4 @@
-"""Show a finished run as a page: what it came to, what waits for people, and every failure with its conversation.
-
-Everything is read from the folder RUN, and the conversations from where the run has read them; nothing runs again.
-Beyond 200 transcripts the conversations stand on linked pages in a folder beside the page. The pages need no network,
-and work without their script.
-"""
+"""`report`: a finished run is shown in one of the formats."""
 
 from __future__ import annotations
 
@@ -11,9 +6,8 @@ import argparse
 import json
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Final
 
-from rulewright.commands.running import add_fail_on, print_run
+from rulewright.commands.running import print_run
 from rulewright.errors import UsageError
 from rulewright.reporting.formats import run_as
 from rulewright.reporting.gather import gather
@@ -23,24 +17,6 @@ from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.report.threshold import status_at
 from rulewright_runtime.terminal import say
-
-FORMATS: Final = ("html", "json", "junit", "sarif", "github", "markdown")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
-    parser.add_argument("--out", metavar="FILE", help="where to write (default: report.html in RUN; - prints)")
-    parser.add_argument("--format", choices=FORMATS, default="html", help="all but html print unless --out is given")
-    parser.add_argument("--one-file", action="store_true", help="keep all conversations in one file, however many")
-    parser.add_argument("--no-conversations", action="store_true", help="leave out what was said")
-    parser.add_argument(
-        "--transcripts", action="append", default=[], metavar="PATH", help="where conversations lie now (repeatable)"
-    )
-    parser.add_argument(
-        "--replies", action="append", default=[], metavar="FILE", help="replies that the run replayed (repeatable)"
-    )
-    add_fail_on(parser)
 
 
 def run(args: argparse.Namespace) -> int:

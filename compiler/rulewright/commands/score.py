@@ -1,9 +1,4 @@
-"""Score batches of test cases and label each case.
-
-Cases are read from `--cases` (a folder with a file for each batch), the engine's outputs from the cases themselves or
-from `--outputs`. Settings come from the command line, then the environment, then `safe.config.json`, then the
-scorecard; `--show-config` prints each value with its source.
-"""
+"""`score`: batches of test cases are scored and reported."""
 
 from __future__ import annotations
 
@@ -18,16 +13,18 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from rulewright.commands.live_options import open_waiting_judge
+from rulewright.commands.live_judge import open_waiting_judge, within
 from rulewright.diagnostics import Severity
+from rulewright.documents.layout import nearest_project
 from rulewright.errors import DocumentError, UsageError
 from rulewright.exit_codes import REFUSED
+from rulewright.project import load_project
+from rulewright.prove.label_findings import check_labels
 from rulewright.render.human import render
 from rulewright.reporting.cases import write
 from rulewright.scoring.batches import (
     CaseScorecard,
     Destinations,
-    check_labels,
     find_batches,
     load_scorecard,
     report_name,
@@ -36,49 +33,24 @@ from rulewright.scoring.batches import (
 from rulewright.scoring.score_settings import ScoreSettings, describe, environment_of_process, gather
 from rulewright_runtime.cases.baseline import Baseline, compare
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
-from rulewright_runtime.cases.case_reader import CaseReader
+from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import BatchRun, refusal, report_head, score_batches
 from rulewright_runtime.cases.case_settings import CaseSettings, check_thresholds
 from rulewright_runtime.cases.hooks import Hooks
 from rulewright_runtime.cases.json_report import complaints, moment
+from rulewright_runtime.cases.judging import QuestionCollector
 from rulewright_runtime.cases.outputs import Outputs
 from rulewright_runtime.embedding.opening import open_embedding
 from rulewright_runtime.errors import BusyError
 from rulewright_runtime.files import open_whole
+from rulewright_runtime.judging.judge import Judge, JudgeRequest
 from rulewright_runtime.locks import held_file
+from rulewright_runtime.runs.live import JudgeSettings
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, safe_stream, say, width_for
 
-FORMATS = ("json", "console", "markdown", "html", "junit", "all")
 FLAGS = ("--strict-ah", "--fold", "--cases", "--outputs", "--format", "--semantic", "--semantics")
 _TICK = 0.2  # seconds between two lines of progress
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("--concern", metavar="ID", help="score the cases of this concern")
-    parser.add_argument("--batch", metavar="PATTERN", help="a batch, or a pattern such as 'I25_batch_*'")
-    parser.add_argument("--cases", metavar="DIR", help="the folder that holds the batches")
-    parser.add_argument("--outputs", metavar="PATH", help="the engine's outputs: a file, or a folder of files")
-    parser.add_argument("--output", metavar="PATH", help="where the report is written; - is the standard output")
-    parser.add_argument("--format", choices=FORMATS, help="the report's form (default: console)")
-    parser.add_argument("--scorecard", metavar="NAME", default="safe-v0", help="a scorecard's name or file")
-    parser.add_argument("--config", metavar="FILE", help="the settings file (default: safe.config.json)")
-    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
-    parser.add_argument("--strict-ah", action="store_true", help="one forbidden word makes AH 0")
-    parser.add_argument("--fold", action="store_true", help="fold typography and white space before matching")
-    parser.add_argument("--show-config", action="store_true", help="print every setting with its source, and stop")
-    parser.add_argument("--verbose", action="store_true", help="add spans of what was found, and near misses")
-    parser.add_argument("--semantic", metavar="NAME", help="matches by meaning: minilm, a model's folder, word vectors")
-    parser.add_argument("--semantics", metavar="NAME", help="seed (default), or reference: what is missing is empty")
-    parser.add_argument(
-        "--judge", metavar="JUDGE", help="ask a judge as well: replay:FILE or a model; its verdicts are hints"
-    )
-    parser.add_argument("--exit-zero", action="store_true", help="exit 0 where cases fail or need review")
-    parser.add_argument("--allow-errors", action="store_true", help="exit by the labels although cases are errored")
-    parser.add_argument("--baseline", metavar="REPORT", help="compare with an earlier JSON report")
-    parser.add_argument("--observe", metavar="TARGET", help="write an observation of each case to a file or address")
-    parser.add_argument("--otlp", metavar="ADDRESS", help="send OpenTelemetry evaluation events to a collector's logs")
-    parser.add_argument("--events", metavar="TARGET", help="send the result event to a file or address")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -129,7 +101,7 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
         places = _claimed(stack, destinations)
         hooks = _hooks(stack, args, plan, now, str(Path(destinations.folder, name)))
         embedding = open_embedding(semantic) if (semantic := settings.place("semantic")) else None
-        judge = open_waiting_judge(args.judge, stack) if args.judge else None
+        judge = _judge(args, stack, prepared, batches, place) if args.judge else None
         with _progress() as progress:
             run = score_batches(
                 prepared,
@@ -144,7 +116,7 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
         if outputs is not None:
             for refused in outputs.errors:
                 run.note_error(refusal(refused))
-        about: dict[str, Any] = {"configuration": settings.as_data(plan)}
+        about: JsonObject = {"configuration": settings.as_data(plan)}
         if baseline is not None:
             results, settings_hash = run.spool.results(), about["configuration"]["hash"]
             about["comparison"] = compare(plan, baseline, results, run.errors, settings_hash)
@@ -160,6 +132,25 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     elif baseline is not None and about["comparison"]["regression"] and status in (0, 2):
         status = 1
     return 0 if args.exit_zero and status in (1, 2) else status
+
+
+def _judge(
+    args: argparse.Namespace, stack: ExitStack, prepared: CaseSettings, batches: list[Batch], place: str | None
+) -> Judge:
+    """The judge within its limits. Raises UsageError where the cases have more questions than these allow."""
+    root = nearest_project()
+    project = None if root is None or args.max_usd is None else load_project(root)
+
+    def questions() -> list[JudgeRequest]:
+        collector = QuestionCollector()
+        outputs = Outputs(place) if place else None
+        score_batches(prepared, CaseReader(prepared.plan, args.concern, outputs), batches, judge=collector)
+        return collector.questions
+
+    def settings(model: str) -> JudgeSettings:
+        return within(model, project, args.max_calls, args.max_tokens, args.max_usd)
+
+    return open_waiting_judge(args.judge, stack, settings=settings, questions=questions)
 
 
 @contextmanager
@@ -226,7 +217,7 @@ def _claimed(stack: ExitStack, destinations: Destinations) -> dict[str, Path | N
 
 
 def _write_reports(
-    places: Mapping[str, Path | None], prepared: CaseSettings, run: BatchRun, head: dict[str, Any]
+    places: Mapping[str, Path | None], prepared: CaseSettings, run: BatchRun, head: dict[str, object]
 ) -> None:
     scorer = prepared.scorer(None, None)
     for form, path in places.items():
@@ -241,7 +232,7 @@ def _write_reports(
         complain(f"{form} report: {path}")
 
 
-def _write_out(form: str, run: BatchRun, head: dict[str, Any], scorer: Any) -> None:
+def _write_out(form: str, run: BatchRun, head: JsonObject, scorer: Any) -> None:
     columns = width_for(sys.stdout) if sys.stdout.isatty() else None
     with suppress(BrokenPipeError):  # the reader has gone, as `| head` does; the other reports stand
         write(form, safe_stream(sys.stdout).buffer, run, head, scorer, columns)

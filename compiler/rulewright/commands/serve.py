@@ -1,11 +1,4 @@
-"""Show finished runs as pages for a browser, on this machine only, and take people's decisions and labels.
-
-RUNS are folders of runs, or folders that hold some. A decision about a verdict that waits is written as `rulewright
-adjudicate` does, to RUN/adjudicated; a label goes to RUN/labels/CHECK.csv (id, target, annotator, split), and whoever
-labels does not see what the check has said. With --workflow the queue of a workflow is on the same site.
-
-The address that is printed holds a key; without it nothing is shown.
-"""
+"""`serve`: the local site of runs is served."""
 
 from __future__ import annotations
 
@@ -25,19 +18,6 @@ from rulewright.workflow import load_workflow
 from rulewright_runtime.terminal import say
 
 QUEUE = "/queue"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("runs", nargs="+", metavar="RUNS", help="folders of runs, or folders that hold some")
-    parser.add_argument("--port", type=int, default=8643, metavar="PORT", help="0 takes any that is free")
-    parser.add_argument(
-        "--transcripts", action="append", default=[], metavar="PATH", help="where conversations lie now (repeatable)"
-    )
-    parser.add_argument(
-        "--replies", action="append", default=[], metavar="FILE", help="replies that the runs replayed (repeatable)"
-    )
-    parser.add_argument("--workflow", metavar="FILE", help="a workflow whose queue is shown, too")
 
 
 def run(args: argparse.Namespace) -> int:

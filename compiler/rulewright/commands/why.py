@@ -1,7 +1,4 @@
-"""Explain one verdict of a run: who was asked, about what, what came back, and what it did to the gates.
-
-Everything is read from the folder RUN; nothing runs again.
-"""
+"""`why`: how one verdict came about is told."""
 
 from __future__ import annotations
 
@@ -10,12 +7,12 @@ import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from rulewright.errors import UsageError
 from rulewright.expression.decompile import decompile
 from rulewright.expression.unparse import unparse
 from rulewright.render.record import told
+from rulewright.reporting.findings import conditions
 from rulewright.reporting.run_reader import rows
 from rulewright.spelling import suggest
 from rulewright_runtime.aggregate.outcome import ENGINE
@@ -24,18 +21,10 @@ from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.runs.folder import REPLIES
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import one_line, say
 
 WIDTH = 80
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
-    parser.add_argument("transcript", metavar="TRANSCRIPT", help="a transcript's id")
-    parser.add_argument("check", metavar="CHECK", help="a check's id")
-    parser.add_argument("--prompt", action="store_true", help="print what the judge was asked, too")
-    parser.add_argument("--format", choices=("human", "json"), default="human")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -69,11 +58,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def _rows(path: Path) -> Iterator[JsonObject]:
     return rows(path)
 
 
-def _row(path: Path, **wanted: str) -> dict[str, Any] | None:
+def _row(path: Path, **wanted: str) -> dict[str, object] | None:
     return next((row for row in _rows(path) if all(row.get(key) == value for key, value in wanted.items())), None)
 
 
@@ -83,13 +72,14 @@ def _near(word: str, known: list[str]) -> str:
 
 
 def _story(
-    plan: Plan, check: Check, scores: Mapping[str, Any], verdict: Mapping[str, Any] | None
+    plan: Plan, check: Check, scores: Mapping[str, object], verdict: Mapping[str, object] | None
 ) -> list[tuple[str, str]]:
     """Pairs of a label and what it says; an empty label continues the one before."""
     name = f" ({check.name})" if check.name != check.id else ""
     bucket = f", bucket {check.primary_bucket}" if check.primary_bucket else ""
+    severity = f", severity {check.severity}" if check.severity else ""
     head = [
-        ("check", f"{check.id}{name}{bucket}, severity {check.severity}"),
+        ("check", f"{check.id}{name}{bucket}{severity}"),
         ("route", check.route + (", a gate check" if check.is_gate else "")),
         ("transcript", f"{scores['transcript_id']} ({_scenario(scores)})"),
     ]
@@ -98,7 +88,9 @@ def _story(
     if check.eligible is not None:
         head.append(("eligible when", _text(check.eligible)))
     if isinstance(check.verifier, ExpressionVerifier):
-        head += _conditions(check.verifier)
+        head += [(f"{name} when", text) for name, text in conditions(check)]
+        if check.verifier.each != "conversation":
+            head.append(("", f"for each {check.verifier.each.replace('_', ' ')}"))
     scenario = plan.scenarios.get(str(scores.get("scenario_id")))
     if scenario is not None and not scenario.eligible_modes:
         head.append(("scenario tags", ", ".join(scenario.tags) or "none"))
@@ -107,20 +99,11 @@ def _story(
     return [*head, *_verdict(verdict), *_effect(check.id, scores)]
 
 
-def _conditions(verifier: ExpressionVerifier) -> Iterator[tuple[str, str]]:
-    """The conditions in the order in which they decide."""
-    for verdict, program in (("fail", verifier.fails), ("unclear", verifier.unclear), ("pass", verifier.passes)):
-        if program is not None:
-            yield f"{verdict} when", _text(program)
-    if verifier.each != "conversation":
-        yield "", f"for each {verifier.each.replace('_', ' ')}"
-
-
-def _scenario(scores: Mapping[str, Any]) -> str:
+def _scenario(scores: JsonMapping) -> str:
     return f"scenario {scores['scenario_id']}" if scores.get("scenario_id") else "no scenario"
 
 
-def _left_out(plan: Plan, part: LeftOut, scores: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _left_out(plan: Plan, part: LeftOut, scores: JsonMapping) -> Iterator[tuple[str, str]]:
     """What it means that the profile does not run a check."""
     why = "gives its judge no vote" if part.why == "votes" else "does not select it"
     yield "left out", f"the profile `{plan.profile}` {why}: `{part.id}`"
@@ -136,7 +119,7 @@ def _text(program: Program) -> str:
     return program.source or unparse(decompile(program))
 
 
-def _verdict(verdict: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _verdict(verdict: JsonMapping) -> Iterator[tuple[str, str]]:
     code = f", because `{verdict['rationale_code']}`" if verdict["rationale_code"] else ""
     yield "verdict", f"{verdict['verdict']} with confidence {verdict['confidence']:.2f}{code}"
     if not verdict["eligible"]:
@@ -151,7 +134,7 @@ def _verdict(verdict: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "prompt hash", verdict["prompt_hash"]
 
 
-def _exchanges(folder: Path, transcript: str, check: str) -> Iterator[dict[str, Any]]:
+def _exchanges(folder: Path, transcript: str, check: str) -> Iterator[dict[str, object]]:
     """What the judge was asked about the check and what it said, where the run keeps it."""
     if (folder / REPLIES).is_file():
         for row in _rows(folder / REPLIES):
@@ -159,7 +142,7 @@ def _exchanges(folder: Path, transcript: str, check: str) -> Iterator[dict[str, 
                 yield row
 
 
-def _said(exchanges: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+def _said(exchanges: list[JsonObject]) -> Iterator[tuple[str, str]]:
     """The judge's own words, an exchange a line."""
     for each in exchanges:
         again = f", attempt {each['attempt'] + 1}" if each["attempt"] else ""
@@ -170,7 +153,7 @@ def _said(exchanges: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
         yield "judge", f"vote {each['repetition'] + 1}{again}{part}{where}: {said}"
 
 
-def _prompts(exchanges: list[dict[str, Any]]) -> Iterator[str]:
+def _prompts(exchanges: list[JsonObject]) -> Iterator[str]:
     """The prompts as they were sent, each once; control characters are shown, not carried out."""
     for prompt in dict.fromkeys(each["prompt"] for each in exchanges if each.get("prompt")):
         yield "─" * WIDTH
@@ -179,7 +162,7 @@ def _prompts(exchanges: list[dict[str, Any]]) -> Iterator[str]:
         yield "the run does not keep prompts: its judge was not a model"
 
 
-def _effect(check: str, scores: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _effect(check: str, scores: JsonMapping) -> Iterator[tuple[str, str]]:
     engine = scores.get(ENGINE) or {}
     for name, gate in (engine.get("gates") or {}).items():
         if check in gate["reasons"]:

@@ -1,16 +1,4 @@
-"""Check, draw, run and retell workflows.
-
-    rulewright workflow check [FILE]          find mistakes before anything runs
-    rulewright workflow graph [FILE]          the tasks as Mermaid, DOT or SVG; --task ID its state machine
-    rulewright workflow run [FILE]            run it; --resume [RUN] goes on with an unfinished run
-    rulewright workflow watch [RUN]           follow a run: each task with its iteration, confidence and wait
-    rulewright workflow runs                  every run, and how it stands
-    rulewright workflow cancel RUN            give up a run; nobody is asked about it any more
-    rulewright workflow trace [RUN]           what happened, as a story, JSON lines or the whole run as JSON
-
-FILE defaults to the project's `workflow.file`, RUN to the latest run. Agents, folders and the database of runs come
-from the project file `rulewright.yaml`.
-"""
+"""`workflow`: workflows are checked, drawn, run and told of."""
 
 from __future__ import annotations
 
@@ -19,15 +7,17 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from importlib.util import find_spec
 from time import sleep
 from typing import Any, Final
 
 import msgspec
 
+from rulewright.arguments.shared_options import again
 from rulewright.check.workflow_check import check, compile_workflow
-from rulewright.commands.live_options import again, open_waiting_judge
+from rulewright.commands.live_judge import open_waiting_judge
 from rulewright.commands.workflow_graph import draw
 from rulewright.commands.workflow_settings import open_store, settings_of, state_of
 from rulewright.commands.workflow_status import as_data, one_line, places, shown, standing
@@ -46,69 +36,9 @@ from rulewright_runtime.workflow.processes import here
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import OVER, Store
 from rulewright_runtime.workflow.run_settings import RunSettings
-from rulewright_runtime.workflow.workflow_plan import WorkflowPlan, decode
+from rulewright_runtime.workflow.workflow_plan import Task, WorkflowPlan, decode
 
 EXIT: Final = {"COMPLETED": 0, "FAILED": 1, "WAITING": 2, "PAUSED": 2}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for name, summary in (
-        ("check", "find mistakes before anything runs"),
-        ("graph", "draw the tasks, or the state machine of one"),
-        ("run", "run the workflow, or go on with a run"),
-        ("watch", "follow a run until it ends"),
-        ("runs", "every run, and how it stands"),
-        ("cancel", "give up a run: nothing of it goes on, and nobody is asked about it"),
-        ("trace", "tell what happened in a run"),
-    ):
-        action = actions.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-        if name == "trace":
-            action.add_argument("run_id", nargs="?", metavar="RUN", help="a run such as run-1 (default: the latest)")
-            action.add_argument("--format", choices=("story", "jsonl", "json"), default="story")
-        if name == "watch":
-            action.add_argument("run_id", nargs="?", metavar="RUN", help="a run such as run-1 (default: the latest)")
-            action.add_argument("--once", action="store_true", help="show how it stands, and end")
-            action.add_argument("--format", choices=("human", "json"), default="human", help="json implies --once")
-        if name == "runs":
-            action.add_argument("--format", choices=("human", "json"), default="human")
-        if name == "cancel":
-            action.add_argument("run_id", metavar="RUN", help="a run such as run-1")
-            action.add_argument("--reason", metavar="TEXT", default="", help="why")
-        if name in {"trace", "runs", "watch", "cancel"}:
-            action.add_argument("--file", metavar="FILE", help="the workflow (default: the project's)")
-        else:
-            action.add_argument("file", nargs="?", metavar="FILE", help="the workflow (default: the project's)")
-        if name == "graph":
-            action.add_argument("--format", choices=("mermaid", "dot", "svg"), default="mermaid")
-            action.add_argument("--run", metavar="RUN", help="mark where this run stands (`latest`: the latest)")
-            action.add_argument("--task", metavar="ID", help="the state machine of this task")
-        if name == "run":
-            _add_run_options(action)
-
-
-def _add_run_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--resume", nargs="?", const=True, default=False, metavar="RUN",
-        help="go on with an unfinished run (default: the latest)",
-    )  # fmt: skip
-    parser.add_argument("--run", metavar="RUN", help="with --resume: go on with this run")
-    parser.add_argument(
-        "--changed", action="store_true",
-        help="with --resume: go on although the workflow has changed; what is as it was is carried over",
-    )  # fmt: skip
-    parser.add_argument("--task", metavar="ID", help="bring only this task to its end, and what it depends on")
-    parser.add_argument(
-        "--no-hil", action="store_true",
-        help="ask no person, whatever the files say; T2 gates still wait for their signature",
-    )  # fmt: skip
-    parser.add_argument("--judge", metavar="MODEL", help="a model that scores in place of the evaluators (`llm_judge`)")
-    parser.add_argument("--dry-run", action="store_true", help="say what would run, and run nothing")
-    parser.add_argument("--step", action="store_true", help="do one activity, then stop")
-    parser.add_argument("--wait", action="store_true", help="wait for people instead of ending when all wait for them")
-    parser.add_argument("--events", metavar="FILE", help="write every event to FILE as a line of JSON")
-    parser.add_argument("--format", choices=("human", "json"), default="human", help="json prints how the run stands")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -132,8 +62,28 @@ def _check(args: argparse.Namespace) -> int:
         print(render(found, width=width_for(sys.stdout)), end="")
     errors = sum(each.severity is Severity.ERROR for each in found)
     if not errors:
+        for extra, why in _missing_extras(workflow):
+            complain(f"warning: {why}: install `rulewright[{extra}]` before a run")
         say(f"{workflow.path}: {len(workflow.document.tasks)} tasks, nothing stands in the way of a run")
     return 1 if errors else 0
+
+
+def _sources(task: Task) -> Iterator[tuple[str, ...]]:
+    """The files that a task's metrics and the evidence of its gate are read from."""
+    for metric in task.confidence.metrics if task.confidence else ():
+        yield metric.sources
+    yield from task.gate.sources.values() if task.gate else ()
+
+
+def _missing_extras(workflow: Workflow) -> Iterator[tuple[str, str]]:
+    """The extras that a run needs and that are not installed, each with what needs it."""
+    plan = compile_workflow(workflow)
+    sources = [path for task in plan.tasks for read in _sources(task) for path in read]
+    reports = sorted({path for path in sources if path.endswith(".xml")})
+    if reports and find_spec("defusedxml") is None:
+        yield "workflow", f"`{reports[0]}` is XML, which defusedxml reads"
+    if settings_of(workflow).signers and find_spec("cryptography") is None:
+        yield "signing", "`hil.signers` sign their decisions, which cryptography verifies"
 
 
 def _graph(args: argparse.Namespace) -> int:

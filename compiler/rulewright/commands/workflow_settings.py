@@ -15,6 +15,7 @@ from rulewright.errors import UsageError
 from rulewright.load import Node
 from rulewright.load.nodes import plain
 from rulewright_runtime.errors import PlanError
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.run_settings import RunSettings
 from rulewright_runtime.workflow.security import check
 
@@ -35,7 +36,7 @@ def settings_of(workflow: Workflow, environment: Mapping[str, str] | None = None
     hil = plain(descend(node, "overlays", "hil")) if descend(node, "overlays", "hil") is not None else {}
     hil = hil if isinstance(hil, dict) else {}
     notify = hil.get("notify") or {}
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "adapters": _adapters(descend(node, "adapters"), workflow.root),
         "folder": str(workflow.place("folder", ".")),
         "on_created": _notices(notify.get("on_created"), known),
@@ -87,9 +88,9 @@ def open_store(workflow: Workflow, settings: RunSettings, *, create: bool = Fals
     return Store(path, queue_path=settings.queue_path, deciders=Deciders(frozenset(agents), settings.signers))
 
 
-def _adapters(node: Node | None, root: Path) -> dict[str, Any]:
-    adapters: dict[str, Any] = {}
-    found: dict[str, Any] = {} if node is None else plain(node)
+def _adapters(node: Node | None, root: Path) -> dict[str, object]:
+    adapters: JsonObject = {}
+    found: JsonObject = {} if node is None else plain(node)
     for name, each in found.items():
         adapters[name] = dict(each)
         if "max_retries" in each:
@@ -99,7 +100,7 @@ def _adapters(node: Node | None, root: Path) -> dict[str, Any]:
     return adapters
 
 
-def _notices(found: Any, environment: Mapping[str, str]) -> list[dict[str, Any]]:
+def _notices(found: Any, environment: Mapping[str, str]) -> list[dict[str, object]]:
     notices = [dict(each) for each in found or ()]
     for notice in notices:
         if "url" in notice:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rulewright_runtime.report.text import number
 from rulewright_runtime.terminal import fit, left, right
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from rulewright_runtime.workflow.run_database import Run, Store
     from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
 
-AT_WORK: Final = "RUNNING"
 _HEADS: Final = (("iteration", 10), ("confidence", 11))
 
 
@@ -106,7 +105,7 @@ def places(store: Store, run_id: str) -> Mapping[str, tuple[str, str]]:
     return {name: (status, record.state.place) for name, (status, record) in store.records(run_id).items()}
 
 
-def as_data(tasks: list[Standing], run: Run) -> dict[str, Any]:
+def as_data(tasks: list[Standing], run: Run) -> dict[str, object]:
     """The same as JSON data."""
     rows = [{name: getattr(task, name) for name in Standing.__slots__} for task in tasks]
     return {"run_id": run.run_id, "status": run.status, "elapsed": elapsed(run), "tasks": rows}

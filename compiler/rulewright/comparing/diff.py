@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from rulewright.comparing.pairs import Pairs, pairs
-from rulewright.comparing.recombine import NOT_RUN, REPLY, RULE, TRANSCRIPT, Recombiner, Side
+from rulewright.comparing.pairs import Pairs, other_judge, other_replies, pairs
+from rulewright.comparing.recombine import NOT_RUN, REPLY, RULE, TRANSCRIPT, Recombiner, Side, rank_of
 from rulewright.reporting.contrasts import cluster_of
 from rulewright.reporting.run_reader import headline_of
 from rulewright.reporting.stored_run import StoredRun, read_run
+from rulewright_runtime.aggregate.bounds import is_unknown
 from rulewright_runtime.aggregate.inference import clustered_mean, holm, mcnemar
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.report.summary import judge_line
+from rulewright_runtime.report.text import plural
+from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from rulewright_runtime.verdicts import VerdictResult
@@ -24,12 +27,11 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 MARGIN: Final = 0.05
 LEVEL: Final = 0.05  # of significance, after Holm's correction over checks
+_NAMED: Final = 3
 DIGITS: Final = 12  # beyond them a double says nothing about a difference of scores
 WORSE, NOT_WORSE, INCONCLUSIVE = "worse", "not worse", "inconclusive"
 # How good an answer is; a flip from a higher to a lower one is a step down.
-_OUTCOMES: Final = {"failed": 0, "undecided": 1, "nothing_applied": 2, "passed": 2}
 _VERDICTS: Final = {"FAIL": 0, "UNCLEAR": 1, NOT_RUN: 1, "NOT_APPLICABLE": 2, "PASS": 2}
-_JUDGE: Final = ("provider", "requested_model", "name", "parameters", "served_models", "wrapper")
 
 
 def diff(
@@ -41,7 +43,7 @@ def diff(
     replies: Sequence[Path] = (),
     margin: float = MARGIN,
     across_judges: bool = False,
-) -> dict[str, Any]:
+) -> JsonObject:
     """The differences between two finished runs as JSON data.
 
     `outcomes` and `flips` are sorted, worst first; each has its `causes` (`sets` of changes, each of which alone gives
@@ -62,7 +64,7 @@ def diff(
     gravest = (*reversed(runs[1].plan.severities), *runs[0].plan.severities, "")
     flips = sorted(_flips(runs, paired, recombiner), key=lambda flip: _worst_verdict(flip, gravest))
     outcomes = sorted(_outcomes(runs, paired, recombiner, flips), key=_worst_outcome)
-    found: dict[str, Any] = {
+    found: JsonObject = {
         "version": VERSION,
         "before": _about(runs[0]),
         "after": _about(runs[1]),
@@ -70,19 +72,27 @@ def diff(
         "pairs": len(paired.both),
         "only_before": list(paired.only_before),
         "only_after": list(paired.only_after),
-        "changed": {**_changed(runs), "transcripts": list(recombiner.other_transcripts(paired.both))},
+        "changed": {
+            **_changed(runs),
+            "scorecard": recombiner.other_scorecard,
+            "parameters": recombiner.other_thresholds,
+            "transcripts": list(recombiner.other_transcripts(paired.both)),
+        },
         "outcomes": outcomes,
         "flips": flips,
-        "score": _score(runs, paired),
+        "score": _score(runs, paired, [_headline(runs[1], runs[1].rows[name]) for _, name in paired.both]),
+        "score_at_best": _score(runs, paired, [_best(runs[1], runs[1].rows[name]) for _, name in paired.both]),
         "failed": _failed(runs, paired),
         "checks": _checks(runs, paired),
+        "lost": list(_lost(runs, paired)),
+        "under_first_policy": _under_first_policy(runs, paired, recombiner),
         "margin": margin,
     }
     verdict, reasons = decide(found, across_judges=across_judges)
     return {**found, "verdict": verdict, "reasons": reasons}
 
 
-def _about(run: StoredRun) -> dict[str, Any]:
+def _about(run: StoredRun) -> JsonObject:
     scorecard = run.plan.scorecard.name if run.plan.scorecard else None
     return {
         "run": str(run.folder),
@@ -97,28 +107,21 @@ def _about(run: StoredRun) -> dict[str, Any]:
     }
 
 
-def _changed(runs: Sequence[StoredRun]) -> dict[str, Any]:
+def _changed(runs: Sequence[StoredRun]) -> dict[str, object]:
     """What the runs were made with and that is not the same: the judge's marks, checks, the scorecard, parameters."""
-    judges = [run.summary.get("judge") or {} for run in runs]
     checks = [{check.id: check.hash for check in run.plan.checks} for run in runs]
-    replayed = all(judge.get("provider") == "replay" for judge in judges)
-    marks = [
-        mark for mark in _JUDGE if judges[0].get(mark) != judges[1].get(mark) and not (replayed and mark == "name")
-    ]
     both = checks[0].keys() & checks[1].keys()
     return {
-        "judge": marks,
-        "replies": replayed and judges[0].get("digest") != judges[1].get("digest"),
+        "judge": other_judge(*runs),
+        "replies": other_replies(*runs),
         "checks": sorted(name for name in both if checks[0][name] != checks[1][name]),
         "checks_added": sorted(checks[1].keys() - both),
         "checks_removed": sorted(checks[0].keys() - both),
-        "scorecard": runs[0].plan.scorecard != runs[1].plan.scorecard,
-        "parameters": runs[0].parameters != runs[1].parameters,
         "profile": runs[0].plan.profile != runs[1].plan.profile,
     }
 
 
-def _flips(runs: Sequence[StoredRun], paired: Pairs, recombiner: Recombiner) -> Iterator[dict[str, Any]]:
+def _flips(runs: Sequence[StoredRun], paired: Pairs, recombiner: Recombiner) -> Iterator[dict[str, object]]:
     severities = {check.id: check.severity for run in runs for check in run.plan.checks}
     judges_differ = bool(_changed(runs)["judge"])
     for pair in paired.both:
@@ -152,7 +155,7 @@ def _step(difference: int) -> str:
     return "down" if difference < 0 else "up" if difference > 0 else "level"
 
 
-def _evidence(verdict: VerdictResult | None) -> dict[str, Any] | None:
+def _evidence(verdict: VerdictResult | None) -> JsonObject | None:
     """The quotes behind a verdict and its code; None where there is no record."""
     if verdict is None:
         return None
@@ -176,8 +179,8 @@ def _note(sets: Iterable[Sequence[str]], verdicts: Sequence[VerdictResult | None
 
 
 def _outcomes(
-    runs: Sequence[StoredRun], paired: Pairs, recombiner: Recombiner, flips: Iterable[Mapping[str, Any]]
-) -> Iterator[dict[str, Any]]:
+    runs: Sequence[StoredRun], paired: Pairs, recombiner: Recombiner, flips: Iterable[JsonMapping]
+) -> Iterator[dict[str, object]]:
     flipped: dict[str, list[str]] = {}
     for flip in flips:
         flipped.setdefault(flip["transcript_id"], []).append(flip["check_id"])
@@ -192,7 +195,7 @@ def _outcomes(
             "transcript_id": pair[1],
             "before": engines[0]["outcome"],
             "after": engines[1]["outcome"],
-            "step": _step(_OUTCOMES[engines[1]["outcome"]] - _OUTCOMES[engines[0]["outcome"]]),
+            "step": _step(rank_of(engines[1]["outcome"]) - rank_of(engines[0]["outcome"])),
             "unproven": bool(engines[1]["unproven"]) and engines[1]["outcome"] == "failed",
             "because": engines[1]["because"],
             "was_because": engines[0]["because"],
@@ -202,25 +205,32 @@ def _outcomes(
         }
 
 
-def _worst_verdict(flip: Mapping[str, Any], gravest: Sequence[str]) -> tuple[Any, ...]:
+def _worst_verdict(flip: JsonMapping, gravest: Sequence[str]) -> tuple[object, ...]:
     fall = _VERDICTS[flip["after"]] - _VERDICTS[flip["before"]]
     return (fall, _VERDICTS[flip["after"]], gravest.index(flip["severity"]), flip["check_id"], flip["transcript_id"])
 
 
-def _headline(run: StoredRun, row: Mapping[str, Any]) -> Any:
+def _headline(run: StoredRun, row: JsonMapping) -> Json:
     """The score of a row that its scorecard shows first."""
     return row.get(headline_of(run.plan))
 
 
-def _worst_outcome(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (_OUTCOMES[row["after"]] - _OUTCOMES[row["before"]], _OUTCOMES[row["after"]], row["transcript_id"])
+def _best(run: StoredRun, row: JsonMapping) -> Json:
+    """The highest score that the missing answers of a row leave possible."""
+    bounds = row[ENGINE].get("bounds")
+    return _headline(run, row) if bounds is None else bounds["overall_score"]["high"]
 
 
-def _score(runs: Sequence[StoredRun], paired: Pairs) -> dict[str, Any]:
-    """The mean of the paired differences of the overall score, and how many pairs have none."""
+def _worst_outcome(row: JsonMapping) -> tuple[Json, ...]:
+    return (rank_of(row["after"]) - rank_of(row["before"]), rank_of(row["after"]), row["transcript_id"])
+
+
+def _score(runs: Sequence[StoredRun], paired: Pairs, scores: Iterable[Json]) -> JsonObject:
+    """The mean of the paired differences of the overall score, which in the second run is one of `scores` for each
+    pair, and how many pairs have none."""
     differences, without = [], 0
-    for pair in paired.both:
-        old, new = (_headline(run, run.rows[name]) for run, name in zip(runs, pair, strict=True))
+    for pair, new in zip(paired.both, scores, strict=True):
+        old = _headline(runs[0], runs[0].rows[pair[0]])
         if old is None or new is None:
             without += old != new
         else:
@@ -233,7 +243,31 @@ def _score(runs: Sequence[StoredRun], paired: Pairs) -> dict[str, Any]:
     return {**figures, "changed": sum(bool(value) for _, value in differences), "unscored": without}
 
 
-def _failed(runs: Sequence[StoredRun], paired: Pairs) -> dict[str, Any]:
+def _under_first_policy(runs: Sequence[StoredRun], paired: Pairs, recombiner: Recombiner) -> JsonObject | None:
+    """What the second run would come to under the scorecard and the thresholds of the first: the transcripts that
+    would have `fallen` although their own outcomes have not, and the `score`. None where these are the same."""
+    if not (recombiner.other_scorecard or recombiner.other_thresholds):
+        return None
+    rows = [recombiner.under_first_policy(pair) for pair in paired.both]
+    fallen = []
+    for pair, row in zip(paired.both, rows, strict=True):
+        before, own = (run.rows[name][ENGINE]["outcome"] for run, name in zip(runs, pair, strict=True))
+        if rank_of(row[ENGINE]["outcome"]) < min(rank_of(before), rank_of(own)):
+            fallen.append(pair[1])
+    return {"fallen": fallen, "score": _score(runs, paired, [_headline(runs[0], row) for row in rows])}
+
+
+def _lost(runs: Sequence[StoredRun], paired: Pairs) -> Iterator[str]:
+    """The answers of the first run, `TRANSCRIPT x CHECK`, that the second does not hold: nobody knows what they would
+    be there."""
+    for pair in paired.both:
+        old, new = (run.verdicts[name] for run, name in zip(runs, pair, strict=True))
+        for check, verdict in old.items():
+            if verdict.eligible and not is_unknown(verdict) and (check not in new or is_unknown(new[check])):
+                yield f"{pair[1]} x {check}"
+
+
+def _failed(runs: Sequence[StoredRun], paired: Pairs) -> JsonObject:
     outcomes = [
         tuple(run.rows[name][ENGINE]["outcome"] == "failed" for run, name in zip(runs, pair, strict=True))
         for pair in paired.both
@@ -241,13 +275,13 @@ def _failed(runs: Sequence[StoredRun], paired: Pairs) -> dict[str, Any]:
     return _changed_pairs(outcomes)
 
 
-def _changed_pairs(pairs_of: Sequence[tuple[bool, ...]]) -> dict[str, Any]:
+def _changed_pairs(pairs_of: Sequence[tuple[bool, ...]]) -> JsonObject:
     """How many fail in one run alone, and McNemar's exact p-value."""
     mended, broken = pairs_of.count((True, False)), pairs_of.count((False, True))
     return {"pairs": len(pairs_of), "mended": mended, "broken": broken, "p": mcnemar(mended, broken)}
 
 
-def _checks(runs: Sequence[StoredRun], paired: Pairs) -> list[dict[str, Any]]:
+def _checks(runs: Sequence[StoredRun], paired: Pairs) -> list[dict[str, object]]:
     """For every check that decided PASS or FAIL in both runs of some pair: an exact test, corrected over checks."""
     decided: dict[str, list[tuple[bool, ...]]] = {}
     for pair in paired.both:
@@ -261,7 +295,7 @@ def _checks(runs: Sequence[StoredRun], paired: Pairs) -> list[dict[str, Any]]:
     return [{**entry, "p_holm": p} for entry, p in zip(tested, corrected, strict=True)]
 
 
-def decide(found: Mapping[str, Any], *, across_judges: bool) -> tuple[str, list[str]]:
+def decide(found: JsonMapping, *, across_judges: bool) -> tuple[str, list[str]]:
     """`worse`, `not worse` or `inconclusive`, and the reasons for it."""
     if worse := list(_worse(found)):
         return WORSE, worse
@@ -270,7 +304,7 @@ def decide(found: Mapping[str, Any], *, across_judges: bool) -> tuple[str, list[
     return NOT_WORSE, list(_not_worse(found))
 
 
-def _worse(found: Mapping[str, Any]) -> Iterator[str]:
+def _worse(found: JsonMapping) -> Iterator[str]:
     broken = [row["transcript_id"] for row in _falls(found, "failed") if not row["unproven"]]
     if broken:
         yield f"{_count(broken)} now fail{'s' if len(broken) == 1 else ''} that did not fail before"
@@ -278,11 +312,12 @@ def _worse(found: Mapping[str, Any]) -> Iterator[str]:
         if check["p_holm"] < LEVEL and check["broken"] > check["mended"]:
             yield f"{check['check_id']} fails more often (p = {check['p_holm']:.3f} after Holm's correction)"
     score = found["score"]
-    if score["high"] is not None and score["high"] < 0 and score["low"] < -found["margin"]:
+    lower = all(each["high"] is not None and each["high"] < 0 for each in (score, found["score_at_best"]))
+    if lower and score["low"] < -found["margin"]:
         yield f"the mean score is lower by {-score['mean']:.3f}, between {-score['high']:.3f} and {-score['low']:.3f}"
 
 
-def _open(found: Mapping[str, Any], across_judges: bool) -> Iterator[str]:
+def _open(found: JsonMapping, across_judges: bool) -> Iterator[str]:
     if found["changed"]["judge"] and not across_judges:
         yield f"other judges answered ({', '.join(found['changed']['judge'])} differ); `--across-judges` accepts that"
     if unproven := [row["transcript_id"] for row in _falls(found, "failed") if row["unproven"]]:
@@ -291,19 +326,26 @@ def _open(found: Mapping[str, Any], across_judges: bool) -> Iterator[str]:
         yield f"{_count(undecided)} {'is' if len(undecided) == 1 else 'are'} undecided now"
     if found["only_before"]:
         yield f"{_count(found['only_before'])} of the first run {_is(found['only_before'])} missing in the second"
-    if (missing := _missing(found["after"])) > _missing(found["before"]):
+    if lost := found["lost"]:
+        yield f"{plural(len(lost), 'answer')} of the first run {_is(lost)} not known in the second ({_some(lost)})"
+    elif (missing := _missing(found["after"])) > _missing(found["before"]):
         yield f"{missing} answers or inputs are missing in the second run, {_missing(found['before'])} in the first"
     if found["score"]["unscored"]:
         yield f"{found['score']['unscored']} pairs have a score in one run only"
     yield from _open_score(found["score"], found["margin"])
+    if policy := found["under_first_policy"]:
+        under = "under the first run's scorecard and thresholds"
+        if fallen := policy["fallen"]:
+            yield f"{under} {_count(fallen)} would have got worse ({_some(fallen)})"
+        yield from (f"{under} {reason}" for reason in _open_score(policy["score"], found["margin"]))
 
 
-def _missing(side: Mapping[str, Any]) -> int:
+def _missing(side: JsonMapping) -> int:
     """How many verdicts and inputs of a run nobody has judged."""
     return int(side["unresolved"]["answers"] + side["unresolved"]["refused"])
 
 
-def _open_score(score: Mapping[str, Any], margin: float) -> Iterator[str]:
+def _open_score(score: JsonMapping, margin: float) -> Iterator[str]:
     if not score["changed"]:
         return
     if score["low"] is None:
@@ -315,19 +357,23 @@ def _open_score(score: Mapping[str, Any], margin: float) -> Iterator[str]:
         )
 
 
-def _not_worse(found: Mapping[str, Any]) -> Iterator[str]:
+def _not_worse(found: JsonMapping) -> Iterator[str]:
     score = found["score"]
     yield "no transcript fails or is undecided that was not before"
     if score["count"]:
         yield f"the mean score differs by {score['mean']:+.3f} and is lower by {found['margin']:g} at most"
 
 
-def _falls(found: Mapping[str, Any], to: str) -> list[Mapping[str, Any]]:
+def _falls(found: JsonMapping, to: str) -> list[JsonMapping]:
     return [row for row in found["outcomes"] if row["after"] == to and row["step"] == "down"]
 
 
 def _count(names: Sequence[str]) -> str:
-    return f"{len(names)} transcript{'s' * (len(names) != 1)}"
+    return plural(len(names), "transcript")
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 
 def _is(names: Sequence[str]) -> str:

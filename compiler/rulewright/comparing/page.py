@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from rulewright.comparing.render import cause, changes, check_line, failed_line, pairs_line, run_line, score_line
 from rulewright.comparing.render import significant as significant_checks
 from rulewright.web.rendering import Look, rendered
 from rulewright_runtime.report.unresolved import unresolved_lines
+from rulewright_runtime.strict_json import JsonMapping
 
 TONES = {"worse": "bad", "not worse": "good"}
 
 
-def diff_page(found: Mapping[str, Any], look: Look | None = None) -> Iterator[str]:
+def diff_page(found: JsonMapping, look: Look | None = None) -> Iterator[str]:
     """The page of a comparison, piece by piece."""
     facts = [(side, run_line(found[side])) for side in ("before", "after")]
     for side in ("before", "after"):
@@ -37,7 +37,7 @@ def diff_page(found: Mapping[str, Any], look: Look | None = None) -> Iterator[st
     )
 
 
-def _quotes(flip: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+def _quotes(flip: JsonMapping) -> list[tuple[str, Mapping[str, object]]]:
     """What each side quotes, and which side."""
     sides = zip(("before", "after"), flip["evidence"], strict=True)
     return [(side, span) for side, evidence in sides if evidence for span in evidence["quotes"]]

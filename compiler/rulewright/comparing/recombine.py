@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ from rulewright_runtime.execution import Engine, Execution, TranscriptResult, ne
 from rulewright_runtime.judging.exchanges import recorded, replay_of
 from rulewright_runtime.judging.judge import REPLAY, NotRecordedError, ReplayJudge, open_judge
 from rulewright_runtime.plan.envelope import digest
+from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 TRANSCRIPT, REPLY, RULE, SCENARIO = "transcript", "judge reply", "rule", "scenario"
 VERDICTS, SCORECARD, THRESHOLD = "verdicts", "scorecard", "threshold"
 NOT_RUN: Final = "not run"
+_RANKS: Final = {"failed": 0, "undecided": 1, "nothing_applied": 2, "passed": 2}
 
 
 @dataclass(slots=True)
@@ -55,7 +57,7 @@ class Side:
         step = self.run.steps.get(transcript)
         return step.said if step else ""
 
-    def scenario(self, transcript: str) -> Any:
+    def scenario(self, transcript: str) -> Json:
         """The facts of the scenario that the conversation plays."""
         return self.run.plan.scenarios.get(str(self.run.rows[transcript].get("scenario_id")))
 
@@ -113,7 +115,7 @@ class Recombiner:
         if RULE in changed and check not in self._before.checks.keys() & self._after.checks.keys():
             return Causes(((RULE,),))  # the check is in one of the plans only
 
-        def result(taken: frozenset[str]) -> Any:
+        def result(taken: frozenset[str]) -> Json:
             return self._verdict(pair, check, taken)
 
         found = causes(changed, result)
@@ -146,7 +148,7 @@ class Recombiner:
             return not judges[0].get("digest") or judges[0].get("digest") != judges[1].get("digest")
         return kept[0].judge.about(pair[0], check) != kept[1].judge.about(pair[1], check)
 
-    def _verdict(self, pair: tuple[str, str], check: str, taken: frozenset[str]) -> Any:
+    def _verdict(self, pair: tuple[str, str], check: str, taken: frozenset[str]) -> object:
         """`(eligible, verdict)` with the named parts of the second run, `UNKNOWN` where the runs don't hold them."""
         side = {part: self._sides[part in taken] for part in (TRANSCRIPT, REPLY, RULE)}
         transcript = side[TRANSCRIPT].transcripts.get(pair[TRANSCRIPT in taken])
@@ -178,12 +180,28 @@ class Recombiner:
         """Why the outcome of a pair differs: other verdicts, another scorecard, other thresholds."""
         rows = [side.run.rows[name] for side, name in zip(self._sides, pair, strict=True)]
         changed = [VERDICTS] if self._verdicts_differ(pair) or self._lacks_differ(rows) else []
-        cards = [side.run.plan.scorecard for side in self._sides]
-        if digest(_policy(cards[0])) != digest(_policy(cards[1])):
+        if self.other_scorecard:
             changed.append(SCORECARD)
-        if self._thresholds_differ():
+        if self.other_thresholds:
             changed.append(THRESHOLD)
         return causes(changed, lambda taken: self._outcome(pair, taken))
+
+    @property
+    def other_scorecard(self) -> bool:
+        """Whether verdicts become outcomes by other rules, whatever the values of their parameters."""
+        old, new = (digest(_policy(side.run.plan.scorecard)) for side in self._sides)
+        return old != new
+
+    @property
+    def other_thresholds(self) -> bool:
+        """Whether a parameter that both scorecards have has another value."""
+        old, new = (_thresholds(side.run) for side in self._sides)
+        return any(old[name] != new[name] for name in old.keys() & new.keys())
+
+    def under_first_policy(self, pair: tuple[str, str]) -> JsonObject:
+        """The second row of a pair as the first run's scorecard and thresholds make it of its verdicts."""
+        run, name = self._after.run, pair[1]
+        return score_again(self._card(False, False), run.rows[name], run.verdicts[name].values())
 
     def _verdicts_differ(self, pair: tuple[str, str]) -> bool:
         old, new = (
@@ -192,15 +210,11 @@ class Recombiner:
         )
         return old != new
 
-    def _lacks_differ(self, rows: Sequence[Mapping[str, Any]]) -> bool:
+    def _lacks_differ(self, rows: Sequence[Mapping[str, object]]) -> bool:
         """Whether the rows lack different things of their scenario, or wait for different checks."""
         return any(bool(rows[0].get(key)) != bool(rows[1].get(key)) for key in ("missing", "left_out"))
 
-    def _thresholds_differ(self) -> bool:
-        old, new = (_thresholds(side.run) for side in self._sides)
-        return any(old[name] != new[name] for name in old.keys() & new.keys())
-
-    def _outcome(self, pair: tuple[str, str], taken: frozenset[str]) -> Any:
+    def _outcome(self, pair: tuple[str, str], taken: frozenset[str]) -> Json:
         side, name = self._sides[VERDICTS in taken], pair[VERDICTS in taken]
         try:
             card = self._card(SCORECARD in taken, THRESHOLD in taken)
@@ -237,12 +251,17 @@ def carried_out(engine: Engine, transcript: Transcript, replies: Replies | None)
     return None if unanswered or started.errors else started
 
 
-def outcome_of(row: Mapping[str, Any]) -> tuple[str, bool]:
+def rank_of(outcome: str) -> int:
+    """How good an outcome is; a change to a lower one is a step down."""
+    return _RANKS[outcome]
+
+
+def outcome_of(row: JsonMapping) -> tuple[str, bool]:
     """What decides about a row: its outcome, and whether a failure in it was found by nobody."""
     return (row[ENGINE]["outcome"], bool(row[ENGINE]["unproven"]))
 
 
-def _policy(card: Any) -> Any:
+def _policy(card: Json) -> object:
     """A scorecard without the values of its parameters and without what it repeats of the checks."""
     if card is None:
         return None
@@ -250,19 +269,19 @@ def _policy(card: Any) -> Any:
     return replace(card, parameters=parameters, checks={})
 
 
-def _thresholds(run: StoredRun) -> dict[str, Any]:
+def _thresholds(run: StoredRun) -> dict[str, object]:
     """The value of every parameter of the run's scorecard."""
     return {} if run.scorecard is None else run.scorecard.parameters
 
 
-def _stored(side: Side, transcript: str, check: str) -> Any:
+def _stored(side: Side, transcript: str, check: str) -> object:
     return _found(side.run.verdicts[transcript].get(check))
 
 
-def _found(verdict: Any) -> tuple[bool, str]:
+def _found(verdict: Json) -> tuple[bool, str]:
     return (False, NOT_RUN) if verdict is None else (verdict.eligible, verdict.verdict)
 
 
-def only(plan: Plan, check: Check, scenarios: dict[str, Any]) -> Plan:
+def only(plan: Plan, check: Check, scenarios: JsonObject) -> Plan:
     """The plan with one check and one scenario, and without a scorecard."""
     return replace(plan, checks=(check,), scenarios=scenarios, scorecard=None, left_out=())

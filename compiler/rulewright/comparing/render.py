@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.report.text import escape, plural, table
 from rulewright_runtime.report.unresolved import unresolved_lines
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import fit, left, one_line
 
 MOST: Final = 50
@@ -24,12 +25,12 @@ _CHANGES: Final = {
 }
 
 
-def text(found: Mapping[str, Any], columns: int) -> Iterator[str]:
+def text(found: JsonMapping, columns: int) -> Iterator[str]:
     """The lines of the comparison, none wider than `columns`."""
     yield from (fit(line, columns) for line in _text(found))
 
 
-def _text(found: Mapping[str, Any]) -> Iterator[str]:
+def _text(found: JsonMapping) -> Iterator[str]:
     yield f"Rulewright diff: {found['verdict']}"
     for reason in found["reasons"]:
         yield f"  {reason}"
@@ -45,6 +46,8 @@ def _text(found: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield f"{row['transcript_id']}: {row['before']} -> {row['after']}{_because(row)}"
         yield f"  cause: {cause(row)}"
+    if len(found["outcomes"]) > MOST:
+        yield f"and {len(found['outcomes']) - MOST} more transcripts; `--format json` holds all"
     for flip in found["flips"][:MOST]:
         yield ""
         yield f"{flip['check_id']} ({flip['severity']}) {flip['transcript_id']}: {flip['before']} -> {flip['after']}"
@@ -60,12 +63,12 @@ def _text(found: Mapping[str, Any]) -> Iterator[str]:
         yield "help: `--transcripts PATH` (and `--replies FILE`) of both runs tell apart the causes joined by `or`"
 
 
-def markdown(found: Mapping[str, Any]) -> str:
+def markdown(found: Mapping[str, object]) -> str:
     """The comparison as a Markdown page."""
     return "\n".join(_markdown(found)).rstrip() + "\n"
 
 
-def _markdown(found: Mapping[str, Any]) -> Iterator[str]:
+def _markdown(found: JsonMapping) -> Iterator[str]:
     yield f"# Comparison: {found['verdict']}"
     yield ""
     yield from (f"- {escape(reason)}" for reason in found["reasons"])
@@ -85,6 +88,9 @@ def _markdown(found: Mapping[str, Any]) -> Iterator[str]:
             for row in found["outcomes"][:MOST]
         ]
         yield from table(("transcript", "before", "after", "because of", "cause"), rows)
+        if len(found["outcomes"]) > MOST:
+            yield ""
+            yield f"The first {MOST} of {len(found['outcomes'])}; `--format json` holds all."
         yield ""
     if found["flips"]:
         yield f"## {plural(len(found['flips']), 'verdict flips', 'verdicts flip')}"
@@ -102,13 +108,13 @@ def _markdown(found: Mapping[str, Any]) -> Iterator[str]:
         yield from table(("check", "pairs", "newly failing", "mended", "p (Holm)"), rows)
 
 
-def _flip_row(flip: Mapping[str, Any]) -> tuple[str, ...]:
+def _flip_row(flip: JsonMapping) -> tuple[str, ...]:
     shown = "; ".join(quotes(flip))
     about = (flip["check_id"], flip["severity"], flip["transcript_id"], flip["before"], flip["after"])
     return (*about, cause(flip), shown)
 
 
-def run_line(side: Mapping[str, Any]) -> str:
+def run_line(side: JsonMapping) -> str:
     """A run with what it was made with."""
     about = [f"plan {side['plan'][:12]}", f"profile {side['profile']}"]
     about += [f"scorecard {side['scorecard']}"] if side["scorecard"] else []
@@ -117,7 +123,7 @@ def run_line(side: Mapping[str, Any]) -> str:
     return one_line(f"{side['run']} ({', '.join(about)})")
 
 
-def pairs_line(found: Mapping[str, Any]) -> str:
+def pairs_line(found: JsonMapping) -> str:
     """How many pairs there are, and what has no partner."""
     alone = [
         f"{len(found[key])} {words}"
@@ -127,7 +133,7 @@ def pairs_line(found: Mapping[str, Any]) -> str:
     return f"{found['pairs']} by {found['paired_by']}" + (f"; {', '.join(alone)}" if alone else "")
 
 
-def changes(changed: Mapping[str, Any]) -> list[str]:
+def changes(changed: Mapping[str, object]) -> list[str]:
     """What differs in how the runs were made, in words."""
     words = []
     for key, what in _CHANGES.items():
@@ -139,7 +145,7 @@ def changes(changed: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def score_line(score: Mapping[str, Any]) -> str:
+def score_line(score: JsonMapping) -> str:
     """The paired difference of the mean score with its interval, and what would not be seen."""
     if not score["count"]:
         return "no pair has a score in both runs"
@@ -151,23 +157,23 @@ def score_line(score: Mapping[str, Any]) -> str:
     return found + unseen if score["error"] else found
 
 
-def failed_line(failed: Mapping[str, Any]) -> str:
+def failed_line(failed: Mapping[str, object]) -> str:
     """How many transcripts newly fail, how many no longer do, and the exact test."""
     return f"{failed['broken']} newly, {failed['mended']} no longer (McNemar, exact: p = {failed['p']:.3f})"
 
 
-def check_line(check: Mapping[str, Any]) -> str:
+def check_line(check: Mapping[str, object]) -> str:
     """The same for one check."""
     return f"{failed_line(check)}, after Holm's correction {check['p_holm']:.3f}"
 
 
-def significant(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def significant(checks: Sequence[JsonMapping]) -> list[JsonMapping]:
     """The checks of which some pair changed, the least likely first."""
     changed = [check for check in checks if check["broken"] or check["mended"]]
     return sorted(changed, key=lambda check: (check["p"], check["check_id"]))
 
 
-def cause(found: Mapping[str, Any]) -> str:
+def cause(found: JsonMapping) -> str:
     """The causes in words: changes that only work together are joined by `with`, those of which each is enough by `or
     alone`, and those that can't be told apart by `or`."""
     sets, note = found["causes"]["sets"], found.get("note", "")
@@ -181,7 +187,7 @@ def cause(found: Mapping[str, Any]) -> str:
     return said + checks + (f"; {note}" if note else "")
 
 
-def _because(row: Mapping[str, Any]) -> str:
+def _because(row: JsonMapping) -> str:
     names = row["because"] or row["was_because"]
     unproven = ", found by nobody" if row["unproven"] else ""
     return (
@@ -189,7 +195,7 @@ def _because(row: Mapping[str, Any]) -> str:
     )
 
 
-def quotes(flip: Mapping[str, Any]) -> list[str]:
+def quotes(flip: JsonMapping) -> list[str]:
     """The quotes behind the graver of a flip's two verdicts, else its code."""
     before, after = flip["evidence"]
     shown = after if flip["after"] == "FAIL" or not before or flip["before"] != "FAIL" else before

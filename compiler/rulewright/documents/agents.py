@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import Document, text
+from rulewright.documents.rule_set import deep_merge
+from rulewright.documents.typed_reader import Key, read, read_each
 from rulewright.load import Mapping, Node, plain
 from rulewright.spelling import did_you_mean
+from rulewright_runtime.strict_json import JsonObject
 
 PAGES: Final[dict[str, str]] = {
     "agent-without-description": """An agent has no `role.description`, neither of its own nor inherited.
@@ -40,7 +43,7 @@ USUAL: Final[dict[str, tuple[str, str]]] = {
 class AgentDocument(Document):
     """An agent as one file or one entry of a workflow describes it; what it inherits is not in here."""
 
-    name: str
+    name: Key
     extends: str
 
 
@@ -49,7 +52,7 @@ class Registry:
     """The agents that are known, by name: their merged fields, as plain data. `broken` names those that exist but
     can't be resolved, so that whoever uses them is not told a second time."""
 
-    agents: dict[str, dict[str, Any]] = field(default_factory=dict)
+    agents: dict[str, JsonObject] = field(default_factory=dict)
     broken: frozenset[str] = frozenset()
 
     def __contains__(self, name: str) -> bool:
@@ -64,18 +67,12 @@ class Registry:
 
 def read_agent(node: Mapping, name: str) -> AgentDocument:
     """The model of an agent's mapping; `name` is the file's stem or the key it stands under."""
-    return AgentDocument(node=node, name=text(node, "name") or name, extends=text(node, "extends"))
+    return read(AgentDocument, node, name=text(node, "name") or name)
 
 
 def read_agents(node: Node | None) -> tuple[AgentDocument, ...]:
     """The models of a workflow's `agents` map; an entry without fields describes nothing."""
-    if not isinstance(node, Mapping):
-        return ()
-    return tuple(
-        AgentDocument(entry.value, entry.name, text(entry.value, "extends"))
-        for entry in node.entries
-        if isinstance(entry.value, Mapping)
-    )
+    return tuple(read_each(AgentDocument, node))
 
 
 def registry(
@@ -90,7 +87,7 @@ def registry(
 
 
 @cache
-def _usual() -> dict[str, dict[str, Any]]:
+def _usual() -> dict[str, dict[str, object]]:
     return {
         name: {"name": name, "display_name": shown, "role": {"description": words}}
         for name, (shown, words) in USUAL.items()
@@ -99,12 +96,12 @@ def _usual() -> dict[str, dict[str, Any]]:
 
 @dataclass(slots=True)
 class _Merge:
-    usual: dict[str, dict[str, Any]]
+    usual: dict[str, JsonObject]
     files: tuple[AgentDocument, ...]
     entries: tuple[AgentDocument, ...]
     found: list[Diagnostic]
     known: dict[str, list[AgentDocument]] = field(default_factory=dict)  # the nearest description last
-    merged: dict[str, dict[str, Any] | None] = field(default_factory=dict)
+    merged: dict[str, JsonObject | None] = field(default_factory=dict)
 
     def registry(self) -> Registry:
         for document in (*self.files, *self.entries):
@@ -115,7 +112,7 @@ class _Merge:
         broken = frozenset(name for name, fields in self.merged.items() if fields is None)
         return Registry(agents, broken)
 
-    def resolve(self, name: str, heirs: tuple[str, ...]) -> dict[str, Any] | None:
+    def resolve(self, name: str, heirs: tuple[str, ...]) -> dict[str, object] | None:
         """The merged fields of an agent, or None where that can't be told; findings come once."""
         if name not in self.known:
             return self.usual.get(name)
@@ -123,7 +120,7 @@ class _Merge:
             self.merged[name] = self.resolved(name, heirs)
         return self.merged[name]
 
-    def resolved(self, name: str, heirs: tuple[str, ...]) -> dict[str, Any] | None:
+    def resolved(self, name: str, heirs: tuple[str, ...]) -> dict[str, object] | None:
         fields = self.usual.get(name, {})
         for document in self.known[name]:
             if document.extends and document.extends != name:
@@ -131,9 +128,9 @@ class _Merge:
                 if parent is None:
                     return None
                 fields = parent
-            own: dict[str, Any] = plain(document.node)
+            own: JsonObject = plain(document.node)
             own.pop("extends", None)
-            fields = {**merge(fields, own), "name": name}
+            fields = {**deep_merge(fields, own), "name": name}
         last = self.known[name][-1]
         role = fields.get("role")
         if not isinstance(role, dict) or not isinstance(role.get("description"), str) or not role["description"]:
@@ -143,7 +140,7 @@ class _Merge:
             return None
         return fields
 
-    def parent(self, document: AgentDocument, heirs: tuple[str, ...]) -> dict[str, Any] | None:
+    def parent(self, document: AgentDocument, heirs: tuple[str, ...]) -> JsonObject | None:
         wanted = document.extends
         place = document.place("extends")
         if wanted in heirs:
@@ -157,12 +154,3 @@ class _Merge:
             hint = did_you_mean(wanted, {*self.known, *self.usual})
             self.found.append(error(place, message, code="agent-extends-nothing", help=hint))
         return fields
-
-
-def merge(below: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """Both mappings as one, field by field and however deep; what stands in `over` wins."""
-    merged = dict(below)
-    for key, item in over.items():
-        old = merged.get(key)
-        merged[key] = merge(old, item) if isinstance(old, dict) and isinstance(item, dict) else item
-    return merged

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from rulewright.diagnostics import Span
+from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.load import Mapping, Node, Scalar, Sequence
-from rulewright.vocabulary import Vocabulary, invisiblebench
 
 Step = str | int
 Model = TypeVar("Model", bound="Document")
@@ -56,8 +56,10 @@ def worded(document: Model, vocabulary: Vocabulary) -> Model:
 
 
 def holds_conditions(document: Any) -> bool:
-    """Whether there can be conditions in a document; a check has its `when`, those of its verdict and of its phases.
-    Most documents hold none, and what understands them is slow to import."""
+    """Whether there can be conditions in a document; a check has its `when`, those of its verdict and of its phases, a
+    profile its `select`. Most documents hold none, and what understands them is slow to import."""
+    if hasattr(document, "select"):  # a profile
+        return document.select is not None
     return (
         getattr(document, "when", True) is not None
         or bool(getattr(document, "verdict_conditions", ()))

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from rulewright.documents.base import Document, any_scalar, descend, items, numeric, scalar, text, value
-from rulewright.documents.typed_reader import At, entries_of, expressions_in, mappings_in, read
-from rulewright.load import Mapping, Scalar
+from rulewright.documents.base import Document, any_scalar, items, numeric, scalar, text, value
+from rulewright.documents.scorecard import ParameterDocument
+from rulewright.documents.typed_reader import At, Key, entries_of, mappings_in, read
+from rulewright.load import Mapping, Node, Scalar
 
 
 @dataclass(frozen=True, slots=True)
-class SettingDocument:
+class SettingDocument(ParameterDocument):
     """A parameter, and where it can be set."""
 
-    name: str
-    type: str
-    default: Scalar
-    minimum: Annotated[Scalar | None, At("min", by=numeric)]
-    maximum: Annotated[Scalar | None, At("max", by=numeric)]
     environment: str | None
     file: str | None
     flag: str | None
@@ -30,13 +25,13 @@ class SettingDocument:
 class MetricDocument:
     """One metric; `node` is its mapping."""
 
-    name: str
+    name: Key
     node: Mapping
-    of: Scalar
-    found: Scalar
+    of: Annotated[Scalar, At("share", "of")]
+    found: Annotated[Scalar, At("share", "found")]
     when: Annotated[Scalar | None, At("share", "when")]
     fold: Annotated[str | None, At("share", "fold")]
-    empty: Scalar
+    empty: Annotated[Scalar, At("share", "empty", by=any_scalar)]
     score: Scalar
     passes: Scalar
     fails: Scalar | None
@@ -65,77 +60,34 @@ class CaseScorecardDocument(Document):
     name: Annotated[str, At("scorecard")]
     report_type: str
     title: str
-    inputs: tuple[tuple[str, str, str], ...]  # name, path, type
-    metadata: tuple[str, ...]
-    settings: tuple[SettingDocument, ...]
-    requires: tuple[tuple[Scalar, str], ...]
+    inputs: Annotated[tuple[tuple[str, str, str], ...], At(by=_inputs)]  # name, path, type
+    metadata: Annotated[tuple[str, ...], At(by=_metadata)]
+    settings: Annotated[tuple[SettingDocument, ...], At("parameters")]
+    requires: Annotated[tuple[tuple[Scalar, str], ...], At(by=_requires)]
     texts: tuple[tuple[str, Scalar], ...]
     metrics: tuple[MetricDocument, ...]
     composite: Scalar | None
     labels: tuple[LabelDocument, ...]
-    exits: tuple[tuple[str, int], ...]
+    exits: Annotated[tuple[tuple[str, int], ...], At("exit", by=_exits)]
     accepted: str
 
 
 def read_case_scorecard(root: Mapping) -> CaseScorecardDocument:
     """The model of a scorecard over cases; what is missing or of a wrong type reads as absent."""
-    return read(
-        CaseScorecardDocument,
-        root,
-        inputs=tuple((name, text(node, "from"), text(node, "type")) for name, node in mappings_in(root.get("inputs"))),
-        metadata=tuple(str(item.value) for item in items(root, "metadata") if isinstance(item, Scalar)),
-        settings=tuple(_settings(root)),
-        requires=tuple(_requires(root)),
-        texts=tuple(expressions_in(root.get("texts"))),
-        metrics=tuple(_metrics(root)),
-        labels=tuple(_labels(root)),
-        exits=tuple(_exits(root)),
-    )
+    return read(CaseScorecardDocument, root)
 
 
-def _settings(root: Mapping) -> Iterator[SettingDocument]:
-    for name, node in mappings_in(root.get("parameters")):
-        default = any_scalar(node.get("default"))
-        if default is not None:
-            yield read(SettingDocument, node, name=name, default=default)
+def _inputs(node: Node | None) -> tuple[tuple[str, str, str], ...]:
+    return tuple((name, text(each, "from"), text(each, "type")) for name, each in mappings_in(node))
 
 
-def _requires(root: Mapping) -> Iterator[tuple[Scalar, str]]:
-    for node in items(root, "requires"):
-        that = scalar(node, "that")
-        if that is not None:
-            yield that, text(node, "otherwise")
+def _metadata(node: Node | None) -> tuple[str, ...]:
+    return tuple(str(item.value) for item in items(node) if isinstance(item, Scalar))
 
 
-def _metrics(root: Mapping) -> Iterator[MetricDocument]:
-    for name, node in mappings_in(root.get("metrics")):
-        of, found, empty = scalar(node, "share", "of"), scalar(node, "share", "found"), descend(node, "share", "empty")
-        score, passes = scalar(node, "score"), scalar(node, "passes")
-        if of and found and isinstance(empty, Scalar) and score and passes:
-            details = tuple((key, str(which.value)) for key, which in expressions_in(node.get("details")))
-            yield read(
-                MetricDocument,
-                node,
-                name=name,
-                node=node,
-                of=of,
-                found=found,
-                empty=empty,
-                score=score,
-                passes=passes,
-                details=details,
-            )
+def _requires(node: Node | None) -> tuple[tuple[Scalar, str], ...]:
+    return tuple((that, text(each, "otherwise")) for each in items(node) if (that := scalar(each, "that")) is not None)
 
 
-def _labels(root: Mapping) -> Iterator[LabelDocument]:
-    for node in items(root, "labels"):
-        when = scalar(node, "when")
-        if when is not None:
-            yield LabelDocument(text(node, "label"), when)
-
-
-def _exits(root: Mapping) -> Iterator[tuple[str, int]]:
-    for name, node in entries_of(root.get("exit")):
-        status = value(node)
-        if isinstance(status, int):
-            yield name, status
+def _exits(node: Node | None) -> tuple[tuple[str, int], ...]:
+    return tuple((name, status) for name, each in entries_of(node) if isinstance(status := value(each), int))

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from rulewright.documents.base import Document, text, texts
 from rulewright.documents.library import expanded
 from rulewright.documents.typed_reader import At, as_meant, entries_of, read
+from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.load import Mapping, Node, Scalar, plain
 from rulewright_grammar import schema
+from rulewright_runtime.strict_json import JsonObject
 
 JUDGE_ROUTES: Final = frozenset({"hybrid_llm", "llm_primary", "longitudinal_trace", "three_phase"})
 LEXICON_ROUTES: Final = frozenset({"lexicon_only", "regex_with_llm_edge"})
+USUAL_SEVERITY: Final = "S3"  # of a check that says in short what it is
 
 
 @cache
 def known_routes() -> frozenset[str]:
     """The routes there are. A finding about what a route does is no help where the route itself is misspelt."""
-    return frozenset(schema("check")["properties"]["routing"]["properties"]["route"]["enum"])
+    return frozenset(schema("check")["$defs"]["route"]["enum"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class Phases:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Check(Document):
+class CheckDocument(Document):
     """A check file. `tags` is None without `eligibility.scenario_tags_any`; `scope` absent reads as `trigger`."""
 
     id: str
@@ -90,6 +93,7 @@ class Check(Document):
     safety_override: bool | None
     routing: Routing
     prompt: Scalar | None
+    shows: tuple[str, ...]
     phases: Phases
     each: str | None
     fails: Annotated[Scalar | None, At("fail")]
@@ -104,10 +108,10 @@ class Check(Document):
         return tuple(each for each in (self.fails, self.unclears, self.passes) if each is not None)
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> dict[str, object]:
         """The values that the conditions read as `params`, defaults of the check's `parameters` included."""
         node = self.get("params")
-        written: dict[str, Any] = plain(node) if isinstance(node, Mapping) else {}
+        written: JsonObject = plain(node) if isinstance(node, Mapping) else {}
         return written
 
     @property
@@ -142,9 +146,9 @@ class Check(Document):
         return self.vocabulary.is_universal(self.scope)
 
     @property
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> JsonObject:
         """Everything the author wrote, as plain data, and what an `expression` check may leave out."""
-        written: dict[str, Any] = plain(self.node)
+        written: JsonObject = plain(self.node)
         if not _short_route(self.node):
             return written
         usual = {
@@ -163,21 +167,24 @@ def _short_route(node: Mapping) -> str:
     return "llm_primary" if "prompt" in node and "routing" not in node else ""
 
 
-def read_check(node: Mapping) -> Check:
+def read_check(node: Mapping, vocabulary: Vocabulary | None = None) -> CheckDocument:
     """The model of a check's mapping; what is missing or of a wrong type reads as absent.
 
-    A check with `pass` or `fail`, or with a `prompt` and no `routing`, applies everywhere, with severity S3, unless it
-    says otherwise. One that uses a ready check takes from it what it leaves out.
+    A check with `pass` or `fail`, or with a `prompt` and no `routing`, applies everywhere, with severity S3 where the
+    vocabulary has it, else with none, unless it says otherwise. One that uses a ready check takes from it what it
+    leaves out.
     """
+    words = vocabulary or invisiblebench()
     node = as_meant(expanded(node), "check")
     route = _short_route(node)
     if not route:
-        return read(Check, node, scope=text(node, "scope") or "trigger")
+        return read(CheckDocument, node, vocabulary=words, scope=text(node, "scope") or "trigger")
     return read(
-        Check,
+        CheckDocument,
         node,
+        vocabulary=words,
         name=text(node, "name") or text(node, "id"),
-        severity=text(node, "severity") or "S3",
+        severity=text(node, "severity") or (USUAL_SEVERITY if USUAL_SEVERITY in words.severities else ""),
         scope=text(node, "scope") or ("trigger" if "eligibility" in node else "universal"),
         routing=read(Routing, node.get("routing"), route=text(node, "routing", "route") or route),
     )

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.documents.base import text as text_of
-from rulewright.documents.base import texts
+from rulewright.documents.typed_reader import mappings_in, read
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.workflow.workflow_plan import Contract
@@ -42,23 +41,8 @@ class ContractRegistry:
 def read_contracts(*nodes: Node | None, optional: bool = False) -> ContractRegistry:
     """The registry of the mappings given, later ones over earlier ones; what is not a mapping does not count."""
     found = [node for node in nodes if isinstance(node, Mapping)]
-    types = {
-        entry.name: read_contract(entry.value, entry.name)
-        for node in found
-        for entry in node.entries
-        if isinstance(entry.value, Mapping)
-    }
+    types = {name: read(Contract, each, type=name) for node in found for name, each in mappings_in(node)}
     return ContractRegistry(types, bool(found), optional)
-
-
-def read_contract(node: Mapping, type_: str = "") -> Contract:
-    """A contract as its mapping says."""
-    return Contract(
-        type=type_,
-        required_sections=texts(node, "required_sections"),
-        required_fields=texts(node, "required_fields"),
-        file_format=text_of(node, "file_format") or None,
-    )
 
 
 def contract_of(
@@ -67,7 +51,7 @@ def contract_of(
     """The contract of an artifact, or None where it has none or what it names is not known (then `found` says so)."""
     written = artifact.contract
     if isinstance(written, Mapping):
-        return read_contract(written)
+        return read(Contract, written, type="")
     if not isinstance(written, Scalar) or not isinstance(written.value, str):
         return None
     place = f"{artifact.field}.contract"

@@ -7,17 +7,17 @@ from typing import Annotated, TypeAlias
 
 from rulewright.documents.base import Document, text
 from rulewright.documents.lexicon import PatternEntry, read_patterns
-from rulewright.documents.typed_reader import At, entries_of, mappings_in, read
+from rulewright.documents.typed_reader import At, Key, entries_of, read
 from rulewright.load import Mapping, Node, Scalar
 
 Patterns: TypeAlias = Annotated[tuple[PatternEntry, ...], At(by=read_patterns)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fact(Document):
+class FactDocument(Document):
     """One thing known of a programme; `figure` is an expression for the figures that a sentence about it gives."""
 
-    id: str
+    id: Key
     about: Patterns
     agrees: Patterns
     contradicts: Patterns
@@ -28,22 +28,22 @@ class Fact(Document):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Programme(Document):
+class ProgrammeDocument(Document):
     """A programme; without jurisdictions it exists everywhere."""
 
-    id: str
+    id: Key
     names: Patterns
     jurisdictions: tuple[str, ...]
     verify_at: Patterns
-    facts: tuple[Fact, ...]
+    facts: tuple[FactDocument, ...]
     source: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Corpus(Document):
+class CorpusDocument(Document):
     """A corpus file; `sources` maps a source's key to its title, `places` a jurisdiction to its names."""
 
-    name: str
+    name: Key
     sources: Annotated[dict[str, str], At(by=_titles)]
     claims: Patterns
     named: Scalar | None
@@ -53,18 +53,12 @@ class Corpus(Document):
     verify_at: Patterns
     refers_back: Patterns
     places: Annotated[dict[str, tuple[PatternEntry, ...]], At(by=_patterns_by_name)]
-    programmes: tuple[Programme, ...]
+    programmes: tuple[ProgrammeDocument, ...]
 
 
-def read_corpus(node: Mapping, name: str) -> Corpus:
+def read_corpus(node: Mapping, name: str) -> CorpusDocument:
     """The model of a corpus's mapping; `name` is the file's stem."""
-    programmes = mappings_in(node.get("programmes"))
-    found = tuple(read(Programme, each, id=key, facts=_facts(each)) for key, each in programmes)
-    return read(Corpus, node, name=name, programmes=found)
-
-
-def _facts(node: Mapping) -> tuple[Fact, ...]:
-    return tuple(read(Fact, each, id=key) for key, each in mappings_in(node.get("facts")))
+    return read(CorpusDocument, node, name=name)
 
 
 def _titles(node: Node | None) -> dict[str, str]:

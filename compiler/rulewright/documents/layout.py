@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -53,6 +53,18 @@ def project_file_above(folder: Path) -> Path | None:
         if (found := project_file_in(Path(os.path.normpath(folder / Path(*[".."] * depth))))) is not None:
             return found
     return None
+
+
+def variables_in(texts: Mapping[str, str]) -> set[str] | None:
+    """The variables that the project files among these texts name, by path; None where an escape may hide one."""
+    projects = [
+        text
+        for path, text in texts.items()
+        if path.endswith(PROJECT_FILE_NAMES) or re.search(r"^[ \t{]*[\"']?project\b", text, re.MULTILINE)
+    ]
+    if any("\\" in text for text in projects):
+        return None
+    return {name for text in projects for name in re.findall(r"\$\{([A-Za-z0-9_]+)", text)}
 
 
 def path_fits(pattern: str, path: str, root: Path) -> bool:

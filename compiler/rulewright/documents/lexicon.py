@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import Document, items, optional_text, optional_texts, scalar, text_scalars, texts
+from rulewright.documents.base import Document, items, optional_text, optional_texts, scalar, text_scalars
+from rulewright.documents.typed_reader import At, Key, read
 from rulewright.load import Mapping, Node, Scalar, Sequence, place
 from rulewright_runtime.errors import PlanError
 
@@ -31,31 +32,31 @@ class PatternEntry:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lexicon(Document):
+class LexiconDocument(Document):
     """A named list of patterns. `role` is None where the author named none: the assistant's turns.
 
     `fold` is `none`, `text` or a list of differences; None where the author says nothing of it.
     """
 
-    name: str
+    name: Key
     role: str | None
-    fold: str | tuple[str, ...] | None
-    patterns: tuple[PatternEntry, ...]
+    fold: Annotated[str | tuple[str, ...] | None, At(by=fold_of)]
+    patterns: Annotated[tuple[PatternEntry, ...], At(by=read_patterns)]
 
 
-def read_lexicon(node: Mapping, name: str) -> Lexicon:
+def read_lexicon(node: Mapping, name: str) -> LexiconDocument:
     """The model of a lexicon's mapping; `name` is the file's stem or the key it stands under."""
-    return Lexicon(node, name, optional_text(node, "role"), fold_of(node.get("fold")), read_patterns(node, "patterns"))
+    return read(LexiconDocument, node, name=name)
 
 
-def read_lexicons(node: Mapping) -> tuple[Lexicon, ...]:
+def read_lexicons(node: Mapping) -> tuple[LexiconDocument, ...]:
     """The models of a file that maps names to lists of patterns or to lexicons."""
     found = []
     for entry in node.entries:
         if isinstance(entry.value, Mapping):
             found.append(read_lexicon(entry.value, entry.name))
         elif isinstance(entry.value, Sequence):
-            found.append(Lexicon(node, entry.name, None, None, _patterns(entry.value.items)))
+            found.append(LexiconDocument(node, entry.name, None, None, read_patterns(entry.value)))
     return tuple(found)
 
 
@@ -64,13 +65,9 @@ def fold_of(node: Node | None) -> str | tuple[str, ...] | None:
     return optional_text(node) or optional_texts(node)
 
 
-def read_patterns(node: Node | None, *steps: str) -> tuple[PatternEntry, ...]:
-    """The patterns of the list at `steps`."""
-    return _patterns(items(node, *steps))
-
-
-def _patterns(nodes: tuple[Node, ...]) -> tuple[PatternEntry, ...]:
-    return tuple(entry for entry in map(_pattern, nodes) if entry is not None)
+def read_patterns(node: Node | None) -> tuple[PatternEntry, ...]:
+    """The patterns of a list."""
+    return tuple(entry for entry in map(_pattern, items(node)) if entry is not None)
 
 
 def _pattern(node: Node) -> PatternEntry | None:
@@ -84,7 +81,7 @@ def _pattern(node: Node) -> PatternEntry | None:
     return None
 
 
-def pattern_findings(lexicon: Lexicon) -> Iterator[Diagnostic]:
+def pattern_findings(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
     """The patterns of a lexicon that can't be looked for."""
     for entry in lexicon.patterns:
         if entry.mode == "regex":
@@ -110,14 +107,12 @@ class MarkerSet(Document):
 
 def read_markers(node: Mapping, name: str | None) -> MarkerSet:
     """The model of a marker file's mapping."""
-    return MarkerSet(
-        node, name, texts(node, "identity_question"), texts(node, "ai_disclosure"), texts(node, "false_human")
-    )
+    return read(MarkerSet, node, name=name)
 
 
 def invalid_regex(scalar: Scalar) -> Diagnostic | None:
     """The finding that RE2 refuses the expression in `scalar`; None where it takes it."""
-    from rulewright_runtime.matching.regex import compile_regex  # only documents with expressions pay for the engine
+    from rulewright_runtime.regex import compile_regex  # only documents with expressions pay for the engine
 
     pattern = str(scalar.value)
     try:

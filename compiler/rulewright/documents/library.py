@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import descend, scalar, text
+from rulewright.documents.base import descend, first_place, scalar, text
 from rulewright.documents.validation import departures, validate
+from rulewright.documents.vocabulary import Vocabulary
 from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, load_file, plain
 from rulewright.shipped import shipped_root
 from rulewright.spelling import did_you_mean
-from rulewright.vocabulary import Vocabulary
 
 PREFIX: Final = "library/"
 # What makes a check the one that it is: whoever wants it otherwise writes a check of their own.
-DECIDING: Final = ("each", "fail", "unclear", "pass", "parameters", "phases", "prompt", "routing", "scorer")
+DECIDING: Final = ("each", "fail", "unclear", "pass", "parameters", "phases", "prompt", "routing", "scorer", "shows")
 NOT_INHERITED: Final = ("examples", "id", "params", "use")
 PAGES: Final[dict[str, str]] = {
     "unknown-library-check": """`use` names an unknown ready check.
@@ -67,7 +67,7 @@ def expanded(node: Mapping) -> Mapping:
     ready = None if used is None else ready_check(str(used.value))
     if used is not None and ready is not None:
         taken = {
-            entry.name: Entry(_moved(entry.key, used), _moved(entry.value, used))
+            entry.name: Entry(_word(entry.name, used), _moved(entry.value, used))
             for entry in ready.entries
             if entry.name not in (*NOT_INHERITED, *node.index) or entry.name in DECIDING
         }
@@ -91,8 +91,17 @@ def check_findings(root: Node, vocabulary: Vocabulary | None) -> list[Diagnostic
     found = validate("check", root, vocabulary)
     if isinstance(root, Mapping):
         found += _of_use(root)
-        found += _of_parameters(root)
+        if not any(
+            _is_of_parameters(each, root) for each in found
+        ):  # no value can be held against a broken declaration
+            found += _of_parameters(root)
     return found
+
+
+def _is_of_parameters(found: Diagnostic, root: Mapping) -> bool:
+    """Whether a finding stands in the declaration of the document's own parameters."""
+    declared = root.get("parameters")
+    return declared is not None and declared.span.line <= found.span.line <= declared.span.end_line
 
 
 def _of_use(root: Mapping) -> Iterator[Diagnostic]:
@@ -125,8 +134,11 @@ def _of_parameters(root: Mapping) -> list[Diagnostic]:
     found = [] if ready is not None else departures({"properties": {"parameters": {"properties": defaults}}}, root)
     if any(each.code for each in found):
         return found
-    whole = {"properties": {"params": values}, "required": ["params"] if needed else []}
-    return departures(whole, root)
+    if needed and "params" not in root:
+        missing = ", ".join(f"`{name}`" for name in needed)
+        message, help = f"`params` is missing, with a value for {missing}", f"write `params: {{{needed[0]}: ...}}`"
+        return [error(first_place(root), message, code="missing-key", help=help)]
+    return departures({"properties": {"params": values}}, root)
 
 
 def _needless(root: Mapping) -> list[Diagnostic]:
@@ -136,7 +148,7 @@ def _needless(root: Mapping) -> list[Diagnostic]:
     return [error(entry.key, message, code="unknown-key") for entry in keys]
 
 
-def _schema(declared: Mapping) -> dict[str, Any]:
+def _schema(declared: Mapping) -> dict[str, object]:
     """The JSON Schema of a parameter's values."""
     return {name: value for name, value in plain(declared).items() if name not in ("default", "description")}
 
@@ -171,13 +183,13 @@ def _word(word: str, at: Scalar) -> Scalar:
     return Scalar(word, at.start, at.end, "", at.source)
 
 
-def _moved(node: Any, to: Scalar) -> Any:
+def _moved(node: Node, to: Scalar) -> Node:
     """What a ready check holds, as if it stood where it is used."""
     match node:
         case Scalar():
             return Scalar(node.value, to.start, to.end, "", to.source)
         case Mapping():
-            entries = {name: Entry(_moved(e.key, to), _moved(e.value, to)) for name, e in node.index.items()}
+            entries = {name: Entry(_word(name, to), _moved(e.value, to)) for name, e in node.index.items()}
             return Mapping(entries, to.start, to.end, to.source)
     assert isinstance(node, Sequence)
     return Sequence(tuple(_moved(each, to) for each in node.items), to.start, to.end, to.source)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, cast
 
 from rulewright.documents.base import Document, flag, number
-from rulewright.documents.typed_reader import At, read
+from rulewright.documents.typed_reader import At, Key, read
 from rulewright.load import Mapping, Scalar, load_text
 
 
@@ -15,7 +15,7 @@ class Profile(Document):
     """A profile. An empty list selects by nothing; `repetitions` None leaves every check its own number;
     `include_expectations` brings `include_rubrics`."""
 
-    name: str
+    name: Key
     exclude_modes: tuple[str, ...]
     include_modes: tuple[str, ...]
     include_all: bool

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from rulewright.documents.base import Document, descend, items, number, optional_text, text, text_scalars, texts, value
+from rulewright.documents.base import Document, descend, items, text, value
 from rulewright.documents.library import with_id
-from rulewright.documents.typed_reader import At, as_meant, entries_of, read
+from rulewright.documents.typed_reader import At, as_meant, read
+from rulewright.documents.vocabulary import read_vocabulary
 from rulewright.load import Mapping, Node, Scalar
-from rulewright.vocabulary import read_vocabulary
 
 Semantics = Literal["seed", "reference"]
 
@@ -46,7 +46,7 @@ class Accept:
     """A finding that is tolerated: the rule's code, a pattern of paths below the root (`**` crosses folders), why."""
 
     rule: str
-    path: str
+    path: Annotated[str, At(usual="**")]
     reason: str
     node: Mapping
 
@@ -68,7 +68,7 @@ class JudgeSection:
     max_calls: int | None = None
     max_tokens: int | None = None
     max_usd: Annotated[str | None, At(by=_dollars)] = None
-    families: Annotated[tuple[tuple[str, str], ...], At(by=_families)] = ()
+    families: tuple[tuple[str, str], ...] = ()
     same_family: Annotated[tuple[tuple[str, str], ...], At(by=_reasons)] = ()
 
 
@@ -76,19 +76,19 @@ class JudgeSection:
 class ProjectFile(Document):
     """A project file with `${NAME}` and `${NAME:-default}` already replaced; `places` maps a kind to its path."""
 
-    name: str
+    name: Annotated[str, At("project")]
     semantics: Semantics
     root: str | None
     places: dict[str, str]
     markers: str | dict[str, str] | None
-    used: tuple[Mapping, ...]  # ready checks under `use`, each as the mapping of a check
+    used: Annotated[tuple[Mapping, ...], At("use", by=_used)]  # ready checks, each as the mapping of a check
     scorecard: str | None
     profile: str | None
     models: dict[str, str]
     judge: JudgeSection
-    redact: tuple[tuple[str, str], ...]  # patterns and what replaces them
+    redact: Annotated[tuple[tuple[str, str], ...], At(by=_redacted)]  # patterns and what replaces them
     exchange_turns: int | None
-    exempt: tuple[str, ...]
+    exempt: Annotated[tuple[str, ...], At("system", "exempt")]
     accept: tuple[Accept, ...]
     workflow: dict[str, str]  # paths of the part `workflow`: file, agents, contracts, folder, state
     plugins: tuple[Scalar, ...]  # the distributions whose functions its checks may call
@@ -117,33 +117,20 @@ def read_project_file(node: Mapping, environment: Environment[str, str]) -> Proj
         return expanded
 
     markers = descend(node, "markers")
-    return ProjectFile(
-        node=node,
+    return read(
+        ProjectFile,
+        node,
         vocabulary=read_vocabulary(as_meant(node, "project").get("vocabulary"), text(node, "project")),
-        name=text(node, "project"),
         semantics="reference" if value(node, "semantics") == "reference" else "seed",
         root=path("root"),
         places={kind: found for kind in FOLDERS if (found := path(kind)) is not None},
         markers={key: path("markers", key) or "" for key in markers.keys}
         if isinstance(markers, Mapping)
         else path("markers"),
-        used=tuple(filter(None, map(with_id, items(node, "use")))),
-        scorecard=optional_text(node, "scorecard"),
-        profile=optional_text(node, "profile"),
-        models={name: text(each) for name, each in entries_of(node.get("models"))},
-        judge=_judge(node, words("judge", "model"), words("judge", "source")),
-        redact=tuple((text(item, "pattern"), _replacement(item)) for item in items(node, "redact")),
-        exchange_turns=number(node, "exchange_turns"),
-        exempt=texts(node, "system", "exempt"),
-        accept=tuple(_accept(item) for item in items(node, "accept") if isinstance(item, Mapping)),
+        judge=read(JudgeSection, node.get("judge"), model=words("judge", "model"), source=words("judge", "source")),
         workflow={name: found for name, steps in WORKFLOW.items() if (found := path("workflow", *steps)) is not None},
-        plugins=text_scalars(node, "plugins"),
         unset=tuple(unset),
     )
-
-
-def _judge(node: Mapping, model: str | None, source: str | None) -> JudgeSection:
-    return read(JudgeSection, node.get("judge"), model=model, source=source)
 
 
 def _dollars(node: Node | None) -> str | None:
@@ -151,17 +138,17 @@ def _dollars(node: Node | None) -> str | None:
     return str(found) if isinstance(found, (int, float)) else None
 
 
-def _families(node: Node | None) -> tuple[tuple[str, str], ...]:
-    return tuple((name, text(each)) for name, each in entries_of(node))
-
-
 def _reasons(node: Node | None) -> tuple[tuple[str, str], ...]:
     return tuple((text(each, "subject"), text(each, "reason")) for each in items(node))
 
 
-def _replacement(item: Node) -> str:
-    written = value(item, "replacement")
-    return written if isinstance(written, str) else REDACTED
+def _used(node: Node | None) -> tuple[Mapping, ...]:
+    return tuple(filter(None, map(with_id, items(node))))
+
+
+def _redacted(node: Node | None) -> tuple[tuple[str, str], ...]:
+    written = ((text(item, "pattern"), value(item, "replacement")) for item in items(node))
+    return tuple((pattern, by if isinstance(by, str) else REDACTED) for pattern, by in written)
 
 
 def expand(written: str, environment: Environment[str, str]) -> tuple[str, tuple[str, ...]]:
@@ -185,7 +172,3 @@ def _from_here(written: str, expanded: str, environment: Environment[str, str]) 
     first = _VARIABLE.match(written)
     from_variable = first is not None and bool(environment.get(first.group(1)))
     return os.path.abspath(expanded) if from_variable else expanded
-
-
-def _accept(node: Mapping) -> Accept:
-    return Accept(text(node, "rule"), optional_text(node, "path") or "**", text(node, "reason"), node)

@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import scalar
 from rulewright.documents.layout import documents_in
 from rulewright.load import Loaded, Mapping, Node, load_file, plain
+from rulewright_runtime.strict_json import JsonObject
 
 EXTENDS: Final = "extends"
 PAGES: Final[dict[str, str]] = {
@@ -33,7 +34,7 @@ PAGES: Final[dict[str, str]] = {
 class RuleSets:
     """The merged rule sets by name, where each value of them stands, and what is wrong with their files."""
 
-    merged: dict[str, dict[str, Any]]
+    merged: dict[str, JsonObject]
     origins: dict[str, dict[tuple[str, ...], Node]]
     loaded: tuple[Loaded, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -60,14 +61,14 @@ class _RuleSetReader:
     files: dict[str, Loaded] = field(default_factory=dict)
     found: list[Diagnostic] = field(default_factory=list)
 
-    def merged(self, path: Path, below: tuple[str, ...]) -> tuple[dict[str, Any], dict[tuple[str, ...], Node]] | None:
+    def merged(self, path: Path, below: tuple[str, ...]) -> tuple[JsonObject, dict[tuple[str, ...], Node]] | None:
         """The rule set of a file with everything it inherits, and where its values stand; `below` are the files that
         extend it."""
         name = os.path.normpath(path)
         root = self._root(name)
         if not isinstance(root, Mapping):
             return None
-        own: dict[str, Any] = {key: value for key, value in plain(root).items() if key != EXTENDS}
+        own: JsonObject = {key: value for key, value in plain(root).items() if key != EXTENDS}
         places = {path: node for path, node in _values(root, ()) if path != (EXTENDS,)}
         parent = scalar(root, EXTENDS)
         if parent is None:
@@ -110,7 +111,7 @@ def _replaced(path: tuple[str, ...], places: dict[tuple[str, ...], Node]) -> boo
     return any(path[: len(other)] == other or other[: len(path)] == path for other in places)
 
 
-def deep_merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+def deep_merge(base: dict[str, object], over: dict[str, object]) -> dict[str, object]:
     """`base` with `over` on top: mappings merge key by key, everything else is replaced."""
     merged = dict(base)
     for key, value in over.items():

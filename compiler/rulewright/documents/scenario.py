@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from rulewright.documents.base import Document, fraction, items, number, text
-from rulewright.documents.typed_reader import At, entries_of, read
+from rulewright.documents.typed_reader import At, entries_of, read, read_each
 from rulewright.load import Mapping, Node, Scalar
 
 TAG_KEYS: Final = ("failure_mode_tags", "risk_triggers", "tags")
@@ -59,7 +59,7 @@ class Criterion(Document):
     id: str
     question: str
     kind: str
-    levels: Annotated[tuple[tuple[str, str], ...], At(by=_levels)]
+    levels: tuple[tuple[str, str], ...]
     dimension: str
     weight: Annotated[float, At(by=fraction, usual=1.0)]
 
@@ -146,8 +146,7 @@ def read_scenario(node: Mapping) -> Scenario:
         read(Session, each, turns=_turns(each)) for each in items(node, "sessions") if isinstance(each, Mapping)
     )
     turns = _turns(node) or tuple(turn for session in sessions for turn in session.turns)
-    own = tuple(read(Probe, each) for each in items(node, "probes") if isinstance(each, Mapping))
-    probes = (*own, *(probe for turn in turns for probe in turn.probes))
+    probes = (*read_each(Probe, node.get("probes")), *(probe for turn in turns for probe in turn.probes))
     return read(Scenario, node, tags=scenario_tags(node), sessions=sessions, turns=turns, probes=probes)
 
 
@@ -172,7 +171,7 @@ def numbered_turns(scenario: Scenario) -> list[NumberedTurn]:
 
 def rubric_of(node: Mapping) -> tuple[Criterion, ...]:
     """The criteria of a turn or a branch."""
-    return tuple(read(Criterion, item) for item in items(node, "rubric") if isinstance(item, Mapping))
+    return tuple(read_each(Criterion, node.get("rubric")))
 
 
 def scenario_tags(node: Node) -> tuple[str, ...]:
@@ -194,10 +193,6 @@ def _turns(node: Mapping) -> tuple[Turn, ...]:
 def _number(node: Mapping) -> int | None:
     numbers = (number(node, key) for key in NUMBER_KEYS)
     return next((found for found in numbers if found is not None), None)
-
-
-def _levels(node: Node | None) -> tuple[tuple[str, str], ...]:
-    return tuple((name, text(each)) for name, each in entries_of(node))
 
 
 def _points(node: Node | None) -> tuple[tuple[str, int], ...]:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.documents.base import Document, any_scalar, descend, items, numeric, place_of, scalar
-from rulewright.documents.typed_reader import At, as_meant, expressions_in, mappings_in, read
+from rulewright.documents.typed_reader import At, Key, as_meant, expressions_in, mappings_in, read
 from rulewright.load import Mapping, Node, Scalar
 from rulewright_runtime.aggregate.outcome import RESERVED
 from rulewright_runtime.plan.part import VERDICTS
@@ -35,9 +35,9 @@ PAGES: Final[dict[str, str]] = {
 class ParameterDocument:
     """A declared setting: type, default and bounds as written."""
 
-    name: str
+    name: Key
     type: str
-    default: Scalar
+    default: Annotated[Scalar, At(by=any_scalar)]
     minimum: Annotated[Scalar | None, At("min", by=numeric)]
     maximum: Annotated[Scalar | None, At("max", by=numeric)]
 
@@ -47,7 +47,7 @@ class GateDocument:
     """A gate; `not_eligible` and `not_run` say what it answers without an eligible verdict, `left_out` what a check
     means that applies and that the profile does not run."""
 
-    name: str
+    name: Key
     of: Scalar
     stops: Scalar
     undecided: Scalar
@@ -60,7 +60,7 @@ class GateDocument:
 class RateDocument:
     """A structured aggregate, `kind` being `rate` or `every`; a weight only where it is a dimension."""
 
-    name: str
+    name: Key
     kind: str
     of: Scalar
     hit: tuple[str, ...]
@@ -76,7 +76,7 @@ class RateDocument:
 class ListDocument:
     """A list of records made of the verdicts that meet a condition."""
 
-    name: str
+    name: Key
     of: Scalar
     each: tuple[tuple[str, Scalar], ...]
 
@@ -96,7 +96,7 @@ class ScorecardDocument(Document):
     raised: Annotated[tuple[str, ...], At("flags", "raised")]
     clear: Annotated[tuple[str, ...], At("flags", "clear")]
     unknown: Annotated[tuple[str, ...], At("flags", "unknown")]
-    variables: tuple[tuple[str, Scalar], ...]
+    variables: Annotated[tuple[tuple[str, Scalar], ...], At(by=_variables)]
     output: tuple[tuple[str, Scalar], ...]
     headline: Scalar | None
     label: Scalar | None
@@ -112,30 +112,14 @@ def read_scorecard(root: Node | None) -> tuple[ScorecardDocument | None, list[Di
     document = read(
         ScorecardDocument,
         root,
-        parameters=tuple(_parameters(root)),
-        gates=tuple(_gates(root)),
         dimensions=tuple(_rates(root, "dimensions")),
         rates=tuple(_rates(root, "rates")),
-        counts=tuple(expressions_in(root.get("counts"))),
-        lists=tuple(_lists(root)),
-        variables=tuple(pair for item in items(root, "variables") for pair in expressions_in(item)),
-        output=tuple(expressions_in(root.get("output"))),
     )
     return document, [*_meanings(document), *_names(document)]
 
 
-def _parameters(root: Mapping) -> Iterator[ParameterDocument]:
-    for name, node in mappings_in(root.get("parameters")):
-        default = any_scalar(node.get("default"))
-        if default is not None:
-            yield read(ParameterDocument, node, name=name, default=default)
-
-
-def _gates(root: Mapping) -> Iterator[GateDocument]:
-    for name, node in mappings_in(root.get("gates")):
-        of, stops, undecided = scalar(node, "of"), scalar(node, "stops"), scalar(node, "undecided")
-        if of and stops and undecided:
-            yield read(GateDocument, node, name=name, of=of, stops=stops, undecided=undecided)
+def _variables(node: Node | None) -> tuple[tuple[str, Scalar], ...]:
+    return tuple(pair for item in items(node) for pair in expressions_in(item))
 
 
 def _rates(root: Mapping, key: str) -> Iterator[RateDocument]:
@@ -146,13 +130,6 @@ def _rates(root: Mapping, key: str) -> Iterator[RateDocument]:
                 below, weight = node.get(kind), any_scalar(node.get("weight"))
                 yield read(RateDocument, below, name=name, kind=kind, of=of, empty=empty, weight=weight)
                 break
-
-
-def _lists(root: Mapping) -> Iterator[ListDocument]:
-    for name, node in mappings_in(root.get("lists")):
-        of = scalar(node, "of")
-        if of:
-            yield ListDocument(name, of, tuple(expressions_in(node.get("each"))))
 
 
 def _meanings(document: ScorecardDocument) -> Iterator[Diagnostic]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from rulewright.documents.base import Document, descend, items, texts
 from rulewright.load import Mapping, Scalar, plain
+from rulewright_runtime.strict_json import JsonObject
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,9 +18,9 @@ class Scoring(Document):
     gate_severities: frozenset[str]
 
     @property
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> JsonObject:
         """Everything the author wrote, as plain data."""
-        written: dict[str, Any] = plain(self.node)
+        written: JsonObject = plain(self.node)
         return written
 
 
@@ -40,19 +40,19 @@ def read_scoring(node: Mapping) -> Scoring:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class ModelPrice:
     """US dollars per million tokens."""
 
     input: float
     output: float
 
 
-def read_pricing(node: Mapping) -> dict[str, Price]:
+def read_pricing(node: Mapping) -> dict[str, ModelPrice]:
     """Prices by model; entries that are not a pair of numbers are left out."""
     prices = {}
     for entry in node.entries:
         pair = [item.value for item in items(entry.value) if isinstance(item, Scalar)]
         numbers = [float(n) for n in pair if isinstance(n, (int, float)) and not isinstance(n, bool)]
         if len(numbers) == 2:
-            prices[entry.name] = Price(*numbers)
+            prices[entry.name] = ModelPrice(*numbers)
     return prices

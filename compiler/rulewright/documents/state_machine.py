@@ -7,7 +7,7 @@ from typing import Annotated
 
 from rulewright.documents.base import Document, text, texts
 from rulewright.documents.lexicon import PatternEntry, fold_of, read_patterns
-from rulewright.documents.typed_reader import At, read
+from rulewright.documents.typed_reader import At, Key, read
 from rulewright.load import Mapping, Node, Scalar
 
 
@@ -15,7 +15,7 @@ from rulewright.load import Mapping, Node, Scalar
 class Cue(Document):
     """What is looked for in turns: a lexicon of the project, or patterns with a role of their own."""
 
-    name: str
+    name: Key
     lexicon: str | None
     role: str | None
     fold: Annotated[str | tuple[str, ...] | None, At(by=fold_of)]
@@ -23,7 +23,7 @@ class Cue(Document):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Transition(Document):
+class TransitionDocument(Document):
     """From one of `before` to `to` on a cue, where `when` holds."""
 
     before: Annotated[tuple[str, ...], At("from", by=_one_or_more)]
@@ -33,7 +33,7 @@ class Transition(Document):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Forbidden(Document):
+class ForbiddenDocument(Document):
     """States that must not be entered in this order."""
 
     states: Annotated[tuple[str, ...], At("path")]
@@ -41,7 +41,7 @@ class Forbidden(Document):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ending(Document):
+class EndingDocument(Document):
     """What it means to end in a state."""
 
     state: str
@@ -50,22 +50,22 @@ class Ending(Document):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StateMachine(Document):
+class StateMachineDocument(Document):
     """A state machine file; `silent` says what a conversation without any transition means."""
 
-    name: str
+    name: Key
     states: tuple[str, ...]
     initial: str
     cues: dict[str, Cue]
-    transitions: tuple[Transition, ...]
-    forbidden: tuple[Forbidden, ...]
-    endings: tuple[Ending, ...]
+    transitions: tuple[TransitionDocument, ...]
+    forbidden: tuple[ForbiddenDocument, ...]
+    endings: tuple[EndingDocument, ...]
     silent: Annotated[str, At(usual="UNCLEAR")]
 
 
-def read_state_machine(node: Mapping, name: str) -> StateMachine:
+def read_state_machine(node: Mapping, name: str) -> StateMachineDocument:
     """The model of a state machine's mapping; `name` is the file's stem."""
-    return read(StateMachine, node, name=name)
+    return read(StateMachineDocument, node, name=name)
 
 
 def _one_or_more(node: Node | None) -> tuple[str, ...]:

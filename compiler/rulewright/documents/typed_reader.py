@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
-from dataclasses import fields, is_dataclass
-from typing import Any, Final, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from dataclasses import is_dataclass
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from rulewright.documents.base import (
-    Document,
     descend,
     flag,
     fraction,
@@ -24,6 +23,7 @@ from rulewright.documents.base import (
     text,
     text_scalars,
     texts,
+    value,
 )
 from rulewright.load import Entry, Mapping, Node, Scalar
 from rulewright.spelling import suggest
@@ -31,7 +31,16 @@ from rulewright_grammar import schema
 
 Model = TypeVar("Model")
 Reader: TypeAlias = Callable[[Node | None], Any]
-Plan: TypeAlias = tuple[tuple[str, tuple[str, ...], Reader, Any], ...]  # name, steps, reader, usual value
+Key: TypeAlias = Annotated[str, "key"]  # what a model stands under: a key of the mapping around it, or a file's stem
+
+
+class ModelFields(NamedTuple):
+    """How a model is read: name, steps, reader and usual value of its fields; its `Key`; the fields it needs."""
+
+    fields: tuple[tuple[str, tuple[str, ...], Reader, Any], ...]
+    key: str | None
+    needed: tuple[str, ...]
+
 
 READERS: Final[Table[object, Reader]] = {
     str: text,
@@ -40,15 +49,19 @@ READERS: Final[Table[object, Reader]] = {
     bool | None: flag,
     int | None: number,
     float | None: fraction,
+    object: value,
+    Scalar: scalar,
     Scalar | None: scalar,
     Node | None: lambda node: node,
     tuple[str, ...]: texts,
     tuple[str, ...] | None: optional_texts,
     tuple[Scalar, ...]: text_scalars,
     tuple[int, ...]: lambda node: tuple(found for each in items(node) if (found := number(each)) is not None),
+    tuple[tuple[str, Scalar], ...]: lambda node: tuple(expressions_in(node)),
+    tuple[tuple[str, str], ...]: lambda node: tuple((key, text(each)) for key, each in entries_of(node)),
     dict[str, str]: lambda node: {key: text(each) for key, each in entries_of(node)},
 }
-_PLANS: Final[dict[type, Plan]] = {}  # the fields of a model that are read by their types
+_PLANS: Final[dict[type, ModelFields]] = {}  # the fields of a model that are read by their types
 
 
 def as_meant(node: Mapping, kind: str) -> Mapping:
@@ -69,20 +82,31 @@ class At:
     """Says of a field, as `Annotated[..., At(...)]`, that it does not stand under its own name, has a reader of its own
     or has a `usual` value."""
 
-    def __init__(self, *steps: str, by: Reader | None = None, usual: Any = None) -> None:
+    def __init__(self, *steps: str, by: Reader | None = None, usual: object = None) -> None:
         """Without `steps` it stands under its own name."""
         self.steps, self.by, self.usual = steps, by, usual
 
 
 def read(model: type[Model], where: Node | None, /, **known: Any) -> Model:
     """The model of a mapping; `known` are the fields that are not in it as they are."""
-    for name, steps, reader, usual in _plan(model):
+    for name, steps, reader, usual in _plan(model).fields:
         if name not in known:
             found = reader(descend(where, *steps))
             known[name] = usual if usual is not None and found in (None, "") else found
-    if issubclass(model, Document):
+    if hasattr(model, "node"):
         known["node"] = where
     return model(**known)
+
+
+def read_each(model: type[Model], node: Node | None) -> Iterator[Model]:
+    """The models of the mappings in a list or, where the model has a `Key`, of those in a mapping. What lacks a text
+    that its model can't do without, a field of type `Scalar`, is left out."""
+    key, needed = _plan(model).key, _plan(model).needed
+    listed = (("", each) for each in items(node) if isinstance(each, Mapping))
+    for name, each in mappings_in(node) if key else listed:
+        found = read(model, each, **({key: name} if key else {}))
+        if all(getattr(found, field) is not None for field in needed):
+            yield found
 
 
 def entries_of(node: Node | None) -> list[tuple[str, Node]]:
@@ -104,23 +128,24 @@ def expressions_in(node: Node | None) -> Iterator[tuple[str, Scalar]]:
 
 def paths_of(model: type) -> list[tuple[str, ...]]:
     """Where the fields of a model stand that are read by their types."""
-    return [steps for _, steps, _, _ in _plan(model)]
+    return [steps for _, steps, _, _ in _plan(model).fields]
 
 
-def _plan(model: type) -> Plan:
+def _plan(model: type) -> ModelFields:
     if model not in _PLANS:
         types, extras = get_type_hints(model), get_type_hints(model, include_extras=True)
         found = []
-        for name in (each.name for each in fields(model) if each.name not in ("node", "vocabulary")):
+        for name in (each for each in types if each not in ("node", "vocabulary")):
             place = next((each for each in getattr(extras[name], "__metadata__", ()) if isinstance(each, At)), At())
-            reader = place.by or _reader(types[name])
+            reader = None if extras[name] == Key else place.by or _reader(types[name])
             if reader is not None:
                 found.append((name, place.steps or (name,), reader, place.usual))
-        _PLANS[model] = tuple(found)
+        key = next((name for name, hint in extras.items() if hint == Key), None)
+        _PLANS[model] = ModelFields(tuple(found), key, tuple(name for name, hint in types.items() if hint is Scalar))
     return _PLANS[model]
 
 
-def _reader(hint: Any) -> Reader | None:
+def _reader(hint: object) -> Reader | None:
     """What reads a value of this type; None where only the caller knows it."""
     if hint in READERS:
         return READERS[hint]
@@ -128,8 +153,8 @@ def _reader(hint: Any) -> Reader | None:
     if not isinstance(inner, type):
         return None
     if get_origin(hint) is tuple:
-        return lambda node: tuple(read(inner, each) for each in items(node) if isinstance(each, Mapping))
+        return lambda node: tuple(read_each(inner, node))
     if get_origin(hint) is dict:
-        return lambda node: {k: read(inner, each, name=k) for k, each in entries_of(node) if isinstance(each, Mapping)}
+        return lambda node: {getattr(each, _plan(inner).key or ""): each for each in read_each(inner, node)}
     optional = type(None) in get_args(hint)
     return lambda node: None if optional and not isinstance(node, Mapping) else read(inner, node)

@@ -18,9 +18,10 @@ from referencing import Registry, Resource
 
 from rulewright.diagnostics import Diagnostic, Span, error, replace, respell
 from rulewright.documents.base import descend, first_place
+from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
 from rulewright.load import Mapping, Node, Scalar, Sequence, plain
 from rulewright.spelling import suggest
-from rulewright.vocabulary import Vocabulary, invisiblebench, schema_in
+from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -80,7 +81,7 @@ def validate(kind: str, root: Node, vocabulary: Vocabulary | None = None) -> lis
     return _departures(_validator(kind, vocabulary or invisiblebench()), root, _owners(kind))
 
 
-def departures(schema: dict[str, Any], root: Node) -> list[Diagnostic]:
+def departures(schema: JsonObject, root: Node) -> list[Diagnostic]:
     """Every departure of a document from a schema that the document itself, or another one, declares."""
     return _departures(_Finite(schema), root, {})
 
@@ -104,7 +105,7 @@ def _registry(vocabulary: Vocabulary) -> Registry[Any]:
     return Registry(retrieve=partial(_by_id, vocabulary))  # type: ignore[call-arg]  # an attrs alias that mypy does not know
 
 
-def _by_id(vocabulary: Vocabulary, uri: str) -> Resource[Any]:
+def _by_id(vocabulary: Vocabulary, uri: str) -> Resource[object]:
     """The schema `urn:rulewright:schema:NAME:VERSION`."""
     return Resource.from_contents(schema_in(uri.split(":")[3], vocabulary))
 
@@ -129,6 +130,7 @@ class _Departure:
     steps: tuple[str | int, ...]
     meanings: dict[str, str]  # of the words that the schema allows here
     properties: frozenset[str]  # those that the schema names at this place
+    remarks: frozenset[str]  # of these, the ones that are for people alone
     of_a_key: bool
     option: int  # of the alternative above it, by number
     below: tuple[_Departure, ...]  # of every alternative
@@ -137,14 +139,15 @@ class _Departure:
     def of(mistake: ValidationError) -> _Departure:
         """The validator's error as plain data."""
         found: Any = mistake  # its attributes may be unset until the validator yields it
-        path = tuple(found.relative_schema_path)
+        path, properties = tuple(found.relative_schema_path), found.schema.get("properties", {})
         return _Departure(
             keyword=found.validator,
             wanted=found.validator_value,
             value=found.instance,
             steps=tuple(found.absolute_path),
             meanings=found.schema.get("x-meanings", {}),
-            properties=frozenset(found.schema.get("properties", ())),
+            properties=frozenset(properties),
+            remarks=frozenset(name for name, each in properties.items() if each.get("x-use") == "documentation"),
             of_a_key="propertyNames" in path,
             option=path[0] if isinstance(path[0], int) else 0,
             below=tuple(map(_Departure.of, found.context)),
@@ -180,7 +183,7 @@ def _path(steps: Iterable[str | int]) -> str:
 
 def _of_alternatives(departure: _Departure, root: Node, node: Node, path: str, owners: Owners) -> Iterable[Diagnostic]:
     """What keeps a value from the alternative that is nearest to it."""
-    options: list[dict[str, Any]] = departure.wanted
+    options: list[JsonObject] = departure.wanted
     if isinstance(node, Mapping) and all(set(option) == {"required"} for option in options):
         names = _either([f"`{option['required'][0]}`" for option in options])
         return [error(_head(node), f"{names} is missing{_where(path)}", code="missing-key")]
@@ -252,11 +255,11 @@ def _unknown_keys(departure: _Departure, node: Node, path: str, owners: Owners) 
     assert isinstance(node, Mapping)
     for name in node.keys:
         if name not in departure.properties:
-            yield _unknown_key(node, name, path, departure.properties, owners)
+            yield _unknown_key(node, name, path, departure, owners)
 
 
-def _unknown_key(node: Mapping, name: str, path: str, known: Iterable[str], owners: Owners) -> Diagnostic:
-    near = suggest(name, known)
+def _unknown_key(node: Mapping, name: str, path: str, departure: _Departure, owners: Owners) -> Diagnostic:
+    near = suggest(name, departure.properties)
     fix = None
     if near:
         fix = None if near in node else respell(node.index[name].key, near, safe=False)
@@ -264,7 +267,8 @@ def _unknown_key(node: Mapping, name: str, path: str, known: Iterable[str], owne
     elif homes := [owner for owner in owners.get(name, ()) if owner != path]:
         help = f"`{name}` belongs " + _either([f"under `{owner}`" if owner else "at the top level" for owner in homes])
     else:
-        help = f"the keys here are {', '.join(f'`{key}`' for key in sorted(known))}"
+        known = sorted(departure.properties - departure.remarks) or sorted(departure.properties)
+        help = f"the keys here are {', '.join(f'`{key}`' for key in known)}"
     return error(node.key_span(name), f"unknown key `{name}`{_where(path)}", code="unknown-key", help=help, fix=fix)
 
 
@@ -281,7 +285,7 @@ def _missing(departure: _Departure, node: Node, path: str, _: Owners) -> Iterato
 
 def _twice(_: _Departure, node: Node, path: str, __: Owners) -> Iterator[Diagnostic]:
     assert isinstance(node, Sequence)
-    seen: list[Any] = []
+    seen: list[object] = []
     for item in node.items:
         written = plain(item)
         if any(written == other and isinstance(written, bool) == isinstance(other, bool) for other in seen):
@@ -329,7 +333,7 @@ def _owners(kind: str) -> Owners:
     """Where each property is known, by its path for people; definitions are left out, for they stand anywhere."""
     owners: dict[str, list[str]] = {}
 
-    def visit(below: dict[str, Any], path: str) -> None:
+    def visit(below: JsonObject, path: str) -> None:
         for name, inner in below.get("properties", {}).items():
             owners.setdefault(name, []).append(path)
             visit(inner, f"{path}.{name}" if path else name)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from rulewright.diagnostics import Diagnostic, Located, Severity, Span, finding
-from rulewright.documents.base import Document, Step, descend, flag, items, number, place_of, scalar, text, texts, value
+from rulewright.documents.base import Document, Step, descend, items, place_of, scalar, text, texts, value
 from rulewright.documents.overlays import LOOPING, Loop, Overlay, overlay
+from rulewright.documents.typed_reader import At, read
 from rulewright.load import Mapping, Node, Scalar
 from rulewright_runtime.workflow.workflow_plan import OVERLAYS
 
@@ -44,7 +45,7 @@ class TaskMetricDocument:
 
     type: str
     node: Mapping
-    evaluator: Scalar | None
+    evaluator: Annotated[Scalar | None, At("evaluator_agent")]
     field: str
 
 
@@ -178,9 +179,9 @@ class TaskDocument(Document):
 class WorkflowDocument(Document):
     """One workflow file."""
 
-    version: Any
+    version: object
     name: str
-    default_iterations: int | None
+    default_iterations: Annotated[int | None, At("config", "max_iterations_default")]
     tasks: tuple[TaskDocument, ...]
 
     def task(self, name: str) -> TaskDocument | None:
@@ -196,11 +197,10 @@ def read_workflow(
     layers = tuple(each for each in (descend(node, "overlays"), defaults) if isinstance(each, Mapping))
     tasks = descend(node, "tasks")
     entries = tasks.entries if isinstance(tasks, Mapping) else ()
-    return WorkflowDocument(
-        node=node,
-        version=value(node, "version"),
+    return read(
+        WorkflowDocument,
+        node,
         name=text(node, "name") or stem,
-        default_iterations=number(node, "config", "max_iterations_default"),
         tasks=tuple(
             _task(entry.name, entry.key, entry.value, layers, off)
             for entry in entries
@@ -214,16 +214,11 @@ def _task(name: str, key: Scalar, node: Mapping, defaults: tuple[Mapping, ...], 
     layers = (own, *defaults) if isinstance(own, Mapping) else defaults
     overlays = {each: overlay(each, layers, off=each in off) for each in OVERLAYS}
     gated = overlays["policy_gate"].enabled or overlays["confidence_loop"].enabled
-    return TaskDocument(
-        node=node,
+    return read(
+        TaskDocument,
+        node,
         id=name,
         key=key,
-        agent=scalar(node, "agent"),
-        description=text(node, "description"),
-        dependencies=tuple(
-            each for each in items(node, "dependencies") if isinstance(each, Scalar) and isinstance(each.value, str)
-        ),
-        requires_human=flag(node, "requires_human") or False,
         inputs=tuple(_artifacts(node, "inputs")),
         outputs=tuple(_artifacts(node, "outputs")),
         overlays=overlays,
@@ -246,7 +241,7 @@ def _loops(node: Mapping, overlays: dict[str, Overlay]) -> tuple[Loop, ...]:
 
 def _metrics(loop: Overlay) -> tuple[TaskMetricDocument, ...]:
     return tuple(
-        TaskMetricDocument(text(node, "type"), node, scalar(node, "evaluator_agent"), f"{loop.field}.metrics[{number}]")
+        read(TaskMetricDocument, node, field=f"{loop.field}.metrics[{number}]")
         for number, node in enumerate(items(loop.find("metrics")) if loop.enabled else ())
         if isinstance(node, Mapping)
     )

@@ -4,10 +4,10 @@ in every check."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -17,17 +17,17 @@ from rulewright_runtime import __version__
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.report.summary import judge_line
 from rulewright_runtime.runs.folder import SUMMARY
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from rulewright.reporting.judged import FinishedRun
 
 SCHEMA: Final = "0.2.1"
-RELATIONSHIPS: Final = ("first_party", "third_party", "collaborative", "other")
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RunSource:
     """What a run does not know of itself: whose chats they are, and who evaluated them."""
 
     dataset: str
@@ -35,7 +35,7 @@ class Source:
     relationship: str
 
 
-def reports(run: FinishedRun, source: Source) -> Iterator[tuple[str, bytes]]:
+def reports(run: FinishedRun, source: RunSource) -> Iterator[tuple[str, bytes]]:
     """The path and the content of a file for each model. Raises UsageError and PlanError where the run was damaged."""
     gathered, about = gather(run.folder), run_fields(run)
     created = str(int((run.folder / SUMMARY).stat().st_mtime))
@@ -58,7 +58,7 @@ def reports(run: FinishedRun, source: Source) -> Iterator[tuple[str, bytes]]:
         yield place.as_posix(), msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
 
 
-def _settings(run: FinishedRun, about: Mapping[str, Any]) -> dict[str, str]:
+def _settings(run: FinishedRun, about: JsonMapping) -> dict[str, str]:
     told = {name: run.summary.get(name) for name in ("profile", "scorecard", "semantics", "language")}
     told |= {"plan_hash": about["plan"], "run_id": about["run_id"], "judge": judge_line(run.summary.get("judge"))}
     return {name: str(value) for name, value in told.items() if value}
@@ -69,7 +69,7 @@ def _developer(model: str) -> dict[str, str]:
     return {"developer": developer} if slash else {}
 
 
-def _results(gathered: Mapping[str, Any], model: str, source: Source) -> Iterator[dict[str, Any]]:
+def _results(gathered: JsonMapping, model: str, source: RunSource) -> Iterator[dict[str, object]]:
     summary = gathered["summary"]
     mean = summary["models"][model]["overall"]
     if mean["mean"] is not None:
@@ -87,9 +87,7 @@ def _results(gathered: Mapping[str, Any], model: str, source: Source) -> Iterato
             yield _result(check["check_id"], about, counts["PASS"] / judged, judged, told, source)
 
 
-def _result(
-    name: str, about: str, score: float, samples: int, details: Mapping[str, Any], source: Source
-) -> dict[str, Any]:
+def _result(name: str, about: str, score: float, samples: int, details: JsonMapping, source: RunSource) -> JsonObject:
     return {
         "evaluation_name": name,
         "source_data": {"dataset_name": source.dataset, "source_type": "other"},

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -74,6 +74,6 @@ def _explanation(record: Record) -> str | None:
     return ": ".join(filter(None, (record["code"], ", ".join(quotes)))) or None
 
 
-def _attribute(key: str, value: Any) -> Record:
+def _attribute(key: str, value: object) -> Record:
     kinds: tuple[tuple[type, str], ...] = ((bool, "boolValue"), (float, "doubleValue"), (str, "stringValue"))
     return {"key": key, "value": {next(name for kind, name in kinds if isinstance(value, kind)): value}}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from rulewright.errors import UsageError
 from rulewright.exporting.records import Record, score_records, verdict_records
 from rulewright_runtime.files import open_whole, write_whole
 from rulewright_runtime.runs.manifest import NAME, RunFile, described, read_manifest
+from rulewright_runtime.strict_json import Json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +46,7 @@ def write_parquet(run: FinishedRun, folder: Path) -> list[Path]:
     return [folder / VERDICTS, folder / SCORES]
 
 
-def _pyarrow() -> tuple[Any, Any]:
+def _pyarrow() -> tuple[Json, Json]:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -54,7 +55,7 @@ def _pyarrow() -> tuple[Any, Any]:
     return pyarrow, pyarrow.parquet
 
 
-def _write_verdicts(arrow: Any, parquet: Any, run: FinishedRun, stream: IO[bytes]) -> int:
+def _write_verdicts(arrow: Json, parquet: Json, run: FinishedRun, stream: IO[bytes]) -> int:
     types = {"quotes": arrow.list_(arrow.string())}
     named = {"int64": arrow.int64(), "double": arrow.float64(), "bool": arrow.bool_()}
     types |= {column: named[name] for column, name in _TYPES.items()}
@@ -67,7 +68,7 @@ def _write_verdicts(arrow: Any, parquet: Any, run: FinishedRun, stream: IO[bytes
     return count
 
 
-def _score_table(arrow: Any, records: list[Record]) -> Any:
+def _score_table(arrow: Json, records: list[Record]) -> Json:
     """A column for each output: a mapping has one for each key (`dimension_scores.safety`), what is neither a value
     nor a list of texts is written as JSON."""
     flat = [dict(_flat(record)) for record in records]
@@ -76,7 +77,7 @@ def _score_table(arrow: Any, records: list[Record]) -> Any:
     return arrow.table(columns)
 
 
-def _flat(record: Record) -> Iterator[tuple[str, Any]]:
+def _flat(record: Record) -> Iterator[tuple[str, object]]:
     for name, value in record.items():
         if isinstance(value, dict):
             yield from ((f"{name}.{key}", each) for key, each in value.items())
@@ -84,7 +85,7 @@ def _flat(record: Record) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _column(arrow: Any, values: list[Any]) -> Any:
+def _column(arrow: Json, values: list[Json]) -> object:
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {bool}:
         return arrow.array(values, arrow.bool_())

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.runs.manifest import read_manifest
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
-    from rulewright.reporting.judged import FinishedRun, Judged
+    from rulewright.reporting.judged import FinishedRun, JudgedTranscript
 
-Record = dict[str, Any]
+Record = JsonObject
 
 
 def verdict_records(run: FinishedRun) -> Iterator[Record]:
@@ -41,7 +42,7 @@ def run_fields(run: FinishedRun) -> Record:
     }
 
 
-def _transcript_fields(judged: Judged) -> Record:
+def _transcript_fields(judged: JudgedTranscript) -> Record:
     return {
         "transcript_id": judged.id,
         "scenario_id": judged.row.get("scenario_id"),
@@ -51,7 +52,7 @@ def _transcript_fields(judged: Judged) -> Record:
     }
 
 
-def _verdict_fields(verdict: Mapping[str, Any]) -> Record:
+def _verdict_fields(verdict: JsonMapping) -> Record:
     return {
         "check_id": verdict.get("check_id"),
         "verdict": verdict.get("verdict"),

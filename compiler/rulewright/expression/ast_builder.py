@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from rulewright.expression.expand import expand
 from rulewright.expression.nodes import (
@@ -22,13 +22,14 @@ from rulewright.expression.nodes import (
     Unary,
 )
 from rulewright.expression.syntax_errors import end_of, start_of
+from rulewright_runtime.values import Value
 
 if TYPE_CHECKING:
     from lark import Token
 
 _SPELLING = {"OR": "||", "AND": "&&"}
-Kids: TypeAlias = list[Any]  # what the symbols of a rule stand for: a token, a node, or what another function gave
-_OptionalEntry: TypeAlias = tuple[Any, Expr, bool]  # key and value of an entry, and whether it was written with `?`
+Kids: TypeAlias = list[Value]  # what the symbols of a rule stand for: a token, a node, or what another function gave
+_OptionalEntry: TypeAlias = tuple[Value, Expr, bool]  # key and value of an entry, and whether it was written with `?`
 
 
 def _literal(kids: Kids) -> Expr:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rulewright.errors import ExpressionError
-from rulewright.expression.checker import TOO_DEEP, Checked, check
+from rulewright.expression.checker import TOO_DEEP, CheckedExpression, check
 from rulewright.expression.environment import TYPE_NAMES, Environment
 from rulewright.expression.lower import lower
 from rulewright.expression.nodes import Call, Expr, Has, Index, Literal, Name, Select, children, with_children
@@ -61,7 +61,7 @@ def _looked_up(tree: Expr, lookups: frozenset[str]) -> Expr:
     return tree
 
 
-def _reads(checked: Checked, environment: Environment) -> Iterator[tuple[str, ...]]:
+def _reads(checked: CheckedExpression, environment: Environment) -> Iterator[tuple[str, ...]]:
     """The longest paths that start at a variable."""
     pending: list[Expr] = [checked.expr]
     while pending:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression import calls, macros, scores
@@ -51,15 +51,16 @@ from rulewright.expression.types import (
     TypeParam,
 )
 from rulewright.expression.unify import Substitution
-from rulewright_runtime.values import UInt
+from rulewright_runtime.values import UInt, Value
 
 _COMPARISONS: Final = frozenset(("==", "!=", "<", "<=", ">", ">=", "in"))
 _KEY_DEPTH: Final = 8
+MOST_NAMES: Final = 16  # that a message lists
 TOO_DEEP: Final = "the expression is too large or nests too deeply"
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedExpression:
     """A checked expression: what its names and calls refer to, and its types.
 
     The tables are keyed by the identity of the syntax nodes, which the holder of `expr` keeps alive.
@@ -80,7 +81,7 @@ class Checked:
         return self.substitution.resolve(self.types[id(e)], final=True)
 
 
-def check(expr: Expr, text: str, environment: Environment, *, expect: Type | None = None) -> Checked:
+def check(expr: Expr, text: str, environment: Environment, *, expect: Type | None = None) -> CheckedExpression:
     """Check `expr`, which was parsed from `text`. Raises ExpressionError with every mistake, in source order."""
     checker = Checker(text, environment)
     try:
@@ -93,7 +94,7 @@ def check(expr: Expr, text: str, environment: Environment, *, expect: Type | Non
         result = ERROR
     if checker.mistakes:
         raise ExpressionError(text, sorted(dict.fromkeys(checker.mistakes), key=lambda m: m.start))
-    return Checked(
+    return CheckedExpression(
         expr,
         result,
         checker.names,
@@ -152,7 +153,13 @@ class Checker(CheckingContext):
         nearest = meant_by(e.name, known, profile=not environment.strict) or did_you_mean(e.name, known)
         if nearest is None and id(e) in self.compared:
             nearest = f'write "{e.name}" in quotes if a text is meant'
-        return self._unknown(e, nearest)
+        return self._unknown(e, nearest or self._offered())
+
+    def _offered(self) -> str | None:
+        """The names that may stand here, where they are few."""
+        names = {*(name.partition(".")[0] for name in self.environment.variables), *(name for name, _ in self.locals)}
+        few = 0 < len(names) <= MOST_NAMES
+        return f"the names here are {', '.join(f'`{name}`' for name in sorted(names))}" if few else None
 
     def _unknown(self, e: Name, help: str | None) -> Type:
         return self.report(e, f"`{e.name}` is not known here", help, reason=Reason.UNKNOWN_NAME)
@@ -322,7 +329,7 @@ def _depth(t: Type) -> int:
 _LITERALS: Final[Mapping[type, Type]] = {
     type(None): NULL, bool: BOOL, int: INT, UInt: UINT, float: DOUBLE, str: STRING, bytes: BYTES,
 }  # fmt: skip
-_VISITORS: Final[Mapping[type, Callable[[Any, Any], Type]]] = {
+_VISITORS: Final[Mapping[type, Callable[[Value, Value], Type]]] = {
     Literal: Checker.literal,
     Name: Checker.name,
     Select: Checker.select,

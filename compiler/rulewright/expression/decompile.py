@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from rulewright.expression.declarations import profile_functions
 from rulewright.expression.nodes import (
@@ -30,7 +30,7 @@ from rulewright.expression.nodes import (
 )
 from rulewright_runtime.functions.times import format_duration, format_timestamp
 from rulewright_runtime.ir import Node, Program, literal_value
-from rulewright_runtime.values import UInt
+from rulewright_runtime.values import UInt, Value
 
 _LETTERS: Final = "xyzuvw"
 _MACROS: Final = {
@@ -137,7 +137,7 @@ class _Decompiler:
         return Macro(kind, target, tuple([self.variable(s) for s in slots]), tuple(bodies), NOWHERE)
 
 
-def written(tagged: Sequence[Any]) -> Expr:
+def written(tagged: Sequence[Value]) -> Expr:
     """The syntax of a tagged literal."""
     tag, body = tagged[0], tagged[-1]
     match tag:

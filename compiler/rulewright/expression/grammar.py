@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from lark import Lark
 from lark.grammar import Rule
@@ -17,6 +17,7 @@ from lark.lexer import TerminalDef
 import rulewright_grammar
 from rulewright.expression.ast_builder import AstBuilder, MacroBuilder
 from rulewright.expression.lexer import ExpressionLexer
+from rulewright_runtime.values import Value
 
 _SHIFT: Final = 0  # how memo_serialize writes that a symbol is shifted; what follows is the next state
 
@@ -24,7 +25,7 @@ _SHIFT: Final = 0  # how memo_serialize writes that a symbol is shifted; what fo
 @cache
 def expression_parser(macros: bool = True) -> Lark:
     """The parser, which gives syntax trees; without `macros` a macro is an ordinary call."""
-    tables: dict[str, Any] = rulewright_grammar.grammar_tables()
+    tables: dict[str, Value] = rulewright_grammar.grammar_tables()
     data = tables["data"]
     data["options"] |= {"lexer": ExpressionLexer, "transformer": MacroBuilder() if macros else AstBuilder()}
     data["parser"]["lexer_conf"]["lexer_type"] = ExpressionLexer
@@ -32,12 +33,12 @@ def expression_parser(macros: bool = True) -> Lark:
     return Lark.load({"data": data, "memo": _numbered(tables["memo"])})
 
 
-def _numbered(rows: dict[str, Any]) -> dict[int, Any]:
+def _numbered(rows: dict[str, Value]) -> dict[int, Value]:
     """Rows by their number, which JSON can only write as a text."""
     return {int(number): row for number, row in rows.items()}
 
 
-def tables() -> dict[str, Any]:
+def tables() -> dict[str, object]:
     """The tables that Lark computes of the grammar's text, as data: the same grammar gives the same bytes."""
     text = rulewright_grammar.grammar_text()
     made = Lark(text, parser="lalr", lexer=ExpressionLexer, keep_all_tokens=True)
@@ -54,7 +55,7 @@ def tables() -> dict[str, Any]:
     return {"data": data, "memo": memo, "states": {new: _renumbered(rows[old], order) for old, new in order.items()}}
 
 
-def _in_order_of_reach(rows: dict[int, dict[str, Any]], start: int) -> dict[int, int]:
+def _in_order_of_reach(rows: dict[int, dict[str, Value]], start: int) -> dict[int, int]:
     """New numbers for the states, by walking from `start`: Lark's own differ from run to run."""
     order = {start: 0}
     queue = [start]
@@ -66,11 +67,11 @@ def _in_order_of_reach(rows: dict[int, dict[str, Any]], start: int) -> dict[int,
     return order
 
 
-def _renumbered(row: dict[str, Any], order: dict[int, int]) -> dict[str, Any]:
+def _renumbered(row: dict[str, Value], order: dict[int, int]) -> dict[str, object]:
     return {name: [act, order[to] if act == _SHIFT else to] for name, (act, to) in sorted(row.items())}
 
 
-def dumps(tables: dict[str, Any]) -> str:
+def dumps(tables: dict[str, Value]) -> str:
     """The tables as JSON, one rule and one state a line, so that a change of the grammar reads well in a diff."""
     parts = [f'"data": {json.dumps(tables["data"])}']
     for key in ("memo", "states"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rulewright.errors import ExpressionError
-from rulewright.expression.checker import TOO_DEEP, Checked
+from rulewright.expression.checker import TOO_DEEP, CheckedExpression
 from rulewright.expression.environment import TYPE_NAMES, Environment
 from rulewright.expression.nodes import (
     Binary,
@@ -43,7 +43,7 @@ _FOLDED_TEXT: Final = 1000  # longer texts stay as the author wrote them
 
 
 def lower(
-    checked: Checked, source: str, environment: Environment, *, fold: bool = True, score: bool = False
+    checked: CheckedExpression, source: str, environment: Environment, *, fold: bool = True, score: bool = False
 ) -> Program:
     """The program of a checked expression.
 
@@ -72,7 +72,7 @@ class Inlined:
     """An expression that stands for a name, and what the names in it stand for."""
 
     environment: Environment
-    checked: Checked
+    checked: CheckedExpression
     inlined: Mapping[str, Inlined]
 
 
@@ -84,7 +84,7 @@ class ExpressionLowering:
     one that is `inlined` is computed where it is read.
     """
 
-    def __init__(self, environment: Environment, checked: Checked | None, fold: bool) -> None:
+    def __init__(self, environment: Environment, checked: CheckedExpression | None, fold: bool) -> None:
         self.environment = environment
         self.checked = checked
         self.fold = fold
@@ -99,7 +99,7 @@ class ExpressionLowering:
         result = self.value(self.checked.expr)
         return self.emit("call", (result,), "score") if score else result
 
-    def emit(self, op: str, args: tuple[int, ...] = (), value: Any = None, e: Expr | None = None) -> int:
+    def emit(self, op: str, args: tuple[int, ...] = (), value: object = None, e: Expr | None = None) -> int:
         """Append a node, or the constant it computes; gives its index."""
         if self.fold and op in _FOLDED and self._constant(args):
             folded = self._folded(op, args, value)
@@ -119,7 +119,7 @@ class ExpressionLowering:
             and all(self.nodes[a].op == "const" for a in args)
         )
 
-    def _folded(self, op: str, args: tuple[int, ...], value: Any) -> list[Any] | None:
+    def _folded(self, op: str, args: tuple[int, ...], value: object) -> list[object] | None:
         places = tuple(range(len(args)))
         nodes = (*(self.nodes[a] for a in args), Node(op, places, value))
         try:

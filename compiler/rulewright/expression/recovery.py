@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from lark import Token, UnexpectedToken
 
@@ -13,6 +13,7 @@ from rulewright.expression.grammar import expression_parser
 from rulewright.expression.lexer import OPERAND_ENDS, ExpressionText, token
 from rulewright.expression.nodes import PROFILE_NAMES, RESERVED, Call, Dialect, Expr, Macro, Name, children
 from rulewright.expression.syntax_errors import CLOSERS, END, OPENERS, Mistakes, Trouble, end_of, explain, start_of
+from rulewright_runtime.values import Value
 
 if TYPE_CHECKING:
     from lark.parsers.lalr_interactive_parser import InteractiveParser
@@ -34,7 +35,7 @@ class Recovery:
     def whole(self) -> Expr | None:
         """The tree; None where there is none, after a mistake."""
         try:
-            tree: Any = self.parser.parse(self.source)
+            tree: Value = self.parser.parse(self.source)
         except UnexpectedToken:
             tree = self._recovered()
         except ExpressionError:
@@ -65,7 +66,7 @@ class Recovery:
             self._check_depth(tree)
         return tree
 
-    def _recovered(self) -> Any:
+    def _recovered(self) -> object:
         """The tree of a text with mistakes, or None where no guess at what was meant is sound. The text is read once
         more, from one token that can't stand to the next: each is reported, and something else read in its place."""
         tokens, position = self.source.tokens, 0
@@ -114,7 +115,7 @@ class Recovery:
             conditional=bool(opened) and opened[-1].type == "QUESTION",
         )
 
-    def _check_names(self, values: Sequence[Any]) -> None:
+    def _check_names(self, values: Sequence[object]) -> None:
         """Report macros that are written wrongly and reserved words in place of names, the innermost first."""
         if not any(each.type == "IDENT" and each in _SUSPECTS for each in self.source.tokens):
             return
@@ -142,7 +143,7 @@ class Recovery:
         self.mistakes.add(f"the expression is more than {self.source.depth} levels deep", span.at, span.end, help)
 
 
-def _fed(cursor: InteractiveParser, tokens: Sequence[Token]) -> tuple[int, Any]:
+def _fed(cursor: InteractiveParser, tokens: Sequence[Token]) -> tuple[int, object]:
     """Feed tokens: how many of them could stand, and the tree if the end was among these."""
     tree = None
     for count, each in enumerate(tokens):
@@ -182,7 +183,7 @@ def _opened(tokens: Sequence[Token]) -> list[Token]:
     return opened
 
 
-def _parts(values: Sequence[Any]) -> Iterator[Expr]:
+def _parts(values: Sequence[Value]) -> Iterator[Expr]:
     """Every node in what the parser has made so far, outer ones first; among them stand tokens and lists of nodes."""
     pending = list(values)
     while pending:

@@ -54,13 +54,11 @@ def no_overload(name: str, overloads: Sequence[Overload], given: Sequence[Type],
         return f"{shown} can't compare `{given[0]}` with `{given[1]}`"
     styled = [o for o in overloads if o.method == method]
     near = [o for o in styled if o.arguments[:1] == tuple(given[:1])] or styled or list(overloads)
-    expected = ", ".join(_written(o) for o in near[:_SHOWN]) + (" ..." if len(near) > _SHOWN else "")
+    expected = ", ".join(_arguments(o.arguments, o.method) for o in near[:_SHOWN]) + (
+        " ..." if len(near) > _SHOWN else ""
+    )
     found = _arguments(given, method)
     return f"{shown} does not take {found}; expected {expected}" if expected else f"{shown} does not take {found}"
-
-
-def _written(o: Overload) -> str:
-    return _arguments(o.arguments, o.method)
 
 
 def _arguments(types: Sequence[Type], method: bool) -> str:

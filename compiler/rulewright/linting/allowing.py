@@ -17,7 +17,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.documents.layout import project_file_above
 from rulewright.errors import UsageError
 from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_text, plain, walk
-from rulewright.suppressions import OURS, Suppression, read
+from rulewright.load.suppressions import OURS, Suppression, read
 
 if TYPE_CHECKING:
     from rulewright.linting.run import Report

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rulewright.errors import UsageError
 from rulewright_runtime.files import write_whole
@@ -76,7 +76,7 @@ def _from(path: Path, name: str) -> str:
     return Path(os.path.relpath(name, path.parent)).as_posix()
 
 
-def _is_row(row: Any) -> bool:
+def _is_row(row: object) -> bool:
     return (
         isinstance(row, dict)
         and set(row) == set(PARTS)

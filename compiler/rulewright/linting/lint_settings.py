@@ -13,12 +13,12 @@ from rulewright.diagnostics import Diagnostic, Severity, warning
 from rulewright.documents.base import descend, flag, items, optional_text, text_scalars
 from rulewright.documents.layout import path_fits, project_file_above
 from rulewright.documents.project_file import Accept, ProjectFile, read_project_file
+from rulewright.documents.vocabulary import Vocabulary
 from rulewright.errors import UsageError
 from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, load_file
+from rulewright.load.suppressions import unknown_rule
 from rulewright.manual import pages
 from rulewright.spelling import suggest
-from rulewright.suppressions import unknown_rule
-from rulewright.vocabulary import Vocabulary
 
 LEVELS: Final = tuple(Severity)
 
@@ -86,14 +86,11 @@ class LintSettings:
 
     def graded(self, found: Diagnostic) -> Diagnostic:
         """The finding with the severity that the project gives its code."""
-        for row in reversed(self.rows) if found.code in self._grades() else ():
+        for row in reversed(self.rows):
             for entry in row.severity:
                 if entry.name == found.code and path_fits(row.path, found.span.path, self.root):
                     return replace(found, severity=_severity(entry) or found.severity)
         return found
-
-    def _grades(self) -> set[str]:
-        return {entry.name for row in self.rows for entry in row.severity}
 
     def mistakes(self) -> list[Diagnostic]:
         """What keeps the settings from being read, and patterns that fit no code: they may hide all else, and so are

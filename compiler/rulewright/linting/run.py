@@ -30,8 +30,8 @@ from rulewright.linting import fixes
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_around, settings_of
 from rulewright.linting.repeated import together, without_dependent, without_echoes
 from rulewright.load import Loaded, Mapping, Source, load_file, load_text
+from rulewright.load.suppressions import suppress, unused
 from rulewright.manual import pages
-from rulewright.suppressions import suppress, unused
 from rulewright_runtime.files import write_whole
 
 if TYPE_CHECKING:

@@ -89,9 +89,9 @@ class _YamlReader:
             self.broken = True
         return (None if self.broken else self.root), self.found
 
-    def follow_events(self, next_event: Callable[[], Any]) -> None:
+    def follow_events(self, next_event: Callable[[], object]) -> None:
         """The one loop over libyaml's events; what is not named here starts or ends the stream or a document."""
-        reactions: dict[type, Callable[[Any], None]] = {
+        reactions: dict[type, Callable[[object], None]] = {
             ScalarEvent: self.scalar,
             MappingStartEvent: self.open,
             SequenceStartEvent: self.open,

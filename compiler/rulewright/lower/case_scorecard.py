@@ -89,7 +89,7 @@ def requirements_of_defaults(document: CaseScorecardDocument) -> list[tuple[Scal
     ]
 
 
-def values_of_defaults(document: CaseScorecardDocument) -> dict[str, Any]:
+def values_of_defaults(document: CaseScorecardDocument) -> dict[str, object]:
     """The default of every parameter, as expressions see it; nothing where one is not a value of its parameter."""
     settings = _CaseScorecardLowering(document).plan().settings
     try:

@@ -14,9 +14,7 @@ from rulewright_runtime.plan.corpus import Corpus, Fact, Programme
 from rulewright_runtime.plan.scan import Lexicon
 
 if TYPE_CHECKING:
-    from rulewright.documents.corpus import Corpus as Document
-    from rulewright.documents.corpus import Fact as FactDocument
-    from rulewright.documents.corpus import Programme as ProgrammeDocument
+    from rulewright.documents.corpus import CorpusDocument, FactDocument, ProgrammeDocument
 
 PAGES: Final[dict[str, str]] = {
     "unknown-source": """A programme or a fact of a corpus names a source that is not among its `sources`.
@@ -32,7 +30,7 @@ PAGES: Final[dict[str, str]] = {
 }
 
 
-def lower_corpus(document: Document, found: list[Diagnostic]) -> tuple[Corpus, dict[str, Lexicon]]:
+def lower_corpus(document: CorpusDocument, found: list[Diagnostic]) -> tuple[Corpus, dict[str, Lexicon]]:
     """The corpus, and the lexicons that it needs; what is wrong with it is added to `found`."""
     lowering = _CorpusLowering(document, found)
     corpus = Corpus(
@@ -55,7 +53,7 @@ def lower_corpus(document: Document, found: list[Diagnostic]) -> tuple[Corpus, d
 
 @dataclass(slots=True)
 class _CorpusLowering:
-    document: Document
+    document: CorpusDocument
     found: list[Diagnostic]
     lexicons: dict[str, Lexicon] = field(default_factory=dict)
 

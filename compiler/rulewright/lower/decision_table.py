@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.errors import DocumentError, ExpressionError
-from rulewright.expression.checker import Checked, check
+from rulewright.expression.checker import CheckedExpression, check
 from rulewright.expression.environment import Environment
 from rulewright.expression.lower import VARIABLES, ExpressionLowering, Inlined
 from rulewright.expression.nodes import Expr, Literal
@@ -22,7 +22,7 @@ from rulewright.expression.types import BOOL, DYN, SCORE, STRING, ListType, Opti
 from rulewright.expression.unify import Substitution, most_general
 from rulewright.load import Scalar
 from rulewright.lower.expressions import mistakes_of
-from rulewright.lower.table_syntax import Row, RowSyntax, RuleSyntax
+from rulewright.lower.table_syntax import RowSyntax, RuleSyntax, TableRow
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 
@@ -44,7 +44,7 @@ PAGES: Final[dict[str, str]] = {
 class Table:
     """A checked table. `program` gives the output; when not `total`, an optional that is none where no row matches."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     program: Program
     type: Type
     total: bool
@@ -54,7 +54,7 @@ class Table:
 class _TableCell:
     """A checked expression; `score` when its value must be read as a score."""
 
-    checked: Checked
+    checked: CheckedExpression
     environment: Environment
     text: str
     score: bool
@@ -136,26 +136,7 @@ def build_table(rule: RuleSyntax, environment: Environment, *, expect: Type | No
     except (PlanError, RecursionError):
         message = "the table is too large or nests too deeply, its variables written out"
         raise DocumentError([error(rule.span, message, code="malformed-table")]) from None
-    if not environment.strict:
-        _refuse_dead(rows, environment)
     return Table(rows, program, checked.type if total else OptionalType(checked.type), total)
-
-
-def _refuse_dead(rows: Sequence[Row], environment: Environment) -> None:
-    """Raise DocumentError for rows of which exact splitting proves that they never decide."""
-    # Imported here: most documents hold no table, and proofs are built on tables.
-    from rulewright.prove.decision_tables import survey
-    from rulewright.prove.domains import Domains
-    from rulewright.prove.results import Refuted
-
-    _, reached = survey(rows, Domains(environment.variables), solver=False)
-    found = [
-        error(row.span, f"this row is never reached: {result.reason}", code="unreachable-row")
-        for row, result in zip(rows, reached, strict=True)
-        if isinstance(result, Refuted) and row.output is not None
-    ]
-    if found:
-        raise DocumentError(sorted(found, key=lambda d: d.sort_key))
 
 
 class _Building:
@@ -352,7 +333,7 @@ class _Emission:
         return self.lowering.emit("call", (), "optional.none")
 
 
-def _flat(rule: _Rule, conditions: tuple[_Placed, ...], inlined: Mapping[str, Inlined]) -> Iterator[Row]:
+def _flat(rule: _Rule, conditions: tuple[_Placed, ...], inlined: Mapping[str, Inlined]) -> Iterator[TableRow]:
     """The rows of a table and of the tables in it, in the order in which they are tried."""
     for name, cell in rule.variables:
         inlined = {**inlined, f"{VARIABLES}{name}": Inlined(cell.environment, cell.checked, inlined)}
@@ -361,17 +342,17 @@ def _flat(rule: _Rule, conditions: tuple[_Placed, ...], inlined: Mapping[str, In
         condition = _all_of(here, rule.environment)
         explanation = None if row.explanation is None else _alone(row.explanation, inlined)
         if row.output is not None:
-            yield Row(condition, _alone(row.output, inlined), explanation, row.syntax.span)
+            yield TableRow(condition, _alone(row.output, inlined), explanation, row.syntax.span)
             continue
         assert row.rule is not None
         if row.rule.aggregate:
             emission = _Emission(rule.environment, inlined)
             emission.rule(row.rule, False)
-            yield Row(condition, emission.program(), explanation, row.syntax.span)
+            yield TableRow(condition, emission.program(), explanation, row.syntax.span)
             continue
         yield from _flat(row.rule, here, inlined)
         if row.condition is not None and not row.rule.total:
-            yield Row(condition, None, explanation, row.syntax.span)
+            yield TableRow(condition, None, explanation, row.syntax.span)
 
 
 def _alone(cell: _TableCell, inlined: Mapping[str, Inlined]) -> Program:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
+from rulewright.documents.vocabulary import invisiblebench
 from rulewright.expression.build import Built, build
 from rulewright.expression.compose import choose, fill
 from rulewright.expression.types import BOOL
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.expressions import build_in, composed
-from rulewright.vocabulary import invisiblebench
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
 
 ANY = ("any",)
 
 
-def eligible(check: Check, exempt: tuple[str, ...], found: list[Diagnostic]) -> Built | None:
+def eligible(check: CheckDocument, exempt: tuple[str, ...], found: list[Diagnostic]) -> Built | None:
     """The program that says whether the check applies; None: it always does.
 
     A universal check always applies. Otherwise a scenario that lists `eligible_modes` decides alone; else one of the
@@ -41,7 +41,7 @@ def eligible(check: Check, exempt: tuple[str, ...], found: list[Diagnostic]) -> 
     return Built(program, BOOL, lists.reads | listed.reads | applies.reads)
 
 
-def suppressed(check: Check) -> Built | None:
+def suppressed(check: CheckDocument) -> Built | None:
     """The program that says whether the check leaves no record at all; None: never."""
     tags = check.routing.safety_override_suppressed_by
     return _over_scenario(fill("scenario.tags.exists(t, t in tags)", tags=tags)) if tags else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final, get_args
 
+from rulewright.documents.vocabulary import Vocabulary, schema_in
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import (
     BOOL,
@@ -19,7 +20,6 @@ from rulewright.expression.types import (
     Type,
     WrapperType,
 )  # fmt: skip
-from rulewright.vocabulary import Vocabulary, schema_in
 from rulewright_runtime.plan.part import Verdict
 from rulewright_runtime.transcripts.messages import ROLES, SPEAKERS
 
@@ -48,7 +48,7 @@ def check_type(vocabulary: Vocabulary) -> RecordType:
     """`check`: the keys of its file; what the author may leave out is optional."""
     written = schema_in("check", vocabulary)
     fields = {name: type_of(below, written, name) for name, below in written["properties"].items()}
-    return RecordType("check", fields, optional=frozenset(fields) - {"id", *written["else"]["required"]})
+    return RecordType("check", fields, optional=frozenset(fields) - {"id"})
 
 
 @cache

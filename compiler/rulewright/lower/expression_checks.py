@@ -15,12 +15,12 @@ from rulewright.load import plain
 from rulewright.lower.eligibility import eligible
 from rulewright.lower.environments import prompt_environment, type_of, verdict_environment
 from rulewright.lower.expressions import build_in
-from rulewright.prompts import lower_prompt
-from rulewright_runtime.plan.scan import Check as CheckNode
+from rulewright.lower.prompts import lower_prompt
+from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.lower.lowering import LoweringContext
 
 PAGES: Final[dict[str, str]] = {
@@ -32,7 +32,7 @@ PAGES: Final[dict[str, str]] = {
 }
 
 
-def environment_of(check: Check, checks: Iterable[str] | None = None) -> Environment:
+def environment_of(check: CheckDocument, checks: Iterable[str] | None = None) -> Environment:
     """Where the conditions of the check's verdict are decided; `checks` are the ids of the project, None: not known."""
     ids = None if checks is None else tuple(name for name in checks if name != check.id)
     found = verdict_environment(check.each, tuple(_types(check)), ids, check.vocabulary)
@@ -40,7 +40,7 @@ def environment_of(check: Check, checks: Iterable[str] | None = None) -> Environ
     return replace(found, functions=brought) if brought else found
 
 
-def _types(check: Check) -> Iterator[tuple[str, Type]]:
+def _types(check: CheckDocument) -> Iterator[tuple[str, Type]]:
     """The names under `params` with their types: those that are declared, else any."""
     declared = plain(check.get("parameters"))
     schemas = declared if isinstance(declared, dict) else {}
@@ -49,7 +49,7 @@ def _types(check: Check) -> Iterator[tuple[str, Type]]:
         yield name, type_of(schema, {}, name) if isinstance(schema, dict) else DYN
 
 
-def circles(checks: Sequence[Check], nodes: Iterable[CheckNode]) -> Iterator[Diagnostic]:
+def circles(checks: Sequence[CheckDocument], nodes: Iterable[Check]) -> Iterator[Diagnostic]:
     """A finding where checks of the plan read each other's verdicts in a circle."""
     needs = {node.id: ids for node in nodes if (ids := node.verifier.reads())}
     try:
@@ -62,7 +62,7 @@ def circles(checks: Sequence[Check], nodes: Iterable[CheckNode]) -> Iterator[Dia
         yield error(place, f"checks read each other's verdicts in a circle: {path}", code="verdicts-in-a-circle")
 
 
-def lower_expression(check: Check, lowering: LoweringContext) -> ExpressionVerifier | None:
+def lower_expression(check: CheckDocument, lowering: LoweringContext) -> ExpressionVerifier | None:
     """The verifier of an `expression` check, or None when a finding says why there is none."""
     if check.fails is None and check.passes is None:
         place, message = check.place("routing", "route"), "the route `expression` needs `fail` or `pass`, a condition"
@@ -86,7 +86,7 @@ def lower_expression(check: Check, lowering: LoweringContext) -> ExpressionVerif
     )
 
 
-def check_findings(check: Check) -> list[Diagnostic]:
+def check_findings(check: CheckDocument) -> list[Diagnostic]:
     """The mistakes in its conditions, and in a prompt that is sent, read as a template."""
     found: list[Diagnostic] = []
     for scalar in check.verdict_conditions:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, Final
@@ -18,13 +17,11 @@ from rulewright.expression.types import BOOL, INT, STRING, ListType
 from rulewright.load import Scalar, plain
 from rulewright.lower.expressions import build_in
 from rulewright.lower.scan_plan import LANGUAGE
-from rulewright.rules import code_of
-from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
-from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.harness.harness_plan import Branch, RunPlan, Script, Session, Turn
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.envelope import seal
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
 
 READS: Final = {
@@ -61,15 +58,18 @@ def branch_environment() -> Environment:
 
 
 def lower_run_plan(
-    scenarios: Iterable[Scenario], redact: tuple[tuple[str, str], ...] = ()
+    scenarios: Iterable[Scenario], redact: tuple[tuple[str, str], ...] = (), *, simulated: bool = False
 ) -> tuple[RunPlan, list[Diagnostic]]:
     """The sealed run plan of some scenarios, in the order of their ids, and what is wrong with them.
 
-    What `redact` finds, as in a project, stands in no message of the plan.
+    What `redact` finds, as in a project, stands in no message of the plan. Where a model plays the user (`simulated`),
+    the plan holds whole personas.
     """
     found: list[Diagnostic] = []
     redaction = Redaction(redact)
-    scripts = tuple(_script(scenario, found, redaction) for scenario in sorted(scenarios, key=lambda each: each.id))
+    scripts = tuple(
+        _script(scenario, found, redaction, simulated) for scenario in sorted(scenarios, key=lambda each: each.id)
+    )
     return seal(RunPlan(LANGUAGE, scripts, redact)), found
 
 
@@ -77,17 +77,6 @@ def harness_findings(scenario: Scenario) -> list[Diagnostic]:
     """What stands in the way of playing a scenario."""
     found: list[Diagnostic] = []
     _script(scenario, found)
-    return found
-
-
-def scenario_findings(scenarios: Iterable[Scenario]) -> list[Diagnostic]:
-    """What makes scenarios unfit to be played or judged: their branches, what they show of the persona, references to
-    turns that are not there, criteria without a kind."""
-    found = []
-    for scenario in scenarios:
-        found += harness_findings(scenario)
-        for rule in (turn_that_does_not_exist, retired_rubric_dialect):
-            found += [dataclasses.replace(each, code=code_of(rule)) for each in rule(scenario)]
     return found
 
 
@@ -130,16 +119,18 @@ def _pattern(branch: BranchDocument, found: list[Diagnostic]) -> Program | None:
     return None
 
 
-def _script(scenario: Scenario, found: list[Diagnostic], redaction: Redaction = NOTHING) -> Script:
+def _script(
+    scenario: Scenario, found: list[Diagnostic], redaction: Redaction = NOTHING, simulated: bool = False
+) -> Script:
     turns = [(each.session, _turn(each, found, redaction.text)) for each in numbered_turns(scenario)]
     sessions = tuple(
         Session(each.number or place + 1, tuple(turn for at, turn in turns if at == place), each.elapsed)
         for place, each in enumerate(scenario.sessions)
     )
     sessions = sessions or (Session(1, tuple(turn for _, turn in turns)),)
-    return Script(
-        scenario.id, sessions, tuple((key, redaction.text(value)) for key, value in _context(scenario, found))
-    )
+    context = tuple((key, redaction.text(value)) for key, value in _context(scenario, found))
+    persona = tuple((key, redaction.text(value)) for key, value in _persona(scenario)) if simulated else ()
+    return Script(scenario.id, sessions, context, persona)
 
 
 def _turn(numbered: NumberedTurn, found: list[Diagnostic], redacted: Callable[[str], str]) -> Turn:
@@ -156,7 +147,7 @@ def _context(scenario: Scenario, found: list[Diagnostic]) -> Iterator[tuple[str,
     persona = scenario.persona
     if persona is None:
         return
-    written: dict[str, Any] = plain(persona.node)
+    written: JsonObject = plain(persona.node)
     for place, key in enumerate(persona.visible):
         if key in written and key != "visible":
             yield key, _shown(written[key])
@@ -164,6 +155,13 @@ def _context(scenario: Scenario, found: list[Diagnostic]) -> Iterator[tuple[str,
         hint = did_you_mean(key, written)
         message = f"the persona has no key `{key}` that could be visible"
         found.append(error(persona.place("visible", place), message, code="visible-key-missing", help=hint))
+
+
+def _persona(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """All that the persona says of the user, for a model that plays this person."""
+    if scenario.persona is not None:
+        written: JsonObject = plain(scenario.persona.node)
+        yield from ((key, _shown(value)) for key, value in written.items() if key != "visible")
 
 
 def _shown(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.lower.lexicons import TEXT
@@ -15,7 +15,7 @@ from rulewright_runtime.plan.scan import Lexicon, Pattern, Role
 from rulewright_runtime.plan.verifiers import JurisdictionRule, RulePart
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.load import Node
     from rulewright.project import Project
 
@@ -37,7 +37,7 @@ PAGES: Final[dict[str, str]] = {
 
 
 def lower_rules(
-    check: Check, project: Project, found: list[Diagnostic]
+    check: CheckDocument, project: Project, found: list[Diagnostic]
 ) -> tuple[JurisdictionRule, dict[str, Lexicon]] | None:
     """The verifier and its lexicons, or None when a finding says why not."""
     kind = cast("Kind", check.routing.rule or "")
@@ -87,7 +87,7 @@ class _JurisdictionLowering:
         self.held[name] = rules is not None
         if kind == "forbidden":
             return self.forbidden(name)
-        below: Mapping[str, Any] = rules if isinstance(rules, dict) else {}
+        below: Mapping[str, object] = rules if isinstance(rules, dict) else {}
         return self.disclosure(name, below) if kind == "disclosure" else self.crisis(name, below)
 
     def forbidden(self, name: str) -> RulePart:
@@ -99,7 +99,7 @@ class _JurisdictionLowering:
         lexicon = self.put(name, "forbidden", every, "assistant", regex=True)
         return RulePart(self.origin(name, *paths), lexicon, origins=origins)
 
-    def disclosure(self, name: str, rules: Mapping[str, Any]) -> RulePart:
+    def disclosure(self, name: str, rules: Mapping[str, object]) -> RulePart:
         cadence = rules.get("cadence_turns")
         place = (*self.path, "cadence_turns")
         if cadence is not None and (not isinstance(cadence, int) or isinstance(cadence, bool) or cadence < 1):
@@ -109,7 +109,7 @@ class _JurisdictionLowering:
         origin = self.origin(name, place, (*self.path, "phrases"))
         return RulePart(origin, self.put(name, "disclosure", spoken, "assistant"), cadence)
 
-    def crisis(self, name: str, rules: Mapping[str, Any]) -> RulePart:
+    def crisis(self, name: str, rules: Mapping[str, object]) -> RulePart:
         """Direct cues always count, indirect ones where `must_detect` is true."""
         cue_lists = ["cues_direct", *(["cues_indirect"] if rules.get("must_detect") is True else [])]
         cues = {key: self.texts(name, (*self.path, key)) for key in cue_lists}
@@ -154,7 +154,7 @@ class _JurisdictionLowering:
         return lexicon
 
     def try_expression(self, name: str, pattern: str) -> None:
-        from rulewright_runtime.matching.regex import compile_regex
+        from rulewright_runtime.regex import compile_regex
 
         try:
             compile_regex(pattern)
@@ -181,7 +181,7 @@ def _expression(text: str) -> str:
     return f"(?i){text}"
 
 
-def _below(rules: Any, path: Path) -> Any:
+def _below(rules: object, path: Path) -> object:
     for key in path:
         rules = rules.get(key) if isinstance(rules, dict) else None
     return rules

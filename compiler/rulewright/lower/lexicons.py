@@ -9,8 +9,7 @@ from rulewright_runtime.matching.folding import DIFFERENCES
 from rulewright_runtime.plan.scan import Difference, Lexicon, Pattern, Role
 
 if TYPE_CHECKING:
-    from rulewright.documents.lexicon import Lexicon as LexiconDocument
-    from rulewright.documents.lexicon import PatternEntry
+    from rulewright.documents.lexicon import LexiconDocument, PatternEntry
 
 Fold = tuple[Difference, ...]
 TEXT: Final = cast("Fold", DIFFERENCES)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.load import Scalar
 from rulewright.lower.environments import prompt_environment
 from rulewright.lower.lexicons import lower_lexicon
+from rulewright.lower.prompts import lower_prompt, plain_prompt
 from rulewright.lower.selection import repetitions
 from rulewright.lower.semantics import Policies, unit_of
-from rulewright.prompts import lower_prompt, plain_prompt
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.plan.corpus import Corpus
-from rulewright_runtime.plan.question import Judging, Window
+from rulewright_runtime.plan.question import Beside, Judging, Window
 from rulewright_runtime.plan.scan import Lexicon
 from rulewright_runtime.plan.state_machine import StateMachine
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
     from rulewright.project import Project
 
@@ -57,7 +57,7 @@ class LoweringContext:
         """The ids of the project's checks."""
         return tuple(check.id for check in self.project.checks)
 
-    def judging(self, check: Check) -> Judging | None:
+    def judging(self, check: CheckDocument) -> Judging | None:
         if check.prompt is None:
             message = f"the route `{check.routing.route}` asks a judge, but the check has no `prompt`"
             self.found.append(error(check.place("routing", "route"), message, code="missing-prompt"))
@@ -65,9 +65,9 @@ class LoweringContext:
             return None
         return self.judging_with(check, check.prompt)
 
-    def judging_with(self, check: Check, asked: Scalar) -> Judging:
+    def judging_with(self, check: CheckDocument, asked: Scalar) -> Judging:
         """The question that a prompt of the check asks, with the check's window, votes and policies."""
-        if self.policies.templates:
+        if self.policies.is_seed:
             prompt = lower_prompt(asked, prompt_environment(check.vocabulary), self.found)
         else:
             prompt = plain_prompt(str(asked.value))
@@ -84,25 +84,26 @@ class LoweringContext:
             reading=self.policies.reading,
             precheck=self.candidates(check),
             tags=check.tags or (),
+            shows=cast("Any", tuple(each for each in get_args(Beside) if each in check.shows)),
         )
 
-    def window(self, check: Check) -> Window:
+    def window(self, check: CheckDocument) -> Window:
         units = self.project.scoring.unit_by_bucket if self.project.scoring else {}
-        unit = unit_of(check, units, default_units=self.policies.default_units)
+        unit = unit_of(check, units, default_units=self.policies.is_seed)
         cue = self.precheck(check) if unit == "event_window" else None
         return self.policies.window(unit, cue, self.project.exchange_turns)
 
-    def candidates(self, check: Check) -> str | None:
+    def candidates(self, check: CheckDocument) -> str | None:
         """The lexicon whose hits the judge is given."""
         return self.precheck(check) if check.routing.route == "hybrid_llm" else None
 
-    def precheck(self, check: Check) -> str | None:
+    def precheck(self, check: CheckDocument) -> str | None:
         name = check.routing.deterministic_precheck
-        if name is None or not self.policies.prechecks or not self.use_lexicon(check, name):
+        if name is None or not self.policies.is_seed or not self.use_lexicon(check, name):
             return None
         return name
 
-    def use_lexicon(self, check: Check, name: str, key: str = "deterministic_precheck") -> bool:
+    def use_lexicon(self, check: CheckDocument, name: str, key: str = "deterministic_precheck") -> bool:
         """Put the lexicon that the routing names under `key` into the plan; whether the project has it."""
         if not self.knows_lexicon(check, name, key):
             return False
@@ -110,9 +111,9 @@ class LoweringContext:
             self.lexicons[name] = lower_lexicon(self.project.lexicons[name], self.policies.fold)
         return True
 
-    def knows_lexicon(self, check: Check, name: str, key: str = "deterministic_precheck") -> bool:
+    def knows_lexicon(self, check: CheckDocument, name: str, key: str = "deterministic_precheck") -> bool:
         """Whether the project has the lexicon that the routing names under `key`; else that is a finding."""
-        if name not in self.project.lexicons and self.policies.strict:
+        if name not in self.project.lexicons and self.policies.is_seed:
             hint = did_you_mean(name, self.project.lexicons)
             place = check.place("routing", key)
             self._report_once(error(place, f"unknown lexicon `{name}`", code="unknown-lexicon", help=hint))

@@ -15,9 +15,8 @@ from rulewright_runtime.plan.scan import Lexicon
 from rulewright_runtime.plan.state_machine import Ending, Forbidden, StateMachine, Transition
 
 if TYPE_CHECKING:
-    from rulewright.documents.lexicon import Lexicon as LexiconDocument
-    from rulewright.documents.state_machine import Cue
-    from rulewright.documents.state_machine import StateMachine as Document
+    from rulewright.documents.lexicon import LexiconDocument
+    from rulewright.documents.state_machine import Cue, StateMachineDocument
 
 PAGES: Final[dict[str, str]] = {
     "unknown-state": """A state machine names a state that is not among its `states`.
@@ -53,7 +52,7 @@ FACTS: Final = Environment(
 
 
 def lower_machine(
-    document: Document, known: Mapping[str, LexiconDocument], usual: Fold, found: list[Diagnostic]
+    document: StateMachineDocument, known: Mapping[str, LexiconDocument], usual: Fold, found: list[Diagnostic]
 ) -> tuple[StateMachine, dict[str, Lexicon]]:
     """The machine, and the lexicons that its cues need, with what their literals ignore where the author says nothing
     (`usual`); what is wrong with it is added to `found`."""
@@ -76,7 +75,7 @@ def lower_machine(
     return _machine(document, tuple(transitions)), lexicons
 
 
-def _machine(document: Document, transitions: tuple[Transition, ...]) -> StateMachine:
+def _machine(document: StateMachineDocument, transitions: tuple[Transition, ...]) -> StateMachine:
     silent: Any = document.silent  # the schema allows no other words
     endings: Any = [(part.state, part.verdict, part.code) for part in document.endings]
     return StateMachine(
@@ -89,7 +88,7 @@ def _machine(document: Document, transitions: tuple[Transition, ...]) -> StateMa
     )
 
 
-def mistakes(document: Document, known: Mapping[str, LexiconDocument]) -> Iterator[Diagnostic]:
+def mistakes(document: StateMachineDocument, known: Mapping[str, LexiconDocument]) -> Iterator[Diagnostic]:
     """What a schema can't say about a state machine: names that lead nowhere, states that nothing enters."""
     for name, place in _states_named(document):
         if name not in document.states:
@@ -106,15 +105,11 @@ def mistakes(document: Document, known: Mapping[str, LexiconDocument]) -> Iterat
         if state not in entered:
             place = document.place("states", number)
             yield error(place, f"no transition enters the state `{state}`", code="unreachable-state")
-    if entered.issuperset(document.states) and not _misnames(document):
+    if entered.issuperset(document.states) and all(name in document.states for name, _ in _states_named(document)):
         yield from _impossible_paths(document)
 
 
-def _misnames(document: Document) -> bool:
-    return any(name not in document.states for name, _ in _states_named(document))
-
-
-def _impossible_paths(document: Document) -> Iterator[Diagnostic]:
+def _impossible_paths(document: StateMachineDocument) -> Iterator[Diagnostic]:
     """The forbidden paths that lead from a state to one that no transitions reach from it."""
     for path in document.forbidden:
         before, reached = document.initial, {document.initial, *_after(document, document.initial)}
@@ -126,7 +121,7 @@ def _impossible_paths(document: Document) -> Iterator[Diagnostic]:
             before, reached = state, _after(document, state)
 
 
-def _after(document: Document, state: str) -> set[str]:
+def _after(document: StateMachineDocument, state: str) -> set[str]:
     """The states that one or more transitions lead to from a state."""
     found: set[str] = set()
     pending = [state]
@@ -138,7 +133,7 @@ def _after(document: Document, state: str) -> set[str]:
     return found
 
 
-def _states_named(document: Document) -> Iterator[tuple[str, Span]]:
+def _states_named(document: StateMachineDocument) -> Iterator[tuple[str, Span]]:
     yield document.initial, document.place("initial")
     for part in document.transitions:
         yield from ((name, part.place("from")) for name in part.before)

@@ -15,7 +15,7 @@ from rulewright_runtime.plan.question import ReplyField
 from rulewright_runtime.plan.verifiers import PhasedVerifier
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.lower.lowering import LoweringContext
 
 KINDS: Final[dict[str, Literal["integer", "boolean"]]] = {"integer": "integer", "boolean": "boolean"}
@@ -35,7 +35,7 @@ PAGES: Final[dict[str, str]] = {
 }
 
 
-def lower_phases(check: Check, lowering: LoweringContext) -> PhasedVerifier | None:
+def lower_phases(check: CheckDocument, lowering: LoweringContext) -> PhasedVerifier | None:
     """The verifier, or None when a finding says why there is none."""
     phases, name = check.phases, check.routing.deterministic_precheck
     has_lexicon = name is not None and lowering.use_lexicon(check, name)
@@ -66,12 +66,12 @@ def lower_phases(check: Check, lowering: LoweringContext) -> PhasedVerifier | No
     )
 
 
-def reply_environment(check: Check) -> Environment:
+def reply_environment(check: CheckDocument) -> Environment:
     """What `violates` may name, as far as the check's fields can be read."""
     return _environment(_fields(check, []))
 
 
-def _fields(check: Check, found: list[Diagnostic]) -> tuple[ReplyField, ...]:
+def _fields(check: CheckDocument, found: list[Diagnostic]) -> tuple[ReplyField, ...]:
     fields = []
     for name, kind in check.phases.fields.items():
         if name in TAKEN:

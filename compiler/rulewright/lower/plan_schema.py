@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import msgspec
 
 from rulewright_runtime.plan.scan import VERSION, Plan
 
 
-def plan_schema() -> dict[str, Any]:
+def plan_schema() -> dict[str, object]:
     """The schema of a plan of this version."""
     (reference,), definitions = msgspec.json.schema_components([Plan], ref_template="#/$defs/{name}")
     return {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.check import Check, known_routes
+from rulewright.documents.check import CheckDocument, known_routes
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def routing_conflicts(project: Project) -> list[Diagnostic]:
     return [*(found for check in project.checks for found in routing_conflicts_of(check)), *_exempt(project)]
 
 
-def routing_conflicts_of(check: Check) -> Iterator[Diagnostic]:
+def routing_conflicts_of(check: CheckDocument) -> Iterator[Diagnostic]:
     """The contradictions of one check, both places shown."""
     yield from _type(check)
     yield from _repetitions(check)
@@ -80,7 +80,7 @@ def routing_conflicts_of(check: Check) -> Iterator[Diagnostic]:
         )
 
 
-def _type(check: Check) -> Iterator[Diagnostic]:
+def _type(check: CheckDocument) -> Iterator[Diagnostic]:
     kind, route = check.scorer.type, check.routing.route
     if kind is None or route not in known_routes() or ROUTE_OF.get(kind, kind) == route:
         return
@@ -93,7 +93,7 @@ def _type(check: Check) -> Iterator[Diagnostic]:
     )
 
 
-def _repetitions(check: Check) -> Iterator[Diagnostic]:
+def _repetitions(check: CheckDocument) -> Iterator[Diagnostic]:
     expected, used = check.scorer.repetitions, check.routing.repetitions
     if expected is None or used is None or expected == used:
         return
@@ -106,7 +106,7 @@ def _repetitions(check: Check) -> Iterator[Diagnostic]:
     )
 
 
-def _detectors(check: Check) -> Iterator[Diagnostic]:
+def _detectors(check: CheckDocument) -> Iterator[Diagnostic]:
     routing = check.routing
     routed = {routing.deterministic_precheck, routing.state_machine, routing.scenario_marker} - {None}
     for number, detector in enumerate(check.scorer.detectors or ()):
@@ -120,7 +120,7 @@ def _detectors(check: Check) -> Iterator[Diagnostic]:
             )
 
 
-def _needs(check: Check) -> Iterator[Diagnostic]:
+def _needs(check: CheckDocument) -> Iterator[Diagnostic]:
     routing = check.routing
     if routing.route not in known_routes():
         return
@@ -156,7 +156,7 @@ def _exempt(project: Project) -> Iterator[Diagnostic]:
             yield error(place, message, code="exempt-check-is-not-capability-aware")
 
 
-def _safety_override(check: Check) -> Iterator[Diagnostic]:
+def _safety_override(check: CheckDocument) -> Iterator[Diagnostic]:
     tags = check.routing.safety_override_suppressed_by
     if bool(check.safety_override) == bool(tags):
         return

@@ -9,26 +9,23 @@ A criterion is a check that leaves a record on the transcripts of its scenario o
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Severity, error
+from rulewright.diagnostics import error
 from rulewright.documents.base import Document, texts
 from rulewright.documents.scenario import Criterion, Scenario, Turn, numbered_turns, rubric_of
+from rulewright.documents.vocabulary import DEFAULT_NAME, Vocabulary, invisiblebench
 from rulewright.expression.build import build
 from rulewright.expression.compose import fill
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, EnumType, RecordType
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.selection import DEFAULT_REPETITIONS
-from rulewright.rules import code_of
-from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id
-from rulewright.vocabulary import DEFAULT_NAME, Vocabulary, invisiblebench
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.question import (
     EvidencePolicy,
@@ -80,9 +77,6 @@ PAGES: Final[dict[str, str]] = {
 def lower_rubrics(scenarios: Iterable[Scenario], lowering: LoweringContext) -> tuple[Check, ...]:
     """The checks of every criterion of every scenario, in the order of the scenarios' ids and of their turns."""
     ordered = sorted(scenarios, key=lambda each: each.id)
-    for found in (found for scenario in ordered for found in duplicate_criterion_id(scenario)):
-        if found.severity is Severity.ERROR:
-            lowering.found.append(dataclasses.replace(found, code=code_of(duplicate_criterion_id)))
     return tuple(
         check
         for scenario in ordered
@@ -91,7 +85,7 @@ def lower_rubrics(scenarios: Iterable[Scenario], lowering: LoweringContext) -> t
     )
 
 
-def fields_of_criterion(check: Check) -> dict[str, Any]:
+def fields_of_criterion(check: Check) -> dict[str, object]:
     """What a scorecard sees of a criterion under `v.check`."""
     return {
         "id": check.id,

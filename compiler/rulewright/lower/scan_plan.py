@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
 from rulewright.documents.elapsed import hours_between
 from rulewright.documents.profile import Profile
 from rulewright.documents.scenario import NumberedTurn, Scenario, numbered_turns
@@ -33,18 +33,18 @@ from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.file import seal
 from rulewright_runtime.plan.guard import calls
-from rulewright_runtime.plan.scan import Check as CheckNode
-from rulewright_runtime.plan.scan import CueAnchor, LeftOut, Plan, ScriptedTurn
+from rulewright_runtime.plan.scan import Check, CueAnchor, LeftOut, Plan, ScriptedTurn
 from rulewright_runtime.plan.scan import Scenario as ScenarioFacts
 from rulewright_runtime.plan.scan import Session as SessionFacts
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
 from rulewright_runtime.polarity import Polarity, condition
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import message_digest
 from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
 from rulewright_runtime.verify.decisions import facts as bindings
 
 LANGUAGE: Final = "1"  # the version of the rule language, apart from the package's
-DEFAULTS: Final[dict[str, Any]] = {"hard_fail": False, "scope": "trigger", "secondary_tags": []}
+DEFAULTS: Final[JsonObject] = {"hard_fail": False, "scope": "trigger", "secondary_tags": []}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class PlanParts:
     """What a plan is made of: the `chosen` checks as nodes, criteria of rubrics, the scorecard, and in `lowering` the
     lexicons, state machines and corpora that these use."""
 
-    chosen: tuple[Check, ...]
-    checks: tuple[CheckNode, ...]
-    criteria: tuple[CheckNode, ...]
+    chosen: tuple[CheckDocument, ...]
+    checks: tuple[Check, ...]
+    criteria: tuple[Check, ...]
     scorecard: ScorecardPlan | None
     left_out: tuple[LeftOut, ...]
     lowering: LoweringContext
@@ -64,7 +64,7 @@ def lower_parts(
     project: Project,
     profile: Profile,
     scorecard: ScorecardDocument | None,
-    scoring: dict[str, Any],
+    scoring: dict[str, object],
     found: list[Diagnostic],
 ) -> PlanParts:
     """The parts of the plan under a profile and a scorecard; what is wrong with them is added to `found`, and a check
@@ -73,7 +73,7 @@ def lower_parts(
     lowering = LoweringContext(project, profile, policies(project.semantics), found)
     checks = tuple(node for check in chosen if (node := lower_check(check, lowering)) is not None)
     found.extend(circles(chosen, checks))
-    criteria: tuple[CheckNode, ...] = ()
+    criteria: tuple[Check, ...] = ()
     if profile.include_rubrics:
         criteria = lower_rubrics(project.scenarios.values(), lowering)
     card = None
@@ -104,7 +104,7 @@ def seal_parts(parts: PlanParts) -> Plan:
                 scenario,
                 lowering.scenario_reads,
                 refused=_refused(scenario, project),
-                scripted=lowering.policies.scripted,
+                scripted=lowering.policies.is_seed,
                 redaction=redaction,
             )
             for key, scenario in project.scenarios.items()
@@ -118,18 +118,20 @@ def seal_parts(parts: PlanParts) -> Plan:
         redact=redaction.rules,
         plugins={name: each for name, each in project.vocabulary.functions if name in called},
         severities=project.vocabulary.severities,
-        empty_reply="error" if lowering.policies.scripted else "reply",
+        empty_reply="error" if lowering.policies.is_seed else "reply",
     )
     return seal(plan)
 
 
-def fields_of_checks(project: Project, criteria: Iterable[CheckNode]) -> dict[str, dict[str, Any]]:
+def fields_of_checks(project: Project, criteria: Iterable[Check]) -> dict[str, dict[str, object]]:
     """What a scorecard sees of every check of a project, by its id."""
     fields = {check.id: {**DEFAULTS, **check.fields} for check in project.checks}
     return fields | {each.id: fields_of_criterion(each) for each in criteria}
 
 
-def lower_left_out(chosen: Iterable[Check], lowering: LoweringContext, card: ScorecardPlan) -> Iterator[LeftOut]:
+def lower_left_out(
+    chosen: Iterable[CheckDocument], lowering: LoweringContext, card: ScorecardPlan
+) -> Iterator[LeftOut]:
     """The checks for which a gate of the scorecard would have to wait: those that the profile does not select, and
     those whose judge it gives no vote."""
     try:
@@ -155,7 +157,7 @@ def lower_left_out(chosen: Iterable[Check], lowering: LoweringContext, card: Sco
         )
 
 
-def lower_check(check: Check, lowering: LoweringContext) -> CheckNode | None:
+def lower_check(check: CheckDocument, lowering: LoweringContext) -> Check | None:
     """The check's node in the plan, or None when a finding says why there is none."""
     rules = lowering.policies
     lowering.reads.clear()
@@ -169,7 +171,7 @@ def lower_check(check: Check, lowering: LoweringContext) -> CheckNode | None:
     lowering.scenario_reads |= {path for path in lowering.reads if path[0] == "scenario"}
     if verifier is None:
         return None
-    return CheckNode(
+    return Check(
         id=check.id,
         name=check.name,
         primary_bucket=check.primary_bucket,
@@ -184,12 +186,12 @@ def lower_check(check: Check, lowering: LoweringContext) -> CheckNode | None:
         suppressed=None if silenced is None else silenced.program,
         eligible=None if applies is None else applies.program,
         adjudicate=rules.adjudicate(check, deterministic=SCORER_TYPES[check.routing.route] == "regex"),
-        unclear="fail" if rules.unclear_policies and check.scorer.unclear_policy == "fail_closed" else "keep",
+        unclear="fail" if rules.is_seed and check.scorer.unclear_policy == "fail_closed" else "keep",
         fields=_read_of({**DEFAULTS, **check.fields}, "check", lowering.reads),
     )
 
 
-def condition_of(check: Check) -> Callable[[Scenario], bool] | None:
+def condition_of(check: CheckDocument) -> Callable[[Scenario], bool] | None:
     """Whether the check's `when` holds in a scenario or can't be decided there; None where it means nothing."""
     if check.when is None:
         return None
@@ -200,7 +202,7 @@ def condition_of(check: Check) -> Callable[[Scenario], bool] | None:
     return lambda scenario: decide({"scenario": bindings(scenario.id, facts(scenario, reads))}).holds
 
 
-def _read_of(written: dict[str, Any], root: str, reads: Iterable[tuple[str, ...]]) -> dict[str, Any]:
+def _read_of(written: JsonObject, root: str, reads: Iterable[tuple[str, ...]]) -> JsonObject:
     """The keys of a document that programs read; all of them when one reads the document as a whole."""
     paths = [path for path in reads if path[0] == root]
     if any(len(path) == 1 for path in paths):
@@ -245,7 +247,7 @@ def facts(
         ),
         sessions=tuple(
             session
-            for place, (each, hours) in enumerate(zip(scenario.sessions, _hours(scenario), strict=True))
+            for place, hours in enumerate(hours_between(each.elapsed for each in scenario.sessions))
             if (session := _session(scenario, place, hours)) is not None
         ),
         jurisdiction=scenario.jurisdiction or "",
@@ -254,10 +256,6 @@ def facts(
         turns=tuple(_scripted_turn(turn, redaction) for turn in numbered_turns(scenario)) if scripted else (),
         fields={key: written[key] for key in written if key not in SCENARIO_FACTS},
     )
-
-
-def _hours(scenario: Scenario) -> tuple[float | None, ...]:
-    return hours_between(session.elapsed for session in scenario.sessions)
 
 
 def _session(scenario: Scenario, place: int, hours: float | None) -> SessionFacts | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import (
     BOOL,
@@ -31,7 +32,6 @@ from rulewright.load import Scalar
 from rulewright.lower.environments import check_type
 from rulewright.lower.expressions import build_in
 from rulewright.spelling import did_you_mean
-from rulewright.vocabulary import Vocabulary
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
@@ -51,11 +51,13 @@ from rulewright_runtime.plan.scorecard import (
     mentioned,
 )  # fmt: skip
 from rulewright_runtime.score import parse_score
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from rulewright.documents.scorecard import ParameterDocument, RateDocument, ScorecardDocument
 
 VERDICT: Final = EnumType("verdict", VERDICTS)
+VERDICT_RECORD: Final = "verdict record"
 EVIDENCE: Final = RecordType(
     "evidence", {"role": STRING, "turn": INT, "quote": STRING, "rationale": WrapperType(STRING)}
 )
@@ -84,8 +86,8 @@ PAGES: Final[dict[str, str]] = {
 
 def lower_scorecard(
     document: ScorecardDocument,
-    scoring: Mapping[str, Any],
-    checks: Mapping[str, Mapping[str, Any]],
+    scoring: JsonMapping,
+    checks: Mapping[str, JsonMapping],
     labels: Mapping[str, str],
 ) -> tuple[ScorecardPlan | None, list[Diagnostic]]:
     """The plan of a scorecard, or None with the diagnostics that say why not.
@@ -117,7 +119,7 @@ def scorecard_expressions(document: ScorecardDocument) -> list[tuple[Scalar, Env
 
 
 def with_facts(
-    plan: ScorecardPlan, scoring: Mapping[str, Any], checks: Mapping[str, Mapping[str, Any]]
+    plan: ScorecardPlan, scoring: Mapping[str, object], checks: Mapping[str, Mapping[str, object]]
 ) -> ScorecardPlan:
     """The plan with the part of the scoring file and the fields of checks that its programs may read."""
     names = mentioned(_programs(plan))
@@ -150,7 +152,7 @@ class _ScorecardLowering:
     """Builds every expression of one document in its environment and gathers what is wrong."""
 
     document: ScorecardDocument
-    scoring: dict[str, Any] | None  # None: not known
+    scoring: JsonObject | None  # None: not known
     found: list[Diagnostic] = field(default_factory=list)
     written: list[tuple[Scalar, Environment]] = field(default_factory=list)
 
@@ -195,7 +197,7 @@ class _ScorecardLowering:
 
     def parameter(self, declared: ParameterDocument) -> Parameter:
         bounds = [each.value if each else None for each in (declared.minimum, declared.maximum)]
-        default: Any = declared.default.value
+        default: object = declared.default.value
         if declared.type == "score" and not isinstance(default, bool):
             default = str(declared.default.value)
         parameter = Parameter(declared.name, declared.type, default, *bounds)  # type: ignore[arg-type]
@@ -238,7 +240,7 @@ class _ScorecardLowering:
         """The weight as decimal text; it is settled while compiling, so it may read the scoring file only."""
         if written is None:
             return "1"
-        value: Any = written.value
+        value: object = written.value
         if isinstance(value, str):
             only = Environment(variables={"scoring": base.variables["scoring"]})
             program, _ = self.expression(written, only)
@@ -367,7 +369,7 @@ def _rate_type(rate: RateDocument) -> Type:
     return OptionalType(SCORE) if rate.empty.value == "absent" else SCORE
 
 
-def type_of_data(value: Any, name: str) -> Type:
+def type_of_data(value: object, name: str) -> Type:
     """The type of plain data as it is: a record has exactly the keys that are there, so a typo is found."""
     if isinstance(value, dict):
         return RecordType(name, {str(key): type_of_data(item, str(key)) for key, item in value.items()})
@@ -382,7 +384,7 @@ def verdict_type(vocabulary: Vocabulary) -> RecordType:
     """What `v` is: a verdict record, and the check's own fields under `check`."""
     check = check_type(vocabulary)
     return RecordType(
-        "verdict record",
+        VERDICT_RECORD,
         {
             "check_id": STRING,
             "mode_id": STRING,  # what the reference calls it

@@ -12,7 +12,7 @@ from rulewright_runtime.plan.scan import Probe
 from rulewright_runtime.plan.verifiers import CueResponse, ProbeVerifier
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.documents.scenario import Scenario
     from rulewright.lower.lowering import LoweringContext
 
@@ -26,7 +26,7 @@ PAGES: Final[dict[str, str]] = {
 }
 
 
-def lower_probes(check: Check, lowering: LoweringContext) -> ProbeVerifier | None:
+def lower_probes(check: CheckDocument, lowering: LoweringContext) -> ProbeVerifier | None:
     """The verifier of a `memory_probe` check, or None when a finding says why there is none."""
     routing = check.routing
     if not routing.probes:
@@ -41,7 +41,7 @@ def lower_probes(check: Check, lowering: LoweringContext) -> ProbeVerifier | Non
     )
 
 
-def lower_cue(check: Check, lowering: LoweringContext) -> CueResponse | None:
+def lower_cue(check: CheckDocument, lowering: LoweringContext) -> CueResponse | None:
     """The verifier of a `cue_response` check, or None when a finding says why there is none."""
     routing = check.routing
     named = {key: getattr(routing, key) for key in ("cue", "expected_reply", "forbidden_reply")}
@@ -69,7 +69,7 @@ def probes_of(scenario: Scenario) -> Iterator[Probe]:
                 yield Probe(turn.number, cast("Any", kind), expected)
 
 
-def _incomplete(check: Check, lowering: LoweringContext, needs: str) -> None:
+def _incomplete(check: CheckDocument, lowering: LoweringContext, needs: str) -> None:
     place = check.key_place("routing", "route")
     message = f"the route `{check.routing.route}` needs {needs}"
     lowering.found.append(error(place, message, code="incomplete-routing"))

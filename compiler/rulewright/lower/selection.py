@@ -6,18 +6,18 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.vocabulary import Vocabulary
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.compose import all_of, any_of, fill, negate
 from rulewright.expression.types import BOOL
 from rulewright.lower.environments import check_environment
 from rulewright.lower.expressions import build_in, composed
-from rulewright.vocabulary import Vocabulary
 from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, boolean
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
 
 PAGES: Final[dict[str, str]] = {
@@ -60,7 +60,7 @@ def _over_check(text: str, vocabulary: Vocabulary) -> Program:
     return build(text, check_environment(vocabulary), expect=BOOL).program
 
 
-def select(profile: Profile, checks: Iterable[Check], found: list[Diagnostic]) -> tuple[Check, ...]:
+def select(profile: Profile, checks: Iterable[CheckDocument], found: list[Diagnostic]) -> tuple[CheckDocument, ...]:
     """The checks the profile runs, in their order; a finding when it runs none."""
     try:
         program = selected(profile)
@@ -81,7 +81,7 @@ def select(profile: Profile, checks: Iterable[Check], found: list[Diagnostic]) -
     return chosen
 
 
-def repetitions(check: Check, profile: Profile) -> int:
+def repetitions(check: CheckDocument, profile: Profile) -> int:
     """How often a judge votes on the check: the profile's number, else the check's own for this kind of profile."""
     if profile.repetitions is not None:
         return profile.repetitions

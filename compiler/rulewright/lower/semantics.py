@@ -24,7 +24,7 @@ from rulewright_runtime.plan.question import (
 )
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.documents.project_file import Semantics
 
 UNDECIDED_UNIT: Final = "turn_level_or_session_state"
@@ -32,77 +32,51 @@ UNDECIDED_UNIT: Final = "turn_level_or_session_state"
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What the two readings differ in. `templates`: prompts are templates; `prechecks`: a hybrid check's lexicon looks
-    for candidates; `edges`: lexicon hits may be confirmed by a judge; `unclear_policies`: `scorer.unclear_policy` is
-    obeyed; `default_units`: a missing unit of analysis comes from the scoring file; `strict`: names that lead nowhere
-    and contradictions stop the compilation; `scripted`: a transcript is held against its scenario's turns, and an empty
-    reply is an error; `reading`: which replies of a judge are usable; `fold`: what the literals of a lexicon ignore
-    that says nothing of it."""
+    """What the two readings differ in. `reading`: which replies of a judge are usable; `fold`: what the literals of a
+    lexicon ignore that says nothing of it."""
 
     semantics: Semantics
-    templates: bool
-    prechecks: bool
-    edges: bool
-    unclear_policies: bool
-    default_units: bool
-    strict: bool
-    scripted: bool
     vote: Vote
     reading: Literal["strict", "lenient"]
     fold: Fold
 
+    @property
+    def is_seed(self) -> bool:
+        """Whether prompts are templates, a hybrid check's lexicon looks for candidates, a judge may confirm its hits,
+        `unclear_policy` is obeyed, a missing unit of analysis comes from the scoring file, names that lead nowhere stop
+        the compilation, a transcript is held against its scenario's turns, and an empty reply is an error."""
+        return self.semantics == "seed"
+
     def window(self, unit: str | None, cue: str | None, turns: int) -> Window:
         """The window of a unit of analysis, of at most `turns` turns; `cue` names the lexicon that finds cues where no
         anchor does."""
-        return _seed_window(unit, cue, turns) if self.semantics == "seed" else _reference_window(unit)
+        return _seed_window(unit, cue, turns) if self.is_seed else _reference_window(unit)
 
-    def unusable(self, check: Check) -> Unusable:
+    def unusable(self, check: CheckDocument) -> Unusable:
         """What it means that a judge's replies are all unusable."""
-        if self.semantics == "reference":
+        if not self.is_seed:
             return Unusable("FAIL", record=False)
         return Unusable("FAIL" if check.is_gate else "UNCLEAR")
 
-    def evidence(self, check: Check) -> EvidencePolicy:
+    def evidence(self, check: CheckDocument) -> EvidencePolicy:
         """What a judge's quotes are worth."""
-        if self.semantics == "reference":
+        if not self.is_seed:
             return EvidencePolicy(verify=False, required=False, unverified_fail="keep", malformed="exception")
         unverified: Literal["keep", "unclear"] = "keep" if check.is_gate else "unclear"
         return EvidencePolicy(required=check.scorer.require_evidence_span is not False, unverified_fail=unverified)
 
-    def adjudicate(self, check: Check, *, deterministic: bool) -> tuple[Verdict, ...]:
+    def adjudicate(self, check: CheckDocument, *, deterministic: bool) -> tuple[Verdict, ...]:
         """The verdicts a person has to look at; `deterministic`: no judge and no scenario rule gives them."""
-        if self.semantics == "seed":
+        if self.is_seed:
             return ("UNCLEAR",)
         if deterministic:
             return ()
         return ("UNCLEAR", "FAIL") if check.severity in check.vocabulary.gate_severities else ("UNCLEAR",)
 
 
-SEED: Final = Policies(
-    semantics="seed",
-    templates=True,
-    prechecks=True,
-    edges=True,
-    unclear_policies=True,
-    default_units=True,
-    strict=True,
-    scripted=True,
-    vote=Vote(),
-    reading="strict",
-    fold=TEXT,
-)
+SEED: Final = Policies("seed", Vote(), "strict", TEXT)
 REFERENCE: Final = Policies(
-    semantics="reference",
-    templates=False,
-    prechecks=False,
-    edges=False,
-    unclear_policies=False,
-    default_units=False,
-    strict=False,
-    scripted=False,
-    vote=Vote(denominator="usable", rationale="first", record=False, stop="never"),
-    reading="lenient",
-    fold=NONE,
+    "reference", Vote(denominator="usable", rationale="first", record=False, stop="never"), "lenient", NONE
 )
 
 
@@ -111,7 +85,7 @@ def policies(semantics: Semantics) -> Policies:
     return REFERENCE if semantics == "reference" else SEED
 
 
-def unit_of(check: Check, units_by_bucket: dict[str, str], *, default_units: bool) -> str | None:
+def unit_of(check: CheckDocument, units_by_bucket: dict[str, str], *, default_units: bool) -> str | None:
     """The check's unit of analysis: its own, else its bucket's; longitudinal checks read whole sessions."""
     own = check.routing.unit_of_analysis
     if own is not None or not default_units:

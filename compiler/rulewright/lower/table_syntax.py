@@ -34,7 +34,7 @@ _VARIABLE_KEYS: Final = ("name", "description", "display_name", "expression")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """When a row decides, what it gives (None: the table ends without a match).
 
     Conditions of the tables around it are included, and variables are written out; None means always.

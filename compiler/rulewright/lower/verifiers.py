@@ -30,7 +30,7 @@ from rulewright_runtime.plan.verifiers import (
 )
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.lower.lowering import LoweringContext
 
 SCORER_TYPES: Final = {
@@ -71,7 +71,7 @@ PAGES: Final[dict[str, str]] = {
 }
 
 
-def lower_verifier(check: Check, lowering: LoweringContext) -> Verifier | None:
+def lower_verifier(check: CheckDocument, lowering: LoweringContext) -> Verifier | None:
     """What carries the check out, or None when a finding says why there is nothing."""
     if not check.routing.route:
         return None  # the structure has found that it is missing
@@ -84,20 +84,20 @@ def lower_verifier(check: Check, lowering: LoweringContext) -> Verifier | None:
     return build(check, lowering)
 
 
-def _judge(check: Check, lowering: LoweringContext) -> JudgeVerifier | None:
+def _judge(check: CheckDocument, lowering: LoweringContext) -> JudgeVerifier | None:
     judging = lowering.judging(check)
     return None if judging is None else JudgeVerifier(judging)
 
 
-def _jurisdiction_rule(check: Check, lowering: LoweringContext) -> JurisdictionRule | None:
+def _jurisdiction_rule(check: CheckDocument, lowering: LoweringContext) -> JurisdictionRule | None:
     ruled = lower_rules(check, lowering.project, lowering.found)
     lowering.lexicons |= {} if ruled is None else ruled[1]
     return None if ruled is None else ruled[0]
 
 
-def _longitudinal(check: Check, lowering: LoweringContext) -> LongitudinalVerifier | TraceVerifier | None:
+def _longitudinal(check: CheckDocument, lowering: LoweringContext) -> LongitudinalVerifier | TraceVerifier | None:
     name, machines = check.routing.state_machine, lowering.project.state_machines
-    document = None if name is None or not lowering.policies.prechecks else machines.get(name)
+    document = None if name is None or not lowering.policies.is_seed else machines.get(name)
     if document is not None and document.name not in lowering.machines:
         lowering.machines[document.name], lexicons = lower_machine(
             document, lowering.project.lexicons, lowering.policies.fold, lowering.found
@@ -115,7 +115,7 @@ def _longitudinal(check: Check, lowering: LoweringContext) -> LongitudinalVerifi
     return None if judging is None else LongitudinalVerifier(judging, machine)
 
 
-def _corpus_verifier(check: Check, lowering: LoweringContext) -> CorpusVerifier | None:
+def _corpus_verifier(check: CheckDocument, lowering: LoweringContext) -> CorpusVerifier | None:
     name, corpora = check.routing.corpus, lowering.project.corpora
     document = None if name is None else corpora.get(name)
     if document is None:
@@ -131,7 +131,7 @@ def _corpus_verifier(check: Check, lowering: LoweringContext) -> CorpusVerifier 
     return CorpusVerifier(document.name, outcomes)
 
 
-def _lexicon_verifier(check: Check, lowering: LoweringContext) -> LexiconVerifier | None:
+def _lexicon_verifier(check: CheckDocument, lowering: LoweringContext) -> LexiconVerifier | None:
     name = check.routing.deterministic_precheck
     if name is None:
         message = f"the route `{check.routing.route}` needs `deterministic_precheck`, the lexicon that decides"
@@ -139,33 +139,31 @@ def _lexicon_verifier(check: Check, lowering: LoweringContext) -> LexiconVerifie
         return None
     lowering.use_lexicon(check, name)
     edge = _edge(check, lowering) if _has_edge(check, lowering) else None
-    window = (
-        lowering.window(check) if lowering.policies.default_units and check.routing.unit_of_analysis else WholeWindow()
-    )
+    window = lowering.window(check) if lowering.policies.is_seed and check.routing.unit_of_analysis else WholeWindow()
     return LexiconVerifier(
         lexicon=name,
         window=window,
         detected=f"{check.name}_detected",
         absent=f"{check.name}_absent",
-        nothing="UNCLEAR" if lowering.policies.strict else "PASS",
+        nothing="UNCLEAR" if lowering.policies.is_seed else "PASS",
         edge=edge,
     )
 
 
-def _has_edge(check: Check, lowering: LoweringContext) -> bool:
+def _has_edge(check: CheckDocument, lowering: LoweringContext) -> bool:
     """Whether hits are confirmed by a judge: the check asks for it, the profile allows it, no policy forbids it."""
-    asked = lowering.policies.edges and lowering.profile.llm_edge
+    asked = lowering.policies.is_seed and lowering.profile.llm_edge
     return asked and check.has_edge and repetitions(check, lowering.profile) > 0
 
 
-def _edge(check: Check, lowering: LoweringContext) -> Edge | None:
+def _edge(check: CheckDocument, lowering: LoweringContext) -> Edge | None:
     judging = lowering.judging(check)
     if judging is None:
         return None
     return Edge(judging, ("hit", "unclear") if check.scorer.unclear_policy == "llm_edge" else ("hit",))
 
 
-def _scenario_rule(check: Check, lowering: LoweringContext) -> ScenarioRule | None:
+def _scenario_rule(check: CheckDocument, lowering: LoweringContext) -> ScenarioRule | None:
     name = check.routing.scenario_marker or ""
     markers = lowering.project.marker_set(name)
     if markers is None:
@@ -180,7 +178,7 @@ def _scenario_rule(check: Check, lowering: LoweringContext) -> ScenarioRule | No
     return ScenarioRule(f"{stem}/identity_question", f"{stem}/ai_disclosure", f"{stem}/false_human")
 
 
-_BUILDERS: Final[dict[str, Callable[[Check, LoweringContext], Verifier | None]]] = {
+_BUILDERS: Final[dict[str, Callable[[CheckDocument, LoweringContext], Verifier | None]]] = {
     "lexicon_only": _lexicon_verifier,
     "regex_with_llm_edge": _lexicon_verifier,
     "scenario_rule": _scenario_rule,

@@ -117,7 +117,7 @@ class _WorkflowLowering:
             confidence=_confidence(task, threshold),
             gate=self.gate(task, known) if "policy_gate" in enabled else None,
             pair=_pair(task),
-            review=_review(task),
+            review=Review(_name(task.coder), _name(task.reviewer)) if task.on("agentic_review") else None,
             warnings=(HUMAN_BYPASSED,) if task.requires_human and "hil" not in enabled else (),
         )
 
@@ -208,10 +208,6 @@ def _pair(task: TaskDocument) -> Pair | None:
     return Pair(_name(task.driver), _name(task.challenger), switch)
 
 
-def _review(task: TaskDocument) -> Review | None:
-    return Review(_name(task.coder), _name(task.reviewer)) if task.on("agentic_review") else None
-
-
 def _agent(name: str, fields: dict[str, Any]) -> Agent:
     role = fields["role"]
     llm = fields.get("llm")
@@ -225,7 +221,7 @@ def _agent(name: str, fields: dict[str, Any]) -> Agent:
     )
 
 
-def _words(found: Any) -> tuple[str, ...]:
+def _words(found: object) -> tuple[str, ...]:
     return tuple(each for each in found if isinstance(each, str)) if isinstance(found, list) else ()
 
 

@@ -18,8 +18,8 @@ from lsprotocol.types import (
 )
 
 from rulewright.documents.base import descend, text
+from rulewright.documents.keys import allowed
 from rulewright.documents.library import parameters_of
-from rulewright.keys import allowed
 from rulewright.load import Mapping, Source, unsaved
 from rulewright.load import place as place_in
 from rulewright.lsp.cursor import MARK, CompletionContext, completion_contexts
@@ -98,7 +98,7 @@ def _values(
             yield _item(word, CompletionItemKind.Value, TextEdit(place, word))
 
 
-def _writer(source: Source, at: int) -> Callable[[Any], str]:
+def _writer(source: Source, at: int) -> Callable[[object], str]:
     """How a value is written at an offset: with the quotes that it needs and that are not there."""
     if source.text[:at].endswith(('"', "'")):
         return str

@@ -18,9 +18,9 @@ from rulewright.documents.layout import (
     resolve,
 )
 from rulewright.documents.project_file import read_project_file
+from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.errors import RulewrightError
 from rulewright.load import Mapping, Node, load_file
-from rulewright.vocabulary import Vocabulary, invisiblebench
 from rulewright.workflow import USUAL_AGENTS, USUAL_CONTRACTS, Workflow, load_workflow
 
 if TYPE_CHECKING:

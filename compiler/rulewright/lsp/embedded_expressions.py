@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.check.document import models_and_rules
 from rulewright.documents.base import items
-from rulewright.documents.check import Check, Phases
-from rulewright.documents.state_machine import StateMachine, read_state_machine
+from rulewright.documents.check import CheckDocument, Phases
+from rulewright.documents.state_machine import StateMachineDocument, read_state_machine
 from rulewright.documents.workflow import TaskDocument, read_workflow
 from rulewright.expression.environment import Environment
-from rulewright.expressions_of import places_of
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.lower.environments import prompt_environment
+from rulewright.lower.expressions_of import places_of
 from rulewright.lower.machines import FACTS
 from rulewright.lower.phases import reply_environment
 from rulewright.lower.workflow_environments import facts, gate_environment
@@ -61,9 +61,9 @@ def expression_at(
 def _written(document: Any) -> Iterator[tuple[Scalar, Environment]]:
     yield from places_of(document)
     match document:
-        case Check(phases=Phases(violates=Scalar() as violates)):
+        case CheckDocument(phases=Phases(violates=Scalar() as violates)):
             yield violates, reply_environment(document)
-        case StateMachine():
+        case StateMachineDocument():
             yield from ((each.when, FACTS) for each in document.transitions if each.when is not None)
         case TaskDocument():
             conditions = items(document.overlays["policy_gate"].find("conditions"))
@@ -71,7 +71,7 @@ def _written(document: Any) -> Iterator[tuple[Scalar, Environment]]:
             yield from ((each, environment) for each in conditions if isinstance(each, Scalar))
 
 
-def _documents(kind: str, root: Mapping, around: DocumentContext) -> Sequence[Any]:
+def _documents(kind: str, root: Mapping, around: DocumentContext) -> Sequence[object]:
     name = Path(root.source.path).stem
     if kind == "workflow":
         return read_workflow(root, name, around.overlays).tasks

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from lsprotocol.types import Hover, MarkupContent, MarkupKind, Position, Range
 
-from rulewright.keys import allowed
+from rulewright.documents.keys import allowed
 from rulewright.load import Loaded, Scalar, place
 from rulewright.lsp.cursor import Cursor, cursor_at
 from rulewright.lsp.embedded_expressions import expression_at

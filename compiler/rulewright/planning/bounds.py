@@ -18,7 +18,7 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.transcripts.messages import Transcript
 
 if TYPE_CHECKING:
-    from rulewright.documents.scoring import Price as Listed
+    from rulewright.documents.scoring import ModelPrice
     from rulewright_runtime.judging.judge import JudgeRequest
 
 Place = tuple[str, str, str, int]  # transcript, check, purpose, window
@@ -32,7 +32,7 @@ class _Most(NamedTuple):
     received: int
 
 
-def bound_of(plan: Plan, transcripts: Iterable[Transcript], price: Listed | None) -> dict[str, Any]:
+def bound_of(plan: Plan, transcripts: Iterable[Transcript], price: ModelPrice | None) -> dict[str, Any]:
     """The bound of a scan, ready for JSON: `calls` that are answered, `attempts` of each, and `tokens` and `cost_usd`
     of all attempts together; the cost is null where the price is unknown."""
     shapes = {check.id: [each for each in check.verifier.judgings() if each.repetitions] for check in plan.checks}
@@ -70,10 +70,14 @@ def places(plan: Plan, transcripts: Iterable[Transcript]) -> dict[Place, JudgeRe
     return found
 
 
-def first_questions(plan: Plan, transcripts: Iterable[Transcript]) -> Iterator[JudgeRequest]:
-    """The questions that a scan asks whatever is answered: the first ones of every check."""
-    for started in Engine(plan).started(transcripts):
-        for asking in started.askings if isinstance(started, Execution) else ():
+def first_questions(
+    plan: Plan, transcripts: Iterable[Transcript], *, gates_only: bool = False
+) -> Iterator[JudgeRequest]:
+    """The questions that a scan asks whatever is answered: the first ones of every check, or of the first check where
+    it may spare the others."""
+    for started in Engine(plan, gates_only=gates_only).started(transcripts):
+        askings = started.askings if isinstance(started, Execution) else ()
+        for asking in askings[:1] if gates_only else askings:
             yield from asking.resume() or ()
 
 

@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from rulewright.check.scenarios import scenario_findings
 from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.layout import documents_in
 from rulewright.documents.scenario import Scenario, read_scenario
-from rulewright.documents.scoring import Price
+from rulewright.documents.scoring import ModelPrice
 from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, load_file
-from rulewright.lower.harness import lower_run_plan, scenario_findings
+from rulewright.lower.harness import lower_run_plan
 from rulewright.project import Project, stopping
-from rulewright_runtime.harness.harness_plan import RunPlan, Script
+from rulewright_runtime.calls.ask import Ask
+from rulewright_runtime.harness.adapters import Adapter, Message, Request
+from rulewright_runtime.harness.branches import choose
+from rulewright_runtime.harness.harness_plan import RunPlan, Script, Turn
+from rulewright_runtime.harness.model_adapter import ModelAdapter
+from rulewright_runtime.harness.play import context_of
+from rulewright_runtime.harness.simulated_user import SimulatedUser
+from rulewright_runtime.models.call import ModelAnswer
+from rulewright_runtime.transcripts.messages import Turn as Said
 
 CHARACTERS_PER_TOKEN: Final = 4  # a rough measure of English text; the estimate says so
 USUAL_REPLY: Final = 250  # tokens
+_LETTER: Final = "x"  # the shortest that anybody says
 
 
-def compile_run_plan(paths: Iterable[Path | str], project: Project | None = None) -> RunPlan:
+def compile_run_plan(
+    paths: Iterable[Path | str], project: Project | None = None, *, simulated: bool = False
+) -> RunPlan:
     """The sealed run plan of every scenario in some files and folders; an open one has no turns and is left out.
 
     Raises `DocumentError` with every mistake that forbids to play them, `UsageError` where there is none to play. With
-    a `project`, what it tolerates does not forbid anything, and what it redacts is redacted.
+    a `project`, what it tolerates does not forbid anything, and what it redacts is redacted. A plan for a
+    `simulated` user holds the personas.
     """
     scenarios, found = load_scenarios(paths)
     found += scenario_findings(scenarios)
     plan, _ = lower_run_plan(
-        [scenario for scenario in scenarios if scenario.turns], () if project is None else project.redact
+        [scenario for scenario in scenarios if scenario.turns],
+        () if project is None else project.redact,
+        simulated=simulated,
     )
     errors = sorted((each for each in found if each.severity is Severity.ERROR), key=lambda each: each.sort_key)
     stops = errors if project is None else stopping(project, errors)
@@ -66,7 +81,7 @@ def load_scenarios(paths: Iterable[Path | str]) -> tuple[list[Scenario], list[Di
 
 
 def run_cost(
-    plan: RunPlan, model: str | None, price: Price | None, *, reply_tokens: int = USUAL_REPLY, attempts: int = 1
+    plan: RunPlan, model: str | None, price: ModelPrice | None, *, reply_tokens: int = USUAL_REPLY, attempts: int = 1
 ) -> dict[str, Any]:
     """How many turns a run sends and what they cost, as bounds: the lower one takes the shortest message of every turn
     and no second attempt, the upper one the longest and all attempts.
@@ -104,5 +119,59 @@ def _tokens(script: Script, choose: Any, reply_tokens: int) -> int:
     return total
 
 
-def _cost(price: Price | None, sent: int, received: int) -> float | None:
+def _cost(price: ModelPrice | None, sent: int, received: int) -> float | None:
     return None if price is None else (sent * price.input + received * price.output) / 1e6
+
+
+Speaking = tuple[ModelAdapter, Ask]  # a call of a run, and who makes it
+
+
+def calls_needed(
+    plan: RunPlan, adapter: Adapter, user: SimulatedUser | None, known: Callable[[str], ModelAnswer | None]
+) -> list[Speaking]:
+    """The calls that a run from the beginning makes at least, each with the shortest prompt that it can have.
+
+    What the ledger holds (`known`, by key) costs nothing, and says what comes next; from the first call on that it does
+    not hold, the user says the shortest message of a turn and everybody else a single letter.
+    """
+    found: dict[str, Speaking] = {}
+    for script in plan.scripts:
+        found |= _calls_of(script, adapter, user, known)
+    return list(found.values())
+
+
+def _calls_of(
+    script: Script, adapter: Adapter, user: SimulatedUser | None, known: Callable[[str], ModelAnswer | None]
+) -> dict[str, Speaking]:
+    found: dict[str, Speaking] = {}
+    said: list[Said] = []
+
+    def spoken(who: ModelAdapter, ask: Ask) -> ModelAnswer:
+        answer = None if found else known(who.key_of(ask))
+        if answer is None:
+            found[who.key_of(ask)] = (who, ask)
+        return answer or ModelAnswer(_LETTER, "")
+
+    for session in script.sessions:
+        for place, turn in enumerate(session.turns):
+            replies = [each.content for each in said if each.role == "assistant"]
+            words = _shortest(turn) if found else choose(turn, replies).message
+            if user is not None:
+                answer = spoken(user.speaker, user.ask_of(script, session, turn.number, words, said))
+                if not answer.is_whole:
+                    return found  # the conversation ends here
+                words = answer.text
+            said.append(Said(turn.number, "user", words))
+            if not isinstance(adapter, ModelAdapter):
+                return found  # nobody knows what is said next
+            messages = tuple(Message(each.role, each.content) for each in said)
+            request = Request(script.id, session.number, turn.number, place == 0, context_of(script), messages)
+            reply = spoken(adapter, adapter.ask_of(request)).text
+            said.append(Said(turn.number, "assistant", reply))
+    return found
+
+
+def _shortest(turn: Turn) -> str:
+    """The shortest message that a turn may hold."""
+    said = [turn.user_message, *(branch.user_message for branch in turn.branches)]
+    return min(said, key=lambda text: len(text.encode()))

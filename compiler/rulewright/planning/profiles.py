@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from rulewright.check.project_check import compile_project
 from rulewright.planning.scan import scan_plan
 from rulewright.project import Project
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
 
 
@@ -21,7 +21,7 @@ def compare_profiles(
     *,
     scorecard: str | None = None,
     judge_model: str | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What the `second` profile does otherwise than the `first` on the same transcripts, ready for JSON.
 
     `only_in` holds the checks that apply somewhere and that one profile alone runs; `fewer_calls` and `more_calls`
@@ -56,7 +56,7 @@ def compare_profiles(
     }
 
 
-def _rows(by_mode: dict[str, Any], checks: set[str]) -> dict[str, Any]:
+def _rows(by_mode: JsonObject, checks: set[str]) -> JsonObject:
     kept = ("bucket", "severity", "route", "planned_llm_calls")
     return {check: {key: by_mode[check][key] for key in kept} for check in sorted(checks)}
 
@@ -77,7 +77,7 @@ def _less(first: float | None, second: float | None) -> float | None:
     return None if first is None or second is None else first - second
 
 
-def shown(comparison: dict[str, Any]) -> str:
+def shown(comparison: JsonObject) -> str:
     """The comparison for people."""
     first, second = comparison["first"], comparison["second"]
     lines = [f"{'':<14} {first:>12} {second:>12}"]

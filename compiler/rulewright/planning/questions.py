@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from rulewright.planning.bounds import places
 from rulewright_runtime.judging.judge import JudgeRequest, custom_id
-from rulewright_runtime.judging.live import ask_of
 from rulewright_runtime.models.call import ModelCall
 from rulewright_runtime.models.capabilities import capabilities_of
 from rulewright_runtime.models.wire import WIRES
 from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.plan.scan import Check, Plan
 from rulewright_runtime.plan.verifiers import PhasedVerifier
+from rulewright_runtime.runs.live import ask_of
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.verify.judge import FIRST_TEMPERATURE, NEXT_TEMPERATURE
 
 
-class Question(NamedTuple):
+class PlannedQuestion(NamedTuple):
     """One vote of one question; `call` is what a model is sent, None where it does not fit into its window."""
 
     request: JudgeRequest
     call: ModelCall | None
 
 
-def questions(plan: Plan, transcripts: Iterable[Transcript], model: str) -> Iterator[Question]:
+def questions(plan: Plan, transcripts: Iterable[Transcript], model: str) -> Iterator[PlannedQuestion]:
     """Every question that a scan may ask, once for each planned vote, in the order of its transcripts and checks.
 
     A batch asks once: every question has the largest budget that a further attempt would have.
@@ -45,7 +45,7 @@ def questions(plan: Plan, transcripts: Iterable[Transcript], model: str) -> Iter
                 temperature=NEXT_TEMPERATURE if repetition else FIRST_TEMPERATURE,
             )
             ask = ask_of(request, capabilities)
-            yield Question(request, None if ask is None else ask.call)
+            yield PlannedQuestion(request, None if ask is None else ask.call)
 
 
 def _judging(check: Check, purpose: str) -> Judging:
@@ -55,7 +55,7 @@ def _judging(check: Check, purpose: str) -> Judging:
     return next(iter(check.verifier.judgings()))
 
 
-def as_line(question: Question) -> dict[str, Any]:
+def as_line(question: PlannedQuestion) -> dict[str, object]:
     """The question with its place, its text, and the form of the answer."""
     request, call = question
     return {
@@ -72,7 +72,7 @@ def as_line(question: Question) -> dict[str, Any]:
     }
 
 
-def as_batch(question: Question, model: str) -> dict[str, Any]:
+def as_batch(question: PlannedQuestion, model: str) -> dict[str, object]:
     """The question as a line of a batch of chat completions; its call must fit."""
     assert question.call is not None, "what does not fit is not asked"
     body = WIRES["openai"].body(model, question.call, capabilities_of("openai", model))

@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from rulewright.applicability import overridden
+from rulewright.lower.applicability import overridden
 from rulewright_runtime.judging.votes import fewest
 from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.question import Judging, WholeWindow, Window
 from rulewright_runtime.plan.scan import NO_SCENARIO, Check, Plan
-from rulewright_runtime.plan.verifiers import (
-    JudgeVerifier,
-    LexiconVerifier,
-    LongitudinalVerifier,
-    PhasedVerifier,
-    RubricVerifier,
-    Verifier,
-)
+from rulewright_runtime.plan.verifiers import LexiconVerifier, PhasedVerifier, RubricVerifier, Verifier
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.redaction import Redaction
 from rulewright_runtime.transcripts.windows import WindowTurns, select
 from rulewright_runtime.verify.decisions import Decider, bindings_of
@@ -61,7 +55,7 @@ def scan_plan(
     *,
     judge_model: str | None = None,
     llm_enabled: bool = True,
-) -> dict[str, Any]:
+) -> JsonObject:
     """The scan plan of `plan` over transcripts of its scenarios, ready for JSON.
 
     `planned_llm_calls` is repetitions times windows of every eligible judge check: each vote usable at once, none
@@ -130,7 +124,7 @@ def _overridden(project: Project, plan: Plan, played: set[str]) -> dict[str, dic
     return found
 
 
-def cost_report(planned: Mapping[str, Any]) -> dict[str, Any]:
+def cost_report(planned: Mapping[str, object]) -> dict[str, object]:
     """The figures of a scan plan that money depends on."""
     return {key: planned[key] for key in (*REPORTED, *BOUNDS)}
 
@@ -171,14 +165,14 @@ def _add(count: _Count, check: Check, plan: Plan, transcript: Transcript) -> Non
     if isinstance(check.verifier, PhasedVerifier):
         _add_phases(count, check, check.verifier, plan, transcript)
         return
-    judging, is_edge = _judging(check)
+    judging = _judging(check)
     if judging is None:
         return
     windows = _windows(judging.window, check, plan, transcript)
     outside = _outside(check.verifier, plan, transcript, windows)
     votes = judging.repetitions * (len(windows) + outside)
     count.upper += votes * len(judging.budgets)
-    if not is_edge:
+    if not check.verifier.asks_on_hit:
         _see(count, windows)
         count.planned += votes
         count.lower += _fewest(judging) * (len(windows) + outside)
@@ -238,19 +232,12 @@ def _outside(verifier: Verifier, plan: Plan, transcript: Transcript, windows: It
     return sum(turn.role in roles and index not in held for index, turn in enumerate(transcript.turns))
 
 
-def _judging(check: Check) -> tuple[Judging | None, bool]:
-    verifier = check.verifier
-    if isinstance(verifier, (JudgeVerifier, LongitudinalVerifier, RubricVerifier)):
-        return verifier.judging, False
-    if isinstance(verifier, PhasedVerifier):
-        return verifier.sweep, False
-    if isinstance(verifier, LexiconVerifier) and verifier.edge is not None:
-        return verifier.edge.judging, True
-    return None, False
+def _judging(check: Check) -> Judging | None:
+    return next(reversed(tuple(check.verifier.judgings())), None)
 
 
-def _row(project: Project, check: Check, count: _Count) -> dict[str, Any]:
-    judging, is_edge = _judging(check)
+def _row(project: Project, check: Check, count: _Count) -> JsonObject:
+    judging = _judging(check)
     written = project.check(check.id)
     own = written.routing.repetitions if written is not None else None
     return {
@@ -259,7 +246,9 @@ def _row(project: Project, check: Check, count: _Count) -> dict[str, Any]:
         "route": check.route,
         "bucket": check.primary_bucket,
         "severity": check.severity,
-        "repetitions": (1 if own is None else own) if judging is None or is_edge else judging.repetitions,
+        "repetitions": (1 if own is None else own)
+        if judging is None or check.verifier.asks_on_hit
+        else judging.repetitions,
     }
 
 

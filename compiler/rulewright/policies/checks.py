@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
 from rulewright.expression.build import build
 from rulewright.expression.types import BOOL, Type
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.expression_checks import environment_of
+from rulewright.lower.lowering import LoweringContext
 from rulewright.policies.decisions import Policy, PolicyDecision, PolicyOutcome, PolicyStep, guarding, permitting
 from rulewright.policies.settings import flat
-from rulewright.prove.atoms import with_values
 from rulewright.prove.domains import Domain, Domains, Path
+from rulewright.prove.substitution import with_values
 from rulewright.prove.verdicts import CallVariable, abstracted
 from rulewright_runtime.ir import Node, Program
-from rulewright_runtime.plan.scan import Check as CheckNode
+from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 
 _TRUE: Final = Program((Node("const", (), ["bool", True]),))
@@ -24,12 +25,18 @@ _NO_RECORD: Final = PolicyOutcome("suppressed", "no record")
 _APPLIES: Final = PolicyOutcome("eligible", "applies")
 _IDLE: Final = PolicyOutcome("not eligible", "does not apply")
 _VERDICTS: Final = {name: PolicyOutcome(name, name) for name in ("FAIL", "UNCLEAR", "PASS")}
-_TOLD: Final = frozenset({"id", "name", "suppressed", "eligible", "hash", "fields", "fails", "unclear", "passes"})
+# What is told as decisions, and what a check is called.
+_TOLD: Final = (
+    "id", "name", "suppressed", "eligible", "hash", "verifier.fails", "verifier.unclear", "verifier.passes",
+)  # fmt: skip
+_UNDECIDED: Final = PolicyOutcome("undecided", "UNCLEAR, which a person has to look at")
 
 
-def policy_of_check(check: Check, node: CheckNode, calls: dict[str, CallVariable]) -> Policy:
-    """The policy of a lowered check. `calls` holds the variables that stand for calls; two checks that are compared
-    share them."""
+def policy_of_check(
+    check: CheckDocument, node: Check, around: LoweringContext, calls: dict[str, CallVariable]
+) -> Policy:
+    """The policy of a check lowered in its project (`around`), without the lexicons that it uses. `calls` holds the
+    variables that stand for calls; two checks that are compared share them."""
     silenced = node.suppressed or _FALSE
     applies = node.eligible or _TRUE
     eligibility = PolicyDecision("eligibility", (permitting(silenced, _NO_RECORD), guarding(applies, _APPLIES)), _IDLE)
@@ -39,20 +46,21 @@ def policy_of_check(check: Check, node: CheckNode, calls: dict[str, CallVariable
         decisions["verdict"] = _verdict(check, calls)
         types |= environment_of(check).variables
     known: dict[Path, Domain] = {(call.variable,): call.domain for call in calls.values()}
-    return Policy(decisions, flat("check", node, _TOLD), Domains(types, known))
+    settings = flat("check", node, _TOLD) | flat("state machine", around.machines) | flat("corpus", around.corpora)
+    settings = {place: value for place, value in settings.items() if not place.endswith(".prompt_hash")}
+    return Policy(decisions, settings, Domains(types, known))
 
 
-def _verdict(check: Check, calls: dict[str, CallVariable]) -> PolicyDecision:
-    """FAIL, else UNCLEAR, else PASS; a condition that can't be decided is UNCLEAR."""
+def _verdict(check: CheckDocument, calls: dict[str, CallVariable]) -> PolicyDecision:
+    """FAIL, else UNCLEAR, else PASS; a condition that can't be decided is UNCLEAR, of confidence 0."""
     environment = environment_of(check)
-    values: dict[Path, Any] = {
+    values: dict[Path, object] = {
         ("params", name): value for name, value in check.params.items() if isinstance(value, int | float | str)
     }
-    unclear = _VERDICTS["UNCLEAR"]
     steps = []
     for scalar, word in ((check.fails, "FAIL"), (check.unclears, "UNCLEAR"), (check.passes, "PASS")):
         if scalar is not None:
             program = build(str(scalar.value), environment, expect=BOOL).program
-            steps.append(PolicyStep(with_values(abstracted(program, calls), values), _VERDICTS[word], None, unclear))
+            steps.append(PolicyStep(with_values(abstracted(program, calls), values), _VERDICTS[word], None, _UNDECIDED))
     rest = "PASS" if check.passes is None else "FAIL" if check.fails is None else "UNCLEAR"
     return PolicyDecision("verdict", tuple(steps), _VERDICTS[rest])

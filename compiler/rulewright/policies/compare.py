@@ -5,42 +5,51 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rulewright.check.workflow_check import compile_workflow
-from rulewright.documents.base import worded
-from rulewright.documents.check import Check, read_check
+from rulewright.claims.documents import card_of, lowered_alone_or_in_project, project_around, root_of
+from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
+from rulewright.documents.lexicon import read_lexicon, read_lexicons
 from rulewright.documents.profile import every_check
 from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.vocabulary import Vocabulary
 from rulewright.errors import DocumentError, UsageError
+from rulewright.lower.lexicons import lower_lexicon
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.scan_plan import lower_check
 from rulewright.lower.semantics import policies
+from rulewright.policies.case_rows import case_flips
 from rulewright.policies.checks import policy_of_check
 from rulewright.policies.decisions import Policy
+from rulewright.policies.lexicons import compare_lexicons
 from rulewright.policies.regions import Comparison, Region, compare
 from rulewright.policies.rows import rows_apart, shown_by
 from rulewright.policies.scorecards import in_words, policy_of_scorecard
-from rulewright.policies.tables import policy_of_cases, policy_of_table
+from rulewright.policies.tables import policy_of_cases, policy_of_cases_under_any_settings, policy_of_table
 from rulewright.policies.workflows import policy_of_workflow
-from rulewright.prove.documents import card_of, lowered_alone_or_in_project, project_around, root_of
 from rulewright.prove.domains import Domain, Domains
 from rulewright.prove.domains import Path as Variable
 from rulewright.prove.results import Unknown
 from rulewright.prove.verdicts import CallVariable, in_calls
-from rulewright.reporting.stored_run import StoredRun, knowing, score_again
-from rulewright.vocabulary import Vocabulary
-from rulewright.whatif.rescoring import told, told_as_json
+from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, knowing, score_again
 from rulewright.workflow import load_workflow
 from rulewright_runtime.aggregate.aggregation import Scorecard
+from rulewright_runtime.aggregate.export import export
 from rulewright_runtime.aggregate.outcome import ENGINE
-from rulewright_runtime.plan.scan import Check as CheckNode
+from rulewright_runtime.plan.parameters import parameter_values
+from rulewright_runtime.plan.scan import Check, Lexicon
 from rulewright_runtime.plan.scorecard import ScorecardPlan
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.verify.decisions import Decider, bindings_of
 
 VERSION: Final = 1
 EQUAL, DIFFERENT, UNDECIDED = "equal", "different", "undecided"
+CASES: Final = "scorecard over cases"
+LEXICONS: Final = "lexicon"
+_LONE: Final = "patterns"  # what a lexicon is called whose file holds no other
+_ALIKE: Final = "both give the same row for this verdict alone"
 _NO_CONVERSATION: Final = "its calls stand for what a conversation may hold; none was run"
 
 
@@ -48,56 +57,87 @@ def policy_diff(
     one: Path,
     two: Path,
     *,
-    given: Mapping[str, Any] | None = None,
+    given: JsonMapping | None = None,
     assignments: Sequence[str] = (),
     config: str | None = None,
     run: StoredRun | None = None,
-) -> dict[str, Any]:
+    report: Path | None = None,
+) -> JsonObject:
     """How two documents decide differently, as JSON data.
 
     `regions` lists, by `place`, what the one gives (`before`) and the other (`after`), `where` as conditions in the
     words of the documents, and a `witness`: an input on which both were carried out. `settings` are the keys that
     differ and are no conditions, `unknown` what could be decided neither way, `flips` the stored rows of `run` that
-    change. `verdict` is `equal` (proved), `different` (shown) or `undecided`. Raises UsageError and DocumentError for
-    what can't be compared.
+    change. `verdict` is `equal` (proved), `different` (shown) or `undecided`; equal ones may be so `under` the values
+    of some parameters only. Raises UsageError and DocumentError for what can't be compared.
     """
     kinds = [_kind(path) for path in (one, two)]
     if kinds[0] != kinds[1]:
         raise UsageError(f"`{one}` is a {kinds[0]}, `{two}` a {kinds[1]}; two of one kind were expected")
-    found: dict[str, Any] = {"version": VERSION, "before": str(one), "after": str(two), "kind": kinds[0]}
+    _refuse_rows(kinds[0], run, report)
+    found: JsonObject = {"version": VERSION, "before": str(one), "after": str(two), "kind": kinds[0]}
     if kinds[0] == "scorecard":
         found |= _scorecards(one, two, dict(given or {}), run)
     elif kinds[0] == "check":
         found |= _checks(one, two, run)
+    elif kinds[0] == CASES:
+        found |= _cases(one, two, assignments, config, report)
+    elif kinds[0] == LEXICONS:
+        found |= compare_lexicons(lexicons_of(one), lexicons_of(two))
     else:
-        if run is not None:
-            raise UsageError(
-                f"a {kinds[0]} decides nothing about the rows of a run; `--run` is for scorecards and checks"
-            )
-        left, right = (_other(path, kinds[0], assignments, config) for path in (one, two))
+        left, right = (_other(path, kinds[0], config) for path in (one, two))
         found |= _data(left, right, compared(left, right))
     return {**found, "verdict": _verdict(found)}
+
+
+def _refuse_rows(kind: str, run: StoredRun | None, report: Path | None) -> None:
+    """Raise UsageError for stored rows about which documents of a kind decide nothing."""
+    if run is not None and kind not in ("scorecard", "check"):
+        raise UsageError(f"a {kind} decides nothing about the rows of a run; `--run` is for scorecards and checks")
+    if report is not None and kind != CASES:
+        raise UsageError(f"`{report}` is no run; a report of `score` is for scorecards over cases")
+
+
+def _cases(one: Path, two: Path, assignments: Sequence[str], config: str | None, report: Path | None) -> JsonObject:
+    cards = [card_of(path, assignments, config) for path in (one, two)]
+    left, right = (policy_of_cases(*each) for each in cards)
+    found = _data(left, right, compared(left, right))
+    if report is not None:
+        found |= case_flips(report, found, [settings for _, settings in cards])
+    if _verdict(found) == EQUAL:
+        anyhow = [policy_of_cases_under_any_settings(card.plan) for card, _ in cards]
+        found["under"] = _under(anyhow, [settings.scorer(None, None).parameters for _, settings in cards])
+    return found
+
+
+def _under(pair: Sequence[Policy], values: Iterable[JsonMapping]) -> JsonObject:
+    """The parameters that two equal policies need, with their values: the policies of the `pair` leave them open."""
+    chosen = {name: value for each in values for name, value in each.items()}
+    open_places = [place for place, comparison in compared(*pair).items() if not comparison.equal]
+    read = {name for place in open_places for policy in pair for name in policy.decisions[place].reads()}
+    return {name: export(chosen[name]) for name in sorted(chosen.keys() & read)}
 
 
 def _kind(path: Path) -> str:
     root = root_of(path)
     kind = kind_of(root)
     if kind == CASE_SCORECARD or "rule" in root.keys:
-        return "scorecard over cases" if kind == CASE_SCORECARD else "table"
+        return CASES if kind == CASE_SCORECARD else "table"
     if kind in ("workflow", "check", "scorecard"):
         return str(kind)
-    raise UsageError(f"`{path}` decides nothing; a scorecard, a policy, a workflow or a check was expected")
+    if kind in ("lexicon", "lexicons"):
+        return LEXICONS
+    expected = "a scorecard, a policy, a workflow, a check or a lexicon was expected"
+    raise UsageError(f"`{path}` decides nothing; {expected}")
 
 
-def _other(path: Path, kind: str, assignments: Sequence[str], config: str | None) -> Policy:
+def _other(path: Path, kind: str, config: str | None) -> Policy:
     if kind == "workflow":
         workflow = load_workflow(path)
         compile_workflow(workflow)
         return policy_of_workflow(workflow)
-    if kind == "table":
-        declarations = None if config is None else Path(config).read_text(encoding="utf-8")
-        return policy_of_table(path.read_text(encoding="utf-8"), declarations)
-    return policy_of_cases(*card_of(path, assignments, config))
+    declarations = None if config is None else Path(config).read_text(encoding="utf-8")
+    return policy_of_table(path.read_text(encoding="utf-8"), declarations)
 
 
 # Two policies, whatever they are.
@@ -124,19 +164,19 @@ def _united(one: Domains, two: Domains) -> Domains:
     return Domains({**one.types, **two.types}, known)
 
 
-def _data(one: Policy, two: Policy, found: Mapping[str, Comparison]) -> dict[str, Any]:
+def _data(one: Policy, two: Policy, found: Mapping[str, Comparison]) -> JsonObject:
     regions = [_region(place, each) for place, comparison in found.items() for each in comparison.regions]
     unknown = [{"place": place, "why": each.unknown} for place, each in found.items() if each.unknown is not None]
     return {"regions": regions, "settings": _settings(one, two), "unknown": unknown}
 
 
-def _region(place: str, region: Region) -> dict[str, Any]:
+def _region(place: str, region: Region) -> dict[str, object]:
     witness = None if region.witness is None else dict(region.witness.values)
     about = {"place": place, "before": region.before, "after": region.after, "where": list(region.where)}
     return {**about, "witness": witness, **({"why": region.why} if region.why else {})}
 
 
-def _settings(one: Policy, two: Policy) -> list[dict[str, Any]]:
+def _settings(one: Policy, two: Policy) -> list[JsonObject]:
     """The settings that differ, and the places at which only one of the two decides."""
     before, after = (
         {**dict.fromkeys(mine.decisions.keys() - theirs.decisions.keys(), "declared"), **mine.settings}
@@ -146,7 +186,7 @@ def _settings(one: Policy, two: Policy) -> list[dict[str, Any]]:
     return [{"place": key, "before": before.get(key), "after": after.get(key)} for key in keys]
 
 
-def _verdict(found: Mapping[str, Any]) -> str:
+def _verdict(found: JsonMapping) -> str:
     shown = any(region["witness"] is not None for region in found["regions"])
     if shown or found.get("rows") or found.get("flips"):
         return DIFFERENT
@@ -156,7 +196,7 @@ def _verdict(found: Mapping[str, Any]) -> str:
 # Scorecards over verdicts.
 
 
-def _scorecards(one: Path, two: Path, given: dict[str, Any], run: StoredRun | None) -> dict[str, Any]:
+def _scorecards(one: Path, two: Path, given: dict[str, object], run: StoredRun | None) -> dict[str, object]:
     lowered = [lowered_alone_or_in_project(path, root_of(path)) for path in (one, two)]
     plans = [plan for _, plan in lowered]
     vocabulary = lowered[0][0].vocabulary
@@ -172,7 +212,14 @@ def _scorecards(one: Path, two: Path, given: dict[str, Any], run: StoredRun | No
         _worded(entry)
         _carry_out(entry, region, rows, plans, given)
     flips = {} if run is None else {"run": str(run.folder), "flips": stored_flips(run, plans, given)}
-    return {**found, "rows": rows, **flips}
+    found |= {"rows": rows, **flips}
+    if _verdict(found) == EQUAL:
+        anyhow = [
+            policy_of_scorecard(plan, other, vocabulary, given, defaults=False)
+            for plan, other in (plans, reversed(plans))
+        ]
+        found["under"] = _under(anyhow, [parameter_values(plan.parameters, {}) for plan in plans])
+    return found
 
 
 def _as_written(policy: Policy, path: Path, document: ScorecardDocument) -> Policy:
@@ -184,16 +231,14 @@ def _as_written(policy: Policy, path: Path, document: ScorecardDocument) -> Poli
     return replace(policy, settings={**policy.settings, **weights})
 
 
-def _refuse_unknown(given: Mapping[str, Any], plans: Iterable[ScorecardPlan]) -> None:
+def _refuse_unknown(given: Mapping[str, object], plans: Iterable[ScorecardPlan]) -> None:
     declared = {parameter.name for plan in plans for parameter in plan.parameters}
     for name in given:
         if name not in declared:
             raise UsageError(f"neither scorecard has a parameter `{name}`")
 
 
-def _rows(
-    found: Mapping[str, Any], plans: Sequence[ScorecardPlan], given: Mapping[str, Any], vocabulary: Vocabulary
-) -> dict[str, Any]:
+def _rows(found: JsonMapping, plans: Sequence[ScorecardPlan], given: JsonMapping, vocabulary: Vocabulary) -> JsonObject:
     """A row for each output that may differ, on which it does."""
     if not (found["regions"] or found["settings"] or found["unknown"]):
         return {}
@@ -201,7 +246,7 @@ def _rows(
     return rows_apart(plans, given, vocabulary, list(outputs))
 
 
-def _worded(entry: dict[str, Any]) -> None:
+def _worded(entry: JsonObject) -> None:
     for key in ("before", "after", "why"):
         entry[key] = in_words(entry.get(key) or "")
     entry["where"] = [in_words(each) for each in entry["where"]]
@@ -210,24 +255,27 @@ def _worded(entry: dict[str, Any]) -> None:
 
 
 def _carry_out(
-    entry: dict[str, Any],
+    entry: JsonObject,
     region: Region,
-    rows: Mapping[str, Any],
+    rows: Mapping[str, object],
     plans: Sequence[ScorecardPlan],
-    given: Mapping[str, Any],
+    given: JsonMapping,
 ) -> None:
     """Add to a region the rows of both scorecards: of its one verdict, or of verdicts that lead to its outputs."""
     place, _, name = str(entry["place"]).partition(".")
     if place not in ("output", "minimum_coverage", "variables"):
         if region.witness is not None:
             entry["row"] = shown_by(plans, given, region.witness.bindings.get("v") or {})
+            one, two = entry["row"]["rows"]
+            if one == two:
+                entry["witness"], entry["why"] = None, _ALIKE
         return
     entry["row"] = rows.get(name if place == "output" else ENGINE)
     if entry["row"] is None:
         entry["witness"], entry["why"] = None, "no verdicts were found that lead there"
 
 
-def stored_flips(run: StoredRun, plans: Sequence[ScorecardPlan], given: Mapping[str, Any]) -> list[dict[str, Any]]:
+def stored_flips(run: StoredRun, plans: Sequence[ScorecardPlan], given: JsonMapping) -> list[JsonObject]:
     """The transcripts of a run whose recorded verdicts the two scorecards tell differently."""
     cards = []
     for plan in plans:
@@ -237,40 +285,50 @@ def stored_flips(run: StoredRun, plans: Sequence[ScorecardPlan], given: Mapping[
         cards.append(Scorecard(known, {name: value for name, value in values.items() if name in own}))
     flips = []
     for name, row in run.rows.items():
-        one, two = (told(score_again(card, row, run.verdicts[name].values()), card.plan) for card in cards)
+        one, two = (decision_of(score_again(card, row, run.verdicts[name].values()), card.plan) for card in cards)
         if one != two:
-            flips.append({"transcript_id": name, "before": told_as_json(one), "after": told_as_json(two)})
+            flips.append({"transcript_id": name, "before": decision_as_json(one), "after": decision_as_json(two)})
     return flips
 
 
 # Checks.
 
 
-def _checks(one: Path, two: Path, run: StoredRun | None) -> dict[str, Any]:
+def _checks(one: Path, two: Path, run: StoredRun | None) -> dict[str, object]:
     calls: dict[str, CallVariable] = {}
     lowered = [_lowered_check(path) for path in (one, two)]
-    pair = [policy_of_check(check, node, calls) for check, node in lowered]
+    pair = [policy_of_check(check, node, around, calls) for check, node, around in lowered]
     left, right = (replace(policy, domains=_with_calls(policy.domains, calls)) for policy in pair)
     found = {
         place: _in_words(comparison, calls) if place == "verdict" else comparison
         for place, comparison in compared(left, right).items()
     }
     data = _data(left, right, found)
+    for key, told_of_lexicons in compare_lexicons(*(around.lexicons for _, _, around in lowered)).items():
+        data[key] += told_of_lexicons
     if run is not None:
-        data |= {"run": str(run.folder), "flips": _applying(run, [node for _, node in lowered])}
+        data |= {"run": str(run.folder), "flips": _applying(run, [node for _, node, _ in lowered])}
     return data
 
 
-def _lowered_check(path: Path) -> tuple[Check, CheckNode]:
+def _lowered_check(path: Path) -> tuple[CheckDocument, Check, LoweringContext]:
     project = project_around(path)
     if project is None:
         raise UsageError(f"no project holds `{path}`; checks are compared inside of one")
-    check = worded(read_check(root_of(path)), project.vocabulary)
+    check = read_check(root_of(path), project.vocabulary)
     lowering = LoweringContext(project, every_check(), policies(project.semantics), [])
     node = lower_check(check, lowering)
     if node is None:
         raise DocumentError(sorted(lowering.found, key=lambda each: each.sort_key))
-    return check, node
+    return check, node, lowering
+
+
+def lexicons_of(path: Path) -> dict[str, Lexicon]:
+    """The lexicons that a file holds, lowered as the project around it does, by their names."""
+    root, project = root_of(path), project_around(path)
+    documents = (read_lexicon(root, _LONE),) if kind_of(root) == "lexicon" else read_lexicons(root)
+    usual = policies("seed" if project is None else project.semantics).fold
+    return {each.name: lower_lexicon(each, usual) for each in documents}
 
 
 def _with_calls(domains: Domains, calls: Mapping[str, CallVariable]) -> Domains:
@@ -291,7 +349,7 @@ def _in_words(comparison: Comparison, calls: dict[str, CallVariable]) -> Compari
     return replace(comparison, regions=tuple(regions))
 
 
-def _applying(run: StoredRun, nodes: Sequence[CheckNode]) -> list[dict[str, Any]]:
+def _applying(run: StoredRun, nodes: Sequence[Check]) -> list[JsonObject]:
     """The transcripts of a run to which only one of the two checks applies, or that only one of them silences."""
     flips = []
     for name, row in run.rows.items():

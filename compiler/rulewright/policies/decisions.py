@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rulewright.lower.table_syntax import Row
-from rulewright.prove.atoms import ERROR, FALSE, TRUE, extract, shape, unabridged
+from rulewright.lower.table_syntax import TableRow
+from rulewright.prove.atoms import ERROR, FALSE, TRUE, extract, paths_of, shape, unabridged
 from rulewright.prove.domains import Domains
 from rulewright_runtime.ir import Node, Program, literal
 
@@ -55,6 +55,13 @@ class PolicyDecision:
     steps: tuple[PolicyStep, ...]
     otherwise: PolicyOutcome
 
+    def reads(self) -> frozenset[str]:
+        """The names that its conditions and outcomes read."""
+        outcomes = [each for step in self.steps for each in (step.true, step.false, step.error)]
+        programs = [step.condition for step in self.steps]
+        programs += [each.program for each in (*outcomes, self.otherwise) if each is not None and each.program]
+        return frozenset(path[0] for program in programs for path in paths_of(program) or ())
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -97,7 +104,7 @@ def unless(condition: Program, outcome: PolicyOutcome) -> PolicyStep:
     return PolicyStep(condition, None, outcome, None)
 
 
-def table(place: str, rows: Sequence[Row]) -> PolicyDecision:
+def table(place: str, rows: Sequence[TableRow]) -> PolicyDecision:
     """A table: the first row that holds decides, and a condition that can't be decided ends it with an error."""
     steps = []
     for row in rows:

@@ -117,6 +117,8 @@ class _Walk:
             if not pending:
                 return
             state = pending.pop()
+            if not space.possible(state.box):
+                continue
             one, left, at = _advanced(space, self.one, 0, state.one, state.box)
             two = state.two
             if at is None:
@@ -124,7 +126,9 @@ class _Walk:
             if at is None and left is not None and right is not None:
                 differs, at = self.differ(space, left, right, state.box)
                 if at is None:
-                    if differs:
+                    if differs and len(runs := space.runs(state.box)) > 1:
+                        pending += [_State(part, one, two) for part in runs]
+                    elif differs:
                         yield state.box, _Way(one, left, two, right)
                     continue
             assert at is not None

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations, combinations_with_replacement, islice, product
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
-from rulewright.vocabulary import Vocabulary
-from rulewright_runtime.aggregate.aggregation import Scorecard
+from rulewright.documents.vocabulary import Vocabulary
+from rulewright_runtime.aggregate.aggregation import NO_RECORD, Scorecard
 from rulewright_runtime.aggregate.export import export
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
+from rulewright_runtime.values import Value
 
 MOST_ROWS: Final = 12_000
 MOST_KINDS: Final = 3  # of verdicts in one row
 MOST_OF_TWO: Final = 10  # verdicts of two kinds in one row
-_RECORD: Final[Mapping[str, Any]] = {
+_RECORD: Final[Mapping[str, object]] = {
     "eligible": True, "confidence": 1.0, "evidence": [], "scorer_version": "", "prompt_hash": None,
     "rationale_code": None, "adjudication_required": False, "secondary_tags": [], "extra": {},
     "severity": "", "primary_bucket": "", "verdict": "PASS",
@@ -27,7 +28,9 @@ _RECORD: Final[Mapping[str, Any]] = {
 _STATED: Final = "a check"
 
 
-def shown_by(plans: Sequence[ScorecardPlan], given: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
+def shown_by(
+    plans: Sequence[ScorecardPlan], given: Mapping[str, object], verdict: Mapping[str, Value]
+) -> dict[str, object]:
     """The rows of both scorecards for one verdict alone, of which only these fields are known."""
     check_id = str(verdict.get("check_id", _STATED))
     facts = dict(verdict.get("check") or {})
@@ -37,12 +40,12 @@ def shown_by(plans: Sequence[ScorecardPlan], given: Mapping[str, Any], verdict: 
 
 
 def rows_apart(
-    plans: Sequence[ScorecardPlan], given: Mapping[str, Any], vocabulary: Vocabulary, wanted: Sequence[str]
-) -> dict[str, dict[str, Any]]:
+    plans: Sequence[ScorecardPlan], given: Mapping[str, object], vocabulary: Vocabulary, wanted: Sequence[str]
+) -> dict[str, dict[str, object]]:
     """For each wanted output the first row found on which the two scorecards give another value, and under `engine` the
     first with another outcome."""
     cards = [_card(_knowing(plan, vocabulary), given) for plan in plans]
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     for verdicts in _rows(_pool(cards)):
         rows = [card.aggregate(verdicts) for card in cards]
         for name in (*wanted, ENGINE):
@@ -53,16 +56,16 @@ def rows_apart(
     return found
 
 
-def _value(row: Mapping[str, Any], name: str) -> Any:
+def _value(row: Mapping[str, Value], name: str) -> Value:
     return row[ENGINE]["outcome"] if name == ENGINE else row.get(name)
 
 
-def _record(said: Mapping[str, Any]) -> Any:
-    fields: dict[str, Any] = dict(_RECORD)
+def _record(said: Mapping[str, Value]) -> Value:
+    fields: dict[str, object] = dict(_RECORD)
     return SimpleNamespace(**(fields | dict(said)))
 
 
-def _card(plan: ScorecardPlan, given: Mapping[str, Any]) -> Scorecard:
+def _card(plan: ScorecardPlan, given: Mapping[str, object]) -> Scorecard:
     own = {parameter.name for parameter in plan.parameters}
     return Scorecard(plan, {name: value for name, value in given.items() if name in own})
 
@@ -79,16 +82,16 @@ def _knowing(plan: ScorecardPlan, vocabulary: Vocabulary) -> ScorecardPlan:
     return replace(plan, checks=checks)
 
 
-def _pool(cards: Sequence[Scorecard]) -> list[Any]:
+def _pool(cards: Sequence[Scorecard]) -> list[object]:
     """A verdict for each thing that a verdict can do to both scorecards."""
     shared = {name: facts for name, facts in cards[0].plan.checks.items() if name in cards[1].plan.checks}
-    found: dict[Any, Any] = {}
+    found: dict[object, object] = {}
     for name, facts in shared.items():
-        about: dict[str, Any] = {
+        about: dict[str, object] = {
             key: facts[key] for key in ("primary_bucket", "severity", "secondary_tags") if key in facts
         }
-        for verdict, confidence in product(VERDICTS, _confidences(cards)):
-            said: dict[str, Any] = {"check_id": name, "verdict": verdict, "confidence": confidence}
+        for verdict, confidence in product((*VERDICTS, NO_RECORD), _confidences(cards)):
+            said: dict[str, Value] = {"check_id": name, "verdict": verdict, "confidence": confidence}
             record = _record({**about, **said})
             found.setdefault(tuple([_does(card, record) for card in cards]), record)
     return list(found.values())
@@ -99,7 +102,7 @@ def _confidences(cards: Sequence[Scorecard]) -> tuple[float, ...]:
     return (1.0, 0.5, 0.0) if read else (1.0,)
 
 
-def _does(card: Scorecard, record: Any) -> str:
+def _does(card: Scorecard, record: Value) -> str:
     row = card.aggregate([record])
     about = {key: value for key, value in row[ENGINE].items() if key != "because"}
     gates = {name: gate["state"] for name, gate in about.pop("gates").items()}
@@ -108,7 +111,7 @@ def _does(card: Scorecard, record: Any) -> str:
     )
 
 
-def _rows(pool: Sequence[Any]) -> Iterator[list[Any]]:
+def _rows(pool: Sequence[Value]) -> Iterator[list[Value]]:
     """Rows of few verdicts, the shortest first, and longer ones of two kinds."""
     short = (list(chosen) for size in range(MOST_KINDS) for chosen in combinations_with_replacement(pool, size))
     pairs = list(combinations(pool, 2))
@@ -122,7 +125,7 @@ def _rows(pool: Sequence[Any]) -> Iterator[list[Any]]:
     return islice(chain(short, islice(three, MOST_ROWS // 3), long), MOST_ROWS)
 
 
-def _shown(verdicts: Sequence[Any], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _shown(verdicts: Sequence[Value], rows: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
     return {
         "verdicts": [
             {"check_id": each.check_id, "eligible": each.eligible, "verdict": each.verdict} for each in verdicts

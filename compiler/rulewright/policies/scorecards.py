@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
+from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.types import BOOL, INT, SCORE, OptionalType, RecordType, Type
 from rulewright.lower.scorecard import GATE, TYPES, verdict_type
 from rulewright.policies.decisions import (
@@ -14,25 +15,33 @@ from rulewright.policies.decisions import (
     PolicyDecision,
     PolicyOutcome,
     PolicyStep,
+    are_equal,
     computed,
     guarding,
     is_one_of,
     outcome_of,
+    permitting,
     reads,
     unless,
 )  # fmt: skip
 from rulewright.policies.settings import flat
-from rulewright.prove.atoms import extract, path_at, paths_of, substitute, unabridged
+from rulewright.prove.atoms import extract, path_at, paths_of, unabridged
 from rulewright.prove.domains import Domain, Domains, Path, domain_of_parameter, whole
-from rulewright.vocabulary import Vocabulary
+from rulewright.prove.gates import SAID, as_recorded
+from rulewright.prove.substitution import substitute
+from rulewright_runtime.aggregate.aggregation import NO_RECORD
 from rulewright_runtime.ir import BINDING, Node, Program
 from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scorecard import GatePlan, RatePlan, ScorecardPlan
 from rulewright_runtime.score import parse_score
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 _ELIGIBLE: Final = reads("v", "eligible")
 _VERDICT: Final = reads("v", "verdict")
 _OUT: Final = PolicyOutcome("out", "not counted")
+_NO_RECORD: Final = is_one_of(_VERDICT, [NO_RECORD])
+_SETTLED: Final = PolicyOutcome("settled", "can be decided")
+_OPEN: Final = PolicyOutcome("open", "asks for adjudication")
 _HIT: Final = PolicyOutcome("hit", "a hit")
 _MISS: Final = PolicyOutcome("miss", "a miss")
 _ASKS: Final = PolicyOutcome("asks", "a miss that asks for adjudication")
@@ -40,17 +49,24 @@ MOST: Final = 1_000_000  # verdicts of one row
 SIZE: Final = "size_of"  # the root of the variables that stand for the sizes of lists
 _SIZES: Final = re.compile(rf"\b{SIZE}\.((?:lists|undecided)\.\w+)")
 _COUNTED: Final = PolicyOutcome("counted", "counted")
+_COUNTED_OPEN: Final = PolicyOutcome("counted, open", "counted, and asks for adjudication")
 # What a verdict does to a gate, from the weakest to the strongest.
 _STRENGTHS: Final = ("is outside", "is not eligible", "lets it pass", "leaves it open", "stops it")
 
 
 def policy_of_scorecard(
-    plan: ScorecardPlan, other: ScorecardPlan, vocabulary: Vocabulary, given: Mapping[str, Any]
+    plan: ScorecardPlan,
+    other: ScorecardPlan,
+    vocabulary: Vocabulary,
+    given: JsonMapping,
+    *,
+    defaults: bool = True,
 ) -> Policy:
-    """The policy of a lowered scorecard under the values of its parameters, to be compared with the `other`. Raises
-    PlanError for a bad value."""
+    """The policy of a lowered scorecard under the values of its parameters, to be compared with the `other`. Without
+    `defaults` a parameter that is not given may have any value. Raises PlanError for a bad value."""
     own = {parameter.name for parameter in plan.parameters}
     values = parameter_values(plan.parameters, {name: value for name, value in given.items() if name in own})
+    values = {name: value for name, value in values.items() if defaults or name in given}
     constants = {**values, "scoring": plan.scoring} if plan.scoring else dict(values)
     decisions = {each.place: each for each in _of_one_verdict(plan, other, constants)}
     decisions |= {each.place: each for each in _of_a_row(plan, constants)}
@@ -59,16 +75,25 @@ def policy_of_scorecard(
     known |= {("counts", count.name): whole(0, MOST) for count in plan.counts}
     known |= {(SIZE, "lists", listed.name): whole(0, MOST) for listed in plan.lists}
     known |= {(SIZE, "undecided", gate.name): whole(0, MOST) for gate in plan.gates}
-    domains = Domains({**types, "v": verdict_type(vocabulary), **_row_types(plan)}, known)
-    return Policy(decisions, _settings(plan), domains)
+    domains = Domains({**types, "v": as_recorded(verdict_type(vocabulary)), **_row_types(plan)}, known)
+    return Policy(decisions, _settings(plan, given), domains)
+
+
+def about(program: Program, constants: JsonMapping) -> Program:
+    """A condition over one verdict with these values; `v.mode_id` is another name of `v.check_id`."""
+    named = [
+        Node(node.op, node.args, "check_id", node.at) if path_at(program, at) == ("v", "mode_id") else node
+        for at, node in enumerate(program.nodes)
+    ]
+    return substitute(Program(tuple(named), program.source, program.strict), constants)
 
 
 def _of_one_verdict(
-    plan: ScorecardPlan, other: ScorecardPlan, constants: Mapping[str, Any]
+    plan: ScorecardPlan, other: ScorecardPlan, constants: Mapping[str, object]
 ) -> Iterator[PolicyDecision]:
     theirs = {gate.name: gate for gate in other.gates}
     for gate in plan.gates:
-        yield _gate(gate, theirs.get(gate.name, gate), constants)
+        yield from _gate(gate, theirs.get(gate.name, gate), constants)
     for rate in (*(dimension.rate for dimension in plan.dimensions), *plan.rates):
         kind = "dimensions" if any(rate is dimension.rate for dimension in plan.dimensions) else "rates"
         yield _rate(f"{kind}.{rate.name}", rate, constants)
@@ -77,47 +102,69 @@ def _of_one_verdict(
     for listed in plan.lists:
         yield _counted(f"lists.{listed.name}", listed.of, constants)
         for name, program in listed.each:
-            yield computed(f"lists.{listed.name}.each.{name}", substitute(program, constants))
+            yield computed(f"lists.{listed.name}.each.{name}", about(program, constants))
 
 
-def _gate(gate: GatePlan, other: GatePlan, constants: Mapping[str, Any]) -> PolicyDecision:
-    of, stops, undecided = (substitute(each, constants) for each in (gate.of, gate.stops, gate.undecided))
+def _gate(gate: GatePlan, other: GatePlan, constants: JsonMapping) -> Iterator[PolicyDecision]:
+    """What a verdict does to the gate, and whether a condition of it can't be decided, which the whole row shows."""
+    of, stops, undecided = (about(each, constants) for each in (gate.of, gate.stops, gate.undecided))
     outside, idle, counts, opens, stopped = (
         PolicyOutcome(("gate", _weakest(at, gate, other)), _STRENGTHS[at]) for at in range(5)
     )
-    steps = (unless(of, outside), PolicyStep(_ELIGIBLE, None, idle, idle), guarding(stops, stopped))
-    return PolicyDecision(f"gates.{gate.name}", (*steps, guarding(undecided, opens)), counts)
+    steps = (
+        unless(of, outside),
+        PolicyStep(_ELIGIBLE, None, idle, idle),
+        guarding(stops, stopped),
+        permitting(_NO_RECORD, opens),
+        guarding(undecided, opens),
+    )
+    yield PolicyDecision(f"gates.{gate.name}", steps, counts)
+    asked = (
+        PolicyStep(of, None, _SETTLED, _OPEN),
+        PolicyStep(_ELIGIBLE, None, _SETTLED, _SETTLED),
+        PolicyStep(stops, _SETTLED, None, _OPEN),
+        PolicyStep(undecided, _SETTLED, _SETTLED, _OPEN),
+    )
+    yield PolicyDecision(f"gates.{gate.name} (its conditions)", asked, _SETTLED)
 
 
 def _weakest(strength: int, *gates: GatePlan) -> int:
-    """The weakest effect that none of the gates can tell from this one, beside any other verdicts."""
+    """The weakest effect that none of the gates can tell from this one, beside any other verdicts.
+
+    Gates that hold a check for some of its verdicts only are told apart: to hold anything means something to a row.
+    """
+    if any(path[-1] in SAID for gate in gates for path in paths_of(gate.of) or () if path[0] == "v"):
+        return strength
     answers = [(gate.not_run, gate.not_eligible, "passed") for gate in gates]
     while 0 < strength < 3 and all(each[strength] == each[strength - 1] for each in answers):
         strength -= 1
     return strength
 
 
-def _rate(place: str, rate: RatePlan, constants: Mapping[str, Any]) -> PolicyDecision:
+def _rate(place: str, rate: RatePlan, constants: JsonMapping) -> PolicyDecision:
     asks = _ASKS if rate.error == "adjudicate" else _MISS
     hit, miss = _HIT, _MISS
     if rate.credit is not None:
-        credit = substitute(rate.credit, constants)
+        credit = about(rate.credit, constants)
         hit = miss = outcome_of(credit, f"earns `{unabridged(credit)}`")
     steps = [
         PolicyStep(_ELIGIBLE, None, _OUT, _OUT),
-        PolicyStep(substitute(rate.of, constants), None, _OUT, asks),
+        PolicyStep(about(rate.of, constants), None, _OUT, asks),
+        permitting(_NO_RECORD, _MISS),
         PolicyStep(is_one_of(_VERDICT, rate.exclude), _OUT, None, miss),
         PolicyStep(is_one_of(_VERDICT, rate.hit), hit, None, miss),
     ]
     return PolicyDecision(place, tuple(steps), miss)
 
 
-def _counted(place: str, of: Program, constants: Mapping[str, Any]) -> PolicyDecision:
-    return PolicyDecision(place, (guarding(substitute(of, constants), _COUNTED),), _OUT)
+def _counted(place: str, of: Program, constants: JsonMapping) -> PolicyDecision:
+    step = PolicyStep(about(of, constants), _COUNTED, None, _COUNTED_OPEN)
+    return PolicyDecision(place, (step,), _OUT)
 
 
-def _of_a_row(plan: ScorecardPlan, constants: Mapping[str, Any]) -> Iterator[PolicyDecision]:
-    """Outputs and what else is worked out for a row, with the variables written out where that can be done."""
+def _of_a_row(plan: ScorecardPlan, constants: JsonMapping) -> Iterator[PolicyDecision]:
+    """Outputs and what else is worked out for a row, with the variables written out where that can be done, and whether
+    a variable has no value, which the whole row shows."""
     weights = {dimension.rate.name: parse_score(dimension.weight) for dimension in plan.dimensions}
     values: dict[str, Program] = {}
     for part in plan.variables:
@@ -129,8 +176,11 @@ def _of_a_row(plan: ScorecardPlan, constants: Mapping[str, Any]) -> Iterator[Pol
         yield computed(f"output.{part.name}", program)
     if plan.minimum_coverage is not None:
         yield computed("minimum_coverage", substitute(plan.minimum_coverage, constants))
+    ready = {name: with_sizes(substitute(value, {**constants, "weights": weights})) for name, value in values.items()}
     for name in sorted(named):
-        yield computed(f"variables.{name}", with_sizes(substitute(values[name], {**constants, "weights": weights})))
+        yield computed(f"variables.{name}", ready[name])
+    probes = [PolicyStep(are_equal(value, value), None, None, _OPEN) for value in ready.values()]
+    yield PolicyDecision("variables", tuple(probes), _SETTLED)
 
 
 def _with_variables(program: Program, values: Mapping[str, Program]) -> Program:
@@ -194,10 +244,13 @@ def _row_types(plan: ScorecardPlan) -> dict[str, Type]:
     }
 
 
-def _settings(plan: ScorecardPlan) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _settings(plan: ScorecardPlan, given: JsonMapping) -> JsonObject:
+    found: JsonObject = {}
+    for parameter in plan.parameters:
+        if parameter.name not in given:
+            found |= flat(f"parameters.{parameter.name}", parameter)
     for gate in plan.gates:
-        found |= flat(f"gates.{gate.name}", gate, frozenset({"name", "of", "stops", "undecided"}))
+        found |= flat(f"gates.{gate.name}", gate, ("name", "of", "stops", "undecided"))
     for dimension in plan.dimensions:
         found[f"dimensions.{dimension.rate.name}.weight"] = str(Fraction(dimension.weight))
     for rate in (*(dimension.rate for dimension in plan.dimensions), *plan.rates):

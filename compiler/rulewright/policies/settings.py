@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -11,12 +11,15 @@ from rulewright.prove.atoms import unabridged
 from rulewright_runtime.ir import Program
 
 
-def flat(place: str, value: Any, leave_out: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Every leaf below a value by its place; keys that are left out anywhere are not among them."""
-    return dict(_leaves(place, value, leave_out))
+def flat(place: str, value: Any, leave_out: Collection[str] = ()) -> dict[str, Any]:
+    """Every leaf below a value by its place, but not what stands below one of the keys that are left out: dotted paths
+    that start at the value."""
+    return dict(_leaves(place, value, {f"{place}.{key}" for key in leave_out}))
 
 
-def _leaves(place: str, value: Any, leave_out: frozenset[str]) -> Iterator[tuple[str, Any]]:
+def _leaves(place: str, value: Any, leave_out: Collection[str]) -> Iterator[tuple[str, Any]]:
+    if place in leave_out:
+        return
     if isinstance(value, Program):
         yield place, unabridged(value)
     elif isinstance(value, msgspec.Struct):
@@ -24,12 +27,10 @@ def _leaves(place: str, value: Any, leave_out: frozenset[str]) -> Iterator[tuple
         if tag is not None:
             yield f"{place}.{value.__struct_config__.tag_field}", tag
         for field in value.__struct_fields__:
-            if field not in leave_out:
-                yield from _leaves(f"{place}.{field}", getattr(value, field), leave_out)
+            yield from _leaves(f"{place}.{field}", getattr(value, field), leave_out)
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            if key not in leave_out:
-                yield from _leaves(f"{place}.{key}", item, leave_out)
+            yield from _leaves(f"{place}.{key}", item, leave_out)
     elif isinstance(value, list | tuple) and any(isinstance(each, msgspec.Struct | Program) for each in value):
         for at, item in enumerate(value):
             yield from _leaves(f"{place}[{at}]", item, leave_out)

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from rulewright.diagnostics import Span
 from rulewright.lower.policy import compile_policy, declared
-from rulewright.lower.table_syntax import Row
-from rulewright.policies.decisions import NOTHING, Policy, PolicyDecision, computed, table, truth
+from rulewright.lower.table_syntax import TableRow
+from rulewright.policies.decisions import (
+    ENDED,
+    NOTHING,
+    Policy,
+    PolicyDecision,
+    PolicyOutcome,
+    PolicyStep,
+    computed,
+    table,
+)  # fmt: skip
 from rulewright.policies.settings import flat
-from rulewright.prove.atoms import substitute
+from rulewright.prove.atoms import unabridged
 from rulewright.prove.domains import Domain, Domains, Path, score
-from rulewright.prove.label_table import NotProved, conditions_of, label_table
+from rulewright.prove.label_table import NotProved, conditions_of, label_table, label_table_of_all_settings
+from rulewright.prove.substitution import substitute
 from rulewright.scoring.batches import CaseScorecard
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.ir import Node, Program, literal
 
-_SHARE = Domains({}, {("share",): score()})
+_SHARE: Final = Domains({}, {("share",): score()})
+_HOLDS: Final = PolicyOutcome("holds", "holds")
+_FAILS: Final = PolicyOutcome("does not hold", "does not hold")
 
 
 def policy_of_table(text: str, config: str | None) -> Policy:
@@ -44,15 +56,38 @@ def policy_of_cases(card: CaseScorecard, settings: CaseSettings) -> Policy:
                 place = decision.place + suffix
                 decisions[place] = PolicyDecision(place, decision.steps, decision.otherwise)
                 places[place] = domains
-    written = flat("metrics", {m.name: {"share": m.share, "judge": m.judge} for m in card.plan.metrics})
-    return Policy(decisions, written, Domains({}), places)
+    return Policy(decisions, _written(card.plan), Domains({}), places)
+
+
+def policy_of_cases_under_any_settings(plan: CaseScorecardPlan) -> Policy:
+    """The same with every parameter as a variable, of which only its bounds are known."""
+    known = {("share",): score(), **label_table_of_all_settings(plan).domains.known}
+    domains = Domains({}, known)
+    decisions = {decision.place: decision for decision, _ in _decisions(plan, {}, domains)}
+    return Policy(decisions, {}, domains)
+
+
+def _written(plan: CaseScorecardPlan) -> dict[str, Any]:
+    """What decides about a case and is no condition over its scores: what is read and searched, and how it is set."""
+    found = flat(
+        "metrics", {m.name: {"share": m.share, "judge": m.judge, "semantic": m.semantic} for m in plan.metrics}
+    )
+    found |= {
+        k: v for each in plan.settings for k, v in flat(f"parameters.{each.parameter.name}", each, ("help",)).items()
+    }
+    found |= flat("inputs", {each.name: each for each in plan.inputs}) | flat("texts", {t.name: t for t in plan.texts})
+    found |= {"requires": [unabridged(each.that) for each in plan.requires], "metadata": sorted(plan.metadata)}
+    return (
+        found | flat("exit", dict(plan.exits)) | {"accepted": plan.accepted, "exit": [label for label, _ in plan.exits]}
+    )
 
 
 def _decisions(
-    plan: CaseScorecardPlan, parameters: Mapping[str, Any], scores: Domains
+    plan: CaseScorecardPlan, parameters: Mapping[str, object], scores: Domains
 ) -> Sequence[tuple[PolicyDecision, Domains]]:
     rows = zip(conditions_of(plan, [row.when for row in plan.labels], parameters), plan.labels, strict=True)
     found = [(_labels([(condition, row.label) for condition, row in rows]), scores)]
+    found.append((computed("composite", substitute(plan.composite, parameters)), scores))
     for metric in plan.metrics:
         place = f"metrics.{metric.name}"
         found.append((computed(f"{place}.score", substitute(metric.score, parameters)), _SHARE))
@@ -61,7 +96,7 @@ def _decisions(
                 decision = PolicyDecision(f"{place}.{key}", (), NOTHING)
             else:
                 ready = conditions_of(plan, [condition], parameters)[0]
-                decision = truth(f"{place}.{key}", ready, "holds", "does not hold")
+                decision = PolicyDecision(f"{place}.{key}", (PolicyStep(ready, _HOLDS, None, ENDED),), _FAILS)
             found.append((decision, scores))
     return found
 
@@ -71,10 +106,10 @@ def _labels(rows: Sequence[tuple[Program, str]]) -> PolicyDecision:
         return Program((Node("const", (), literal(value)),))
 
     nowhere = Span("", 0, 0, 0, 0)
-    return table("labels", [Row(condition, text(label), None, nowhere) for condition, label in rows])
+    return table("labels", [TableRow(condition, text(label), None, nowhere) for condition, label in rows])
 
 
-def _scores(plan: CaseScorecardPlan, parameters: Mapping[str, Any]) -> Domains:
+def _scores(plan: CaseScorecardPlan, parameters: Mapping[str, object]) -> Domains:
     """What the scores of the metrics can be; anything where that can't be told."""
     try:
         return label_table(plan, parameters).domains

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from rulewright.prove.atoms import ERROR, FALSE, TRUE, Atom, unabridged
 from rulewright.prove.domains import Absent, Domain, Path
 from rulewright.prove.intervals import Box, Space
+from rulewright.prove.sums import Span, Terms
 from rulewright.prove.witness import in_words
+from rulewright_runtime.aggregate.aggregation import NO_RECORD
 from rulewright_runtime.ir import NUMBERS
 from rulewright_runtime.score import Score
-from rulewright_runtime.values import Optional, UInt
+from rulewright_runtime.values import Optional, UInt, Value
 
-_OTHER: Final = "another text"
+_UNWRITTEN: Final = frozenset({"", NO_RECORD})  # words of an enum that no author can write
 
 
 def condition_of(space: Space, box: Box) -> str:
@@ -25,6 +27,9 @@ def condition_of(space: Space, box: Box) -> str:
         for at, path in enumerate(space.paths)
         if box[at] != space.everything[at]
     ]
+    for terms, at in space.sums.items():
+        if box[at] != space.everything[at]:
+            parts.append(_sums(terms, space.spans[terms], box[at]))
     for at, atom in space.opaque.items():
         if box[at] != space.everything[at]:
             parts.append(_opaque(atom, box[at]))
@@ -39,6 +44,37 @@ def _opaque(atom: Atom, bits: int) -> str:
     said = unabridged(atom.program)
     words = {TRUE: f"({said})", FALSE: f"!({said})", ERROR: f"(`{said}` can't be decided)"}
     return _any([words[bit] for place, bit in enumerate((TRUE, FALSE, ERROR)) if bits >> place & 1])
+
+
+def _sums(terms: Terms, spans: Sequence[Span], bits: int) -> str:
+    """That a sum lies in some of its places, which are told as runs of neighbours."""
+    chosen = [number for number in range(len(spans)) if bits >> number & 1]
+    starts = [number for number in chosen if number - 1 not in chosen]
+    ends = [number for number in chosen if number + 1 not in chosen]
+    said = []
+    for start, end in zip(starts, ends, strict=True):
+        low, high = spans[start], spans[end]
+        if low.low == high.high:
+            said.append(_sum_beside(terms, "==", low.low))
+            continue
+        parts = [_sum_beside(terms, ">" if low.low_open else ">=", low.low)] * (start > 0)
+        parts += [_sum_beside(terms, "<" if high.high_open else "<=", high.high)] * (end + 1 < len(spans))
+        said.append(" && ".join(parts))
+    return said[0] if len(said) == 1 else f"({' || '.join(f'({each})' for each in said)})"
+
+
+def _sum_beside(terms: Terms, relation: str, number: Fraction) -> str:
+    """The comparison of a sum with a number; of two variables with each other where they are only subtracted."""
+    if len(terms) == 2 and terms[1][1] == -1 and number == 0:
+        return f"{_name(terms[0][0])} {relation} {_name(terms[1][0])}"
+    total = "".join(_term(path, each) for path, each in terms).removeprefix(" + ")
+    return f"{total} {relation} {in_words(Score(number.numerator, number.denominator))}"
+
+
+def _term(path: Path, factor: Fraction) -> str:
+    times = f"{abs(factor.numerator)} * " * (abs(factor.numerator) != 1)
+    over = f" / {factor.denominator}" * (factor.denominator != 1)
+    return f" {'-' if factor < 0 else '+'} {times}{_name(path)}{over}"
 
 
 # The relation of two numbers, in bits of LESS, EQUAL, GREATER and UNORDERED, as conditions.
@@ -65,7 +101,7 @@ def merged(boxes: Sequence[Box]) -> list[Box]:
     return found
 
 
-def _variable(path: Path, domain: Domain, cells: Sequence[Any], cuts: set[Any], bits: int) -> str:
+def _variable(path: Path, domain: Domain, cells: Sequence[Value], cuts: set[Value], bits: int) -> str:
     """The condition that one variable lies in some of its cells."""
     name = _name(path)
     plain = [at for at, cell in enumerate(cells) if not (cell is None or isinstance(cell, Absent) or _empty(cell))]
@@ -81,7 +117,7 @@ def _variable(path: Path, domain: Domain, cells: Sequence[Any], cuts: set[Any], 
         elif domain.kind == "bool":
             said.append(value if values[chosen[0]] else f"!{value}")
         elif domain.kind == "texts":
-            said.append(_lists(value, [values[at] for at in plain], [values[at] for at in chosen]))
+            said.append(_lists(value, domain, [values[at] for at in plain], [values[at] for at in chosen]))
         else:
             said.append(_words(value, domain, [values[at] for at in plain], [values[at] for at in chosen]))
     return _any(said)
@@ -91,15 +127,15 @@ def _name(path: Path) -> str:
     return path[0] + "".join(f".{part}" if part.isidentifier() else f"[{in_words(part)}]" for part in path[1:])
 
 
-def _empty(cell: Any) -> bool:
+def _empty(cell: Value) -> bool:
     return isinstance(cell, Optional) and not cell.present
 
 
-def _bare(cell: Any) -> Any:
+def _bare(cell: Value) -> Value:
     return cell.value if isinstance(cell, Optional) else cell
 
 
-def _special(path: Path, cell: Any) -> str:
+def _special(path: Path, cell: Value) -> str:
     if cell is None:
         return f"{_name(path)} == null"
     if not isinstance(cell, Absent):
@@ -119,22 +155,22 @@ def _any(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"({' || '.join(parts)})"
 
 
-def _words(name: str, domain: Domain, known: Sequence[Any], chosen: Sequence[Any]) -> str:
-    """One of some words; where the one that stands for any other text is among them, none of the rest."""
+def _words(name: str, domain: Domain, known: Sequence[Value], chosen: Sequence[Value]) -> str:
+    """One of some words; none of the rest where one is among them that can't be written or stands for any other."""
     bare = domain.kind == "enum"
-    open_ended = any(word.rstrip("'") == _OTHER for word in chosen)
+    others = _UNWRITTEN if bare else {known[-1]}
     rest = [word for word in known if word not in chosen]
-    if (open_ended and not bare) or (bare and len(rest) == 1):
+    if not others.isdisjoint(chosen) or (bare and len(rest) == 1 and others.isdisjoint(known)):
         said = [in_words(word, bare=bare) for word in rest]
         return f"{name} != {said[0]}" if len(said) == 1 else f"!({name} in [{', '.join(said)}])"
     said = [in_words(word, bare=bare) for word in chosen]
     return f"{name} == {said[0]}" if len(said) == 1 else f"{name} in [{', '.join(said)}]"
 
 
-def _lists(name: str, known: Sequence[list[str]], chosen: Sequence[list[str]]) -> str:
-    """What a list holds and what not, asked text by text."""
+def _lists(name: str, domain: Domain, known: Sequence[list[str]], chosen: Sequence[list[str]]) -> str:
+    """What a list holds and what not, asked text by text; the last text stands for any other one."""
     texts = max(known, key=len)
-    named = [text for text in texts if text.rstrip("'") != _OTHER]
+    named = texts if domain.members else texts[:-1]
     listed = f"[{', '.join(map(in_words, named))}]"
 
     def holds(text: str) -> str:
@@ -159,17 +195,17 @@ def _lists(name: str, known: Sequence[list[str]], chosen: Sequence[list[str]]) -
     return said(texts, frozenset(frozenset(each) for each in chosen)) or "true"
 
 
-def _real(value: Any) -> bool:
+def _real(value: Value) -> bool:
     return not (isinstance(value, float) and math.isnan(value))
 
 
-def _exact(value: Any) -> Any:
+def _exact(value: Value) -> Value:
     if isinstance(value, Score):
         return Fraction(value.numerator, value.denominator)
     return value if isinstance(value, float) and math.isinf(value) else Fraction(value)
 
 
-def _numbers(name: str, domain: Domain, known: Sequence[Any], among: Sequence[Any], cuts: set[Any]) -> list[str]:
+def _numbers(name: str, domain: Domain, known: Sequence[Value], among: Sequence[Value], cuts: set[Value]) -> list[str]:
     """The runs of neighbouring places that were chosen, each between its ends."""
     line = sorted((value for value in known if _real(value)), key=_exact)
     cut = sorted(each for each in cuts if isinstance(each, Fraction))
@@ -192,7 +228,7 @@ def _numbers(name: str, domain: Domain, known: Sequence[Any], among: Sequence[An
     return said
 
 
-def _run(name: str, domain: Domain, line: Sequence[Any], start: int, end: int, cuts: Sequence[Fraction]) -> str:
+def _run(name: str, domain: Domain, line: Sequence[Value], start: int, end: int, cuts: Sequence[Fraction]) -> str:
     if start == end and _exact(line[start]) in cuts:
         return f"{name} == {in_words(line[start])}"
     ends = []
@@ -205,12 +241,12 @@ def _run(name: str, domain: Domain, line: Sequence[Any], start: int, end: int, c
     return " && ".join(ends) or f"{name} == {name}"
 
 
-def _between(cuts: Sequence[Fraction], low: Any, high: Any) -> Fraction:
+def _between(cuts: Sequence[Fraction], low: Value, high: Value) -> Fraction:
     """A cut that tells two neighbours apart."""
     return next(each for each in cuts if _exact(low) <= each <= _exact(high))
 
 
-def _end(name: str, domain: Domain, order: str, cut: Fraction, inner: Any) -> str:
+def _end(name: str, domain: Domain, order: str, cut: Fraction, inner: object) -> str:
     """One end of a run, whose last place inside is `inner`."""
     if _exact(inner) == cut:
         return f"{name} {order}= {in_words(inner)}"

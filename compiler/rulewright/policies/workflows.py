@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -18,15 +18,17 @@ from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.workflow.machine import Guard, Machine, MachineTransition
 
 _STAYS: Final = PolicyOutcome("stays", "has no way on")
-_OF_MACHINE: Final = frozenset({"machine", "verdict"})
+_DECIDED: Final = ("machine", "gate.verdict")  # told as regions
 
 
 def policy_of_workflow(workflow: Workflow) -> Policy:
     """The policy of a workflow that compiles, task by task."""
     decisions: dict[str, PolicyDecision] = {}
     places: dict[str, Domains] = {}
-    settings: dict[str, Any] = {}
-    for made in lowered(workflow).tasks:
+    settings: dict[str, object] = {}
+    made_of = lowered(workflow)
+    settings |= flat("agents", made_of.plan.agents) | flat("limits", made_of.plan.limits)
+    for made in made_of.tasks:
         task = made.task
         document = workflow.document.task(task.id)
         if document is None:
@@ -45,7 +47,8 @@ def policy_of_workflow(workflow: Workflow) -> Policy:
             passed, failed = PolicyOutcome("PASS", "PASS"), PolicyOutcome("FAIL", "FAIL")
             decisions[name] = PolicyDecision(name, (permitting(task.gate.verdict, passed),), failed)
             places[name] = Domains(gate_environment(known).variables)
-        settings |= flat(f"task {task.id}", task, _OF_MACHINE)
+        settings |= flat(f"task {task.id}", task, _DECIDED)
+        settings |= {f"task {task.id}.{each.name}": [each.status, each.activity] for each in task.machine.places}
         settings |= {
             f"task {task.id}.max_iterations of {each.name}": each.max_iterations for each in task.machine.loops
         }

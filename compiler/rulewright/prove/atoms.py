@@ -15,16 +15,16 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from rulewright.expression.decompile import decompile
 from rulewright.expression.unparse import unparse
 from rulewright.prove.domains import MOST_TEXTS, Domain, Domains, Path, wholes_at
+from rulewright.prove.sums import Span, Sum, Terms, bounds_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import Evaluator, prepare
-from rulewright_runtime.ir import CONNECTIVES, NUMBERS, Node, Program, free_locals, literal, literal_value
+from rulewright_runtime.ir import CONNECTIVES, NUMBERS, Node, Program, free_locals, literal_value
 from rulewright_runtime.score import Score, exact_pair
-from rulewright_runtime.values import Optional
+from rulewright_runtime.values import Optional, Value
 
 COMPARISONS: Final = frozenset(("_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_"))
 _EQUALITY: Final = frozenset(("_==_", "_!=_"))
 _STRICT: Final = frozenset(("_+_", "_-_", "_*_", "_/_", "-_", "score"))
-_GIVE_OPTIONALS: Final = frozenset(("sum", "mean", "wmean", "min", "max", "quantile", "share", "rate", "wmean_present"))
 _MOST_FORMS: Final = 64
 _MOST_CHOICES: Final = 200
 
@@ -35,6 +35,8 @@ FALSE: Final = 2
 ERROR: Final = 4
 ANYTHING: Final = TRUE | FALSE | ERROR
 _LARGEST_JOINT: Final = 4096
+_LARGEST_FACTOR: Final = 2**15  # of whole numbers, so that a sum of them stays below 2**63
+_LARGEST_WHOLE: Final = 2**32
 LESS: Final = 1
 EQUAL: Final = 2
 GREATER: Final = 4
@@ -54,16 +56,26 @@ class Order(NamedTuple):
     holds: int
 
 
+class Compared(NamedTuple):
+    """A sum of exact numbers that is compared with `cut`, and the relations for which the comparison holds."""
+
+    terms: Terms
+    cut: Fraction
+    holds: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Atom:
     """A part of a condition: the program that decides it, and the variables it reads; `opaque` says why it can't be
-    decided or shown by an input, if so. `order` is what a comparison of two numbers depends on.
+    decided or shown by an input, if so. A comparison of several numbers depends on one thing: a sum that is `compared`,
+    or the `order` of two.
     """
 
     program: Program
     reads: tuple[Path, ...]
     opaque: str | None
     order: Order | None = None
+    compared: Compared | None = None
 
 
 @dataclass(slots=True)
@@ -72,9 +84,10 @@ class Atoms:
 
     domains: Domains
     atoms: list[Atom] = field(default_factory=list)
-    cuts: dict[Path, set[Any]] = field(default_factory=dict)
+    cuts: dict[Path, set[Value]] = field(default_factory=dict)
     found: dict[Path, Domain] = field(default_factory=dict)
-    _known: dict[Any, int] = field(default_factory=dict)
+    summed: dict[Path, Domain] = field(default_factory=dict)  # the variables of sums
+    _known: dict[Value, int] = field(default_factory=dict)
     _choices: int = 0  # inside comparisons of the condition at hand
 
     def formula(self, program: Program) -> Formula:
@@ -137,6 +150,9 @@ class Atoms:
                 return self._opaque(program, f", because the values of `{'.'.join(path)}` are not known")
             reads[path] = domain
         if any(not domain.finite for domain in reads.values()):
+            if len(reads) > 1 and (compared := _compared(program, reads)) is not None:
+                self.summed.update(reads)
+                return Atom(program, (), None, None, compared)
             if len(reads) > 1:
                 return self._opaque(program, ", because it reads several variables at once", _order(program, reads))
             ((path, domain),) = reads.items()
@@ -174,6 +190,58 @@ def _order(program: Program, reads: Mapping[Path, Domain]) -> Order | None:
     return Order((left, right), possible, relations & possible)
 
 
+def _compared(program: Program, reads: Mapping[Path, Domain]) -> Compared | None:
+    """The sum that a comparison of exact numbers, all scores or all ints, compares with a constant."""
+    node, kinds = program.nodes[-1], {domain.kind for domain in reads.values()}
+    if node.op != "call" or node.value not in COMPARISONS or len(kinds) > 1 or not all(map(bounds_of, reads.values())):
+        return None
+    left, right = (_sum(program, arg, "int" in kinds) for arg in node.args)
+    if left is None or right is None:
+        return None
+    total = left.plus(right, -1)
+    terms = tuple([(path, factor) for path, factor in sorted(total.factors.items()) if factor])
+    if not terms or ("int" in kinds and not all(_is_small(bounds_of(domain)) for domain in reads.values())):
+        return None
+    first, holds = terms[0][1], _RELATIONS[node.value]
+    if first < 0:
+        holds = holds & EQUAL | (holds & LESS and GREATER) | (holds & GREATER and LESS)
+    return Compared(tuple([(path, factor / first) for path, factor in terms]), -total.constant / first, holds)
+
+
+def _is_small(bounds: Span | None) -> bool:
+    """Whether sums of whole numbers within these bounds don't overflow."""
+    return bounds is not None and max(-bounds.low, bounds.high) <= _LARGEST_WHOLE
+
+
+def _sum(program: Program, at: int, whole: bool) -> Sum | None:
+    """What a node adds up; of `whole` numbers nothing that would round or overflow."""
+    node, path = program.nodes[at], path_at(program, _unchecked(program, at))
+    if path is not None:
+        return Sum({path: Fraction(1)}, Fraction(0))
+    if paths_of(extract(program, at)) == []:
+        return _constant_sum(_value(program, at), whole)
+    parts = [_sum(program, arg, whole) for arg in node.args] if node.op == "call" else []
+    match node.value, parts:
+        case "-_", [Sum() as one]:
+            return one.times(Fraction(-1))
+        case "_+_" | "_-_", [Sum() as one, Sum() as two]:
+            return one.plus(two, 1 if node.value == "_+_" else -1)
+        case "_*_", [Sum() as one, Sum() as two] if not (one.factors and two.factors):
+            product = one.times(two.constant) if one.factors else two.times(one.constant)
+            return None if whole and any(abs(each) > _LARGEST_FACTOR for each in product.factors.values()) else product
+        case "_/_", [Sum() as one, Sum() as two] if two.constant and not (whole or two.factors):
+            return one.times(1 / two.constant)
+    return None
+
+
+def _constant_sum(value: object, whole: bool) -> Sum | None:
+    """A number that reads nothing as a sum; a double beside a score is its shortest decimal."""
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float | Score):
+        return None
+    exact = _exact(value)
+    return None if exact is None or (whole and abs(exact) > _LARGEST_FACTOR) else Sum({}, exact)
+
+
 def _unchecked(program: Program, at: int) -> int:
     """The node, or what it checks to be a score."""
     node = program.nodes[at]
@@ -202,7 +270,7 @@ def _redirected(program: Program, old: int, new: int) -> Program:
     return Program(tuple(nodes), program.source, program.strict)
 
 
-def _product(parts: Iterator[list[Any]]) -> int:
+def _product(parts: Iterator[list[object]]) -> int:
     result = 1
     for part in parts:
         result *= len(part)
@@ -220,16 +288,6 @@ def written(program: Program) -> str:
     return said if len(said) <= 80 else f"{said[:77]}..."
 
 
-def with_values(program: Program, values: Mapping[Path, Any]) -> Program:
-    """The program with what stands at the paths replaced by these values."""
-    nodes = []
-    for at, node in enumerate(program.nodes):
-        path = path_at(program, at) if node.op in ("name", "select", "index") else None
-        fixed = path is not None and path in values
-        nodes.append(Node("const", (), literal(values[path]), node.at) if fixed and path is not None else node)
-    return Program(tuple(nodes), program.source, program.strict)
-
-
 def extract(program: Program, at: int) -> Program:
     """The part of a program that ends at node `at`, alone."""
     needed = {at}
@@ -245,46 +303,13 @@ def extract(program: Program, at: int) -> Program:
     return Program(tuple(renumbered), program.source, program.strict)
 
 
-def shape(program: Program) -> Any:
+def shape(program: Program) -> Value:
     """Equal for programs that are the same but for their places in the text."""
     return program.strict, tuple([(n.op, n.args, _frozen(n.value)) for n in program.nodes])
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> object:
     return tuple([_frozen(item) for item in value]) if isinstance(value, (list, tuple)) else value
-
-
-def substitute(program: Program, values: Mapping[str, Any]) -> Program:
-    """The program with the variables in `values` replaced by these values."""
-    return Program(tuple([_with_value(node, values) for node in program.nodes]), program.source, program.strict)
-
-
-def _with_value(node: Node, values: Mapping[str, Any]) -> Node:
-    if node.op != "name" or node.value[0][0] not in values or not _is_name(node, node.value[0][0]):
-        return node
-    return Node("const", (), literal(values[node.value[0][0]]), node.at)
-
-
-def inline(program: Program, name: str, value: Program) -> Program:
-    """The program with a variable replaced by what computes it; an optional one is taken out of its optional."""
-    if not value.nodes or not any(_is_name(node, name) for node in program.nodes):
-        return program
-    nodes = list(value.nodes)
-    if value.nodes[-1].op == "call" and value.nodes[-1].value in _GIVE_OPTIONALS:
-        nodes.append(Node("call", (len(nodes) - 1,), "value"))
-    place: list[int] = []
-    last = len(nodes) - 1
-    for node in program.nodes:
-        if _is_name(node, name):
-            place.append(last)
-            continue
-        nodes.append(Node(node.op, tuple([place[a] for a in node.args]), node.value, node.at))
-        place.append(len(nodes) - 1)
-    return Program(tuple(nodes), program.source, program.strict)
-
-
-def _is_name(node: Node, name: str) -> bool:
-    return node.op == "name" and len(node.value) == 1 and node.value[0] == [name, []]
 
 
 def path_at(program: Program, at: int) -> Path | None:
@@ -326,7 +351,7 @@ def _read_elsewhere(program: Program, at: int) -> bool:
     return any(at in n.args and not (n.op in through and n.args[0] == at) for n in program.nodes)
 
 
-def bits_of(evaluate: Evaluator, bindings: Mapping[str, Any]) -> int:
+def bits_of(evaluate: Evaluator, bindings: Mapping[str, object]) -> int:
     """Whether a condition is true, false, or neither."""
     try:
         value = evaluate(bindings)
@@ -346,9 +371,9 @@ class _Cuts:
         self.program = program
         self.path = path
         self.domain = domain
-        self.cuts: set[Any] = set()
+        self.cuts: set[object] = set()
 
-    def gathered(self) -> set[Any]:
+    def gathered(self) -> set[Value]:
         """The cuts of the atom; raises _Beyond."""
         self.truth(len(self.program.nodes) - 1)
         return self.cuts
@@ -440,7 +465,7 @@ class _Cuts:
         values = {reading for each in items for reading in self.readings(each)}
         self.cuts.update((value - b) / a for a, b in self.lines(item) for value in values if a)
 
-    def add_texts(self, value: Any) -> None:
+    def add_texts(self, value: object) -> None:
         for each in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(each, str):
                 self.cuts.add(each)
@@ -492,7 +517,7 @@ class _Cuts:
             raise _BeyondAtoms
         return lines
 
-    def readings(self, value: Any) -> set[Fraction]:
+    def readings(self, value: object) -> set[Fraction]:
         """Where a variable passes a constant: a double beside a score is its shortest decimal; of an int and a double
         the int counts as its nearest double."""
         if isinstance(value, Optional):
@@ -531,18 +556,23 @@ class _Cuts:
         alone = extract(self.program, at)
         return paths_of(alone) == [] and not free_locals(alone)[-1]
 
-    def value(self, at: int) -> Any:
+    def value(self, at: int) -> Value:
         """The value of a part that reads nothing; None when it has none."""
-        node = self.program.nodes[at]
-        if node.op == "const":
-            return literal_value(node.value)
-        try:
-            return prepare(extract(self.program, at))({})
-        except RuntimeFailure:
-            return None
+        return _value(self.program, at)
 
 
-def _exact(value: Any) -> Fraction | None:
+def _value(program: Program, at: int) -> Value:
+    """The value of a part that reads nothing; None when it has none."""
+    node = program.nodes[at]
+    if node.op == "const":
+        return literal_value(node.value)
+    try:
+        return prepare(extract(program, at))({})
+    except RuntimeFailure:
+        return None
+
+
+def _exact(value: Value) -> Fraction | None:
     try:
         return Fraction(*exact_pair(value))
     except RuntimeFailure:

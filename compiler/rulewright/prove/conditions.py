@@ -27,11 +27,6 @@ def never(condition: Program, domains: Domains, bits: int, *, solver: bool = Tru
     return refuting(Search([condition], domains, solver), [[(0, bits)]]) or Proved()
 
 
-def fails_never(condition: Program, domains: Domains) -> Result:
-    """Whether the condition is false for no input, so that it is true wherever it can be decided."""
-    return never(condition, domains, FALSE)
-
-
 def constant(condition: Program, domains: Domains) -> Result:
     """Whether the condition says the same for every input; Refuted shows an input for which it holds, and `reason`
     names one for which it does not."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, TypeAlias
 
-from rulewright.lower.table_syntax import Row
+from rulewright.lower.table_syntax import TableRow
 from rulewright.prove.atoms import ERROR, FALSE, TRUE
 from rulewright.prove.domains import Domains
 from rulewright.prove.intervals import Goal, TooMany
@@ -19,7 +19,7 @@ from rulewright.prove.search import Search
 from rulewright_runtime.ir import Node, Program
 
 # A row of a table, or its condition alone; None is the condition that always holds.
-RowLike: TypeAlias = "Row | Program | None"
+RowLike: TypeAlias = "TableRow | Program | None"
 _ALWAYS: Final = Program((Node("const", (), ["bool", True]),))
 
 
@@ -73,7 +73,7 @@ class _Run:
 
     def total(self, rows: Sequence[RowLike]) -> Result:
         """Whether no way ends after the last row, nor at a row that stands for no output."""
-        gaps = [(at, TRUE) for at, row in enumerate(rows) if isinstance(row, Row) and row.output is None]
+        gaps = [(at, TRUE) for at, row in enumerate(rows) if isinstance(row, TableRow) and row.output is None]
         unknown: Unknown | None = None
         for way in (*gaps, (self.count, FALSE)):
             match self.find(*way):
@@ -130,7 +130,7 @@ def _none(offset: int, count: int) -> list[tuple[int, int]]:
 
 
 def _conditions(rows: Sequence[RowLike]) -> list[Program]:
-    conditions = [row.condition if isinstance(row, Row) else row for row in rows]
+    conditions = [row.condition if isinstance(row, TableRow) else row for row in rows]
     return [_ALWAYS if condition is None else condition for condition in conditions]
 
 

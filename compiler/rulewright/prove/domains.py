@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from rulewright.expression.types import (
     BOOL,
@@ -32,7 +32,7 @@ from rulewright.expression.types import (
 )  # fmt: skip
 from rulewright_runtime.plan.parameters import Parameter
 from rulewright_runtime.score import Score
-from rulewright_runtime.values import INT_MAX, INT_MIN, NONE, UINT_MAX, Optional, UInt
+from rulewright_runtime.values import INT_MAX, INT_MIN, NONE, UINT_MAX, Optional, UInt, Value
 
 Kind: TypeAlias = Literal["score", "int", "uint", "double", "bool", "string", "enum", "texts"]
 Path: TypeAlias = tuple[str, ...]
@@ -82,7 +82,7 @@ class Domain:
         """Whether every cell is a single value."""
         return self.kind in ("bool", "enum")
 
-    def cells(self, cuts: Iterable[Any]) -> list[Any]:
+    def cells(self, cuts: Iterable[Value]) -> list[Value]:
         """One value of each cell, when the line is cut at `cuts` (numbers as Fractions, or texts), in order."""
         values = [Optional(v) for v in self._values(cuts)] if self.optional else list(self._values(cuts))
         if self.optional:
@@ -92,7 +92,7 @@ class Domain:
         values += map(Absent, sorted(self.absent, reverse=True))
         return values
 
-    def _values(self, cuts: Iterable[Any]) -> Iterable[Any]:
+    def _values(self, cuts: Iterable[Value]) -> Iterable[Value]:
         match self.kind:
             case "bool":
                 return (True, False)
@@ -220,7 +220,7 @@ def domain_of_parameter(parameter: Parameter) -> Domain:
     return text()
 
 
-def _numbers(cuts: Iterable[Any]) -> list[Fraction]:
+def _numbers(cuts: Iterable[Value]) -> list[Fraction]:
     return sorted({cut for cut in cuts if isinstance(cut, Fraction)})
 
 

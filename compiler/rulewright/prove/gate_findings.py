@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.documents.scorecard import GateDocument, ScorecardDocument
     from rulewright_runtime.plan.scorecard import ScorecardPlan
 
@@ -48,8 +48,9 @@ PAGES: Final[dict[str, str]] = {
     """,
     "selecting-key-missing": """A check leaves out the key by which a gate or a dimension chooses its checks.
 
-    Why it matters: a check without `severity` is of severity S3, one without `primary_bucket` is in no bucket; its FAIL
-    stops no gate that asks for another word, and nobody hears of it.
+    Why it matters: a check without `severity` is of severity S3, or of none where the project declares other words, and
+    one without `primary_bucket` is in no bucket; its FAIL stops no gate that asks for another word, and nobody hears of
+    it.
     Instead: write the key, with one of the vocabulary's words.
     """,
 }
@@ -78,9 +79,15 @@ def empty_parts(
         yield error(conditions[kind, name], message, code="part-without-checks")
 
 
-def unseen_checks(document: ScorecardDocument, plan: ScorecardPlan, checks: Iterable[Check]) -> Iterator[Diagnostic]:
+def unseen_checks(
+    document: ScorecardDocument, plan: ScorecardPlan, checks: Iterable[CheckDocument]
+) -> Iterator[Diagnostic]:
     """The checks that leave out a key, and that a gate or every dimension can't hold for that reason alone."""
-    leaving_out = [(check, absent) for check in checks if (absent := _left_out(check)) and check.id in plan.checks]
+    leaving_out = [
+        (check, absent)
+        for check in checks
+        if (absent := [key for key in SELECTING if key not in check.node]) and check.id in plan.checks
+    ]
     if not leaving_out:
         return
     held = dict(held_by_parts(plan, document.vocabulary))
@@ -98,13 +105,8 @@ def unseen_checks(document: ScorecardDocument, plan: ScorecardPlan, checks: Iter
             yield warning(check.place("id"), message, code="selecting-key-missing")
 
 
-def _left_out(check: Check) -> list[str]:
-    """The keys that the check leaves out."""
-    return [key for key in SELECTING if key not in check.node]
-
-
 def _could_hold(
-    document: ScorecardDocument, plan: ScorecardPlan, check: Check, absent: list[str]
+    document: ScorecardDocument, plan: ScorecardPlan, check: CheckDocument, absent: list[str]
 ) -> list[tuple[str, str]]:
     """The gates and dimensions that could hold the check if it had words for the absent keys."""
     words = [document.vocabulary.words(SELECTING[key]) for key in absent]
@@ -116,7 +118,7 @@ def _could_hold(
     return list(found)
 
 
-def checks_that_never_apply(checks: Iterable[Check]) -> Iterator[Diagnostic]:
+def checks_that_never_apply(checks: Iterable[CheckDocument]) -> Iterator[Diagnostic]:
     """Those of some gate checks whose `when` holds for no scenario."""
     conditions = [(each, each.when) for each in checks if each.when is not None and not each.is_universal]
     for check, when in conditions:

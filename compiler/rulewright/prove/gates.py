@@ -8,21 +8,23 @@ Verdicts that may differ are told apart by their root: `v` is the verdict in que
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-from rulewright.expression.types import Type
+from rulewright.documents.vocabulary import Vocabulary, invisiblebench
+from rulewright.expression.types import EnumType, RecordType, Type
 from rulewright.lower.scorecard import TYPES, verdict_type
-from rulewright.prove.atoms import ERROR, FALSE, TRUE, extract, path_at, shape, substitute, with_values
+from rulewright.prove.atoms import ERROR, FALSE, TRUE, extract, path_at, shape
 from rulewright.prove.domains import Domains, Path, domain_of_parameter
 from rulewright.prove.intervals import Goal
 from rulewright.prove.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright.prove.search import Search
-from rulewright.vocabulary import Vocabulary, invisiblebench
+from rulewright.prove.substitution import substitute, with_values
 from rulewright_runtime.aggregate.aggregation import NO_RECORD
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scorecard import GatePlan, ScorecardPlan
+from rulewright_runtime.values import Value
 
 # What a verdict says apart from whose it is.
 SAID: Final = frozenset(
@@ -34,6 +36,18 @@ SAID: Final = frozenset(
 OTHER: Final = "other"
 HOLDS: Final = TRUE | ERROR  # a condition that can't be decided guards
 ANY_CHECK: Final = ""  # stands for every check that could be, where no project says which there are
+
+
+def as_recorded(verdict: RecordType) -> RecordType:
+    """The type of a verdict with what a record may hold besides: a check that owes one has the verdict `NO_RECORD`, and
+    a check without bucket or severity has the empty text there. Authors can write neither."""
+    besides = {"verdict": NO_RECORD, "primary_bucket": "", "severity": ""}
+    fields = dict(verdict.fields)
+    for name, word in besides.items():
+        of = fields[name]
+        if isinstance(of, EnumType):
+            fields[name] = EnumType(of.name, (*of.members, word))
+    return replace(verdict, fields=fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +123,14 @@ class _GateCases:
     plan: ScorecardPlan
     vocabulary: Vocabulary
     solver: bool
-    settings: Mapping[str, Any] = field(default_factory=dict)  # parameters that have one value
+    settings: Mapping[str, Value] = field(default_factory=dict)  # parameters that have one value
     domains: Domains = field(init=False)
-    known: dict[Any, Counterexample | Unknown | None] = field(default_factory=dict)
+    known: dict[Value, Counterexample | Unknown | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        verdict: Type = verdict_type(self.vocabulary)
+        verdict: Type = as_recorded(verdict_type(self.vocabulary))
         types = {each.name: TYPES[each.type] for each in self.plan.parameters}
-        parameters: Mapping[Path, Any] = {(each.name,): domain_of_parameter(each) for each in self.plan.parameters}
+        parameters: Mapping[Path, Value] = {(each.name,): domain_of_parameter(each) for each in self.plan.parameters}
         self.domains = Domains({**types, "v": verdict, OTHER: verdict}, parameters)
 
     @property
@@ -165,7 +179,7 @@ class _GateCases:
 
     def about(self, condition: Program, check: str, root: str, verdict: str | None = None) -> Program:
         """The condition for a verdict of the check, read from `root`; for an eligible one where its name is given."""
-        values: dict[Path, Any] = {}
+        values: dict[Path, Value] = {}
         if check != ANY_CHECK:
             facts = self.plan.checks[check]
             values = {("v", "check_id"): check, ("v", "mode_id"): check, ("v", "check"): facts}

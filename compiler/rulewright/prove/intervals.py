@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import reduce
 from itertools import product
 from typing import Any, Final, TypeAlias
@@ -24,13 +25,16 @@ from rulewright.prove.atoms import (
     UNORDERED,
     Atom,
     Atoms,
+    Compared,
     Formula,
     bits_of,
 )
 from rulewright.prove.domains import Domain, Domains, Path
+from rulewright.prove.sums import Octagon, Span, Terms, bounds_of, place_of, places, places_of_wholes, total
 from rulewright.prove.witness import bindings_of
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
+from rulewright_runtime.score import Score, exact_pair
 
 Box: TypeAlias = tuple[int, ...]
 # What is looked for: conditions by number, each with what it may be (TRUE, FALSE and ERROR as bits).
@@ -123,14 +127,22 @@ class Space:
         self.atoms = atoms.atoms
         self.paths: list[Path] = sorted(atoms.found)
         self.kinds: list[Domain] = [atoms.found[path] for path in self.paths]
-        self.cuts: list[set[Any]] = [atoms.cuts.get(path, set()) for path in self.paths]
-        self.cells: list[list[Any]] = [kind.cells(cuts) for kind, cuts in zip(self.kinds, self.cuts, strict=True)]
+        self.cuts: list[set[object]] = [atoms.cuts.get(path, set()) for path in self.paths]
+        self.cells: list[list[object]] = [kind.cells(cuts) for kind, cuts in zip(self.kinds, self.cuts, strict=True)]
         self.opaque: dict[int, Atom] = {}  # by the place in a box of the variable that stands for it
         self._orders: dict[tuple[Path, Path], int] = {}  # the place of what relates two numbers
+        self.sums: dict[Terms, int] = {}  # the place of every sum that is compared
+        self.spans: dict[Terms, list[Span]] = {}  # and its cells
+        self._summed = {path: bounds for path, each in atoms.summed.items() if (bounds := bounds_of(each))}
+        self._whole = frozenset(path for path, each in atoms.summed.items() if each.kind == "int")
+        self._summed_places = [at for at, path in enumerate(self.paths) if path in self._summed]
+        self._possible: dict[Box, bool] = {}
         self._facts: list[_Facts | _Joint] = [self._study(atom) for atom in self.atoms]
         self.everything: Box = tuple((1 << len(cells)) - 1 for cells in self.cells)
 
     def _study(self, atom: Atom) -> _Facts | _Joint:
+        if atom.compared is not None:
+            return self._study_sum(atom.compared)
         if atom.order is not None:
             pair, possible, holds = atom.order
             if pair not in self._orders:
@@ -149,6 +161,57 @@ class Space:
             sets = [sum(1 << n for n, b in enumerate(bits) if b == wanted) for wanted in (TRUE, FALSE, ERROR)]
             return _Facts(places[0], *sets)
         return _Joint(places, lambda key: self._decide(evaluate, places, key), {})
+
+    def _study_sum(self, compared: Compared) -> _Facts:
+        terms, cut, holds = compared
+        if terms not in self.sums:
+            cuts = [each.compared.cut for each in self.atoms if each.compared and each.compared.terms == terms]
+            self.sums[terms] = len(self.cells)
+            spans = places(total(terms, self._summed), cuts)
+            all_whole = all(path in self._whole for path, _ in terms)
+            self.spans[terms] = places_of_wholes(terms, spans) if all_whole else spans
+            self.cells.append([*self.spans[terms]])
+        at, true = self.sums[terms], 0
+        for number, span in enumerate(self.spans[terms]):
+            relation = EQUAL if span.low == span.high == cut else LESS if span.high <= cut else GREATER
+            true |= bool(holds & relation) << number
+        return _Facts(at, true, (1 << len(self.cells[at])) - 1 & ~true, 0)
+
+    def _octagon(self, box: Box) -> Octagon:
+        """What the box says of the variables of sums and of the sums, held together."""
+        variables = dict(self._summed)
+        for at in self._summed_places:
+            path, cuts = self.paths[at], [cut for cut in self.cuts[at] if isinstance(cut, Fraction)]
+            chosen = [cell for number, cell in enumerate(self.cells[at]) if box[at] >> number & 1]
+            numbers = [Fraction(*exact_pair(cell)) for cell in chosen if isinstance(cell, int | Score)]
+            spans = [place_of(number, variables[path], cuts) for number in numbers]
+            variables[path] = reduce(Span.joins, spans)
+        sums = {
+            terms: reduce(Span.joins, [span for number, span in enumerate(self.spans[terms]) if box[at] >> number & 1])
+            for terms, at in self.sums.items()
+        }
+        return Octagon(variables, sums)
+
+    def possible(self, box: Box) -> bool:
+        """Whether the variables and sums of a box go together, as far as that can be told."""
+        if not self.sums:
+            return True
+        key = tuple([box[at] for at in (*self.sums.values(), *self._summed_places)])
+        if key not in self._possible:
+            self._possible[key] = self._octagon(box).is_possible()
+        return self._possible[key]
+
+    def runs(self, box: Box) -> list[Box]:
+        """The box divided where a sum that it confines, or a variable of one, has a gap: what lies in it is between the
+        ends and yet not in the box."""
+        if all(box[at] == self.everything[at] for at in self.sums.values()):
+            return [box]
+        for at in (*self.sums.values(), *self._summed_places):
+            lowest = box[at] & -box[at]
+            run = box[at] & ~(box[at] + lowest)  # the neighbours from the lowest on
+            if run != box[at]:
+                return [_with(box, at, run), _with(box, at, box[at] & ~run)]
+        return [box]
 
     def _decide(self, evaluate: Evaluator, places: tuple[int, ...], numbers: tuple[int, ...]) -> int:
         chosen = {self.paths[at]: self.cells[at][number] for at, number in zip(places, numbers, strict=True)}
@@ -206,9 +269,13 @@ class Space:
             if not pending:
                 return
             box = pending.pop()
+            if not self.possible(box):
+                continue
             met, at = self._meets(goal, box)
             if at is not None:
                 pending += reversed(self.split(box, at))
+            elif met and len(runs := self.runs(box)) > 1:
+                pending += runs
             elif met:
                 yield box
         raise TooMany
@@ -221,6 +288,8 @@ class Space:
             if not pending:
                 return
             box, number = pending.pop()
+            if not self.possible(box):
+                continue
             bits, at = FALSE, None
             while number < count:
                 bits, at = self._ask(self.formulas[number], box)
@@ -229,6 +298,8 @@ class Space:
                 number += 1
             if at is not None and bits & (bits - 1):
                 pending += [(part, number) for part in reversed(self.split(box, at))]
+            elif len(runs := self.runs(box)) > 1:
+                pending += [(part, number) for part in runs]
             else:
                 yield number, bits, box
         raise TooMany
@@ -253,15 +324,23 @@ class Space:
 
     def chosen(self, box: Box) -> dict[Path, Any]:
         """For every variable that the box confines, a value from it."""
-        return {
+        found = {
             path: self.cells[at][_lowest(box[at])]
             for at, path in enumerate(self.paths)
             if box[at] != self.everything[at]
         }
+        if any(box[at] != self.everything[at] for at in self.sums.values()):
+            values = self._octagon(box).values(self._whole) or {}
+            found |= {path: self._number(path, value) for path, value in values.items()}
+        return found
 
-    def anything(self) -> dict[Path, Any]:
+    def anything(self) -> dict[Path, object]:
         """A value for every variable."""
-        return {path: self.cells[at][0] for at, path in enumerate(self.paths)}
+        found = {path: self._number(path, bounds.low) for path, bounds in self._summed.items()}
+        return found | {path: self.cells[at][0] for at, path in enumerate(self.paths)}
+
+    def _number(self, path: Path, value: Fraction) -> Score | int:
+        return int(value) if path in self._whole else Score(value.numerator, value.denominator)
 
 
 def _lowest(cells: int) -> int:

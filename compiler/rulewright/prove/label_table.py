@@ -10,12 +10,13 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
-from rulewright.prove.atoms import COMPARISONS, inline, substitute
+from rulewright.prove.atoms import COMPARISONS
 from rulewright.prove.decision_tables import survey
 from rulewright.prove.domains import Domain, Domains, Path, Piece, domain_of_parameter, score
 from rulewright.prove.results import Refuted, Unknown
+from rulewright.prove.substitution import inline, substitute
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import EvaluationError
@@ -49,7 +50,7 @@ class NotProved(Exception):  # noqa: N818  it is a way out, no mistake
     """A formula is outside of what this proof understands."""
 
 
-def label_table(plan: CaseScorecardPlan, parameters: Mapping[str, Any]) -> LabelTable:
+def label_table(plan: CaseScorecardPlan, parameters: Mapping[str, object]) -> LabelTable:
     """The label table under one set of parameters. Raises NotProved and EvaluationError."""
     known: dict[Path, Domain] = {}
     for metric in plan.metrics:
@@ -69,7 +70,7 @@ def label_table_of_all_settings(plan: CaseScorecardPlan) -> LabelTable:
 
 
 def conditions_of(
-    plan: CaseScorecardPlan, conditions: Sequence[Program], parameters: Mapping[str, Any]
+    plan: CaseScorecardPlan, conditions: Sequence[Program], parameters: Mapping[str, object]
 ) -> tuple[Program, ...]:
     """Conditions of the scorecard with the parameters as constants and the composite written out."""
     return tuple([substitute(inline(each, "composite", plan.composite), parameters) for each in conditions])
@@ -95,7 +96,7 @@ def study(plan: CaseScorecardPlan, scorer: CaseScorer) -> TableStudy:
 # A score's formula: which values it takes as its share runs from 0 to 1.
 
 
-def _image(formula: Program, parameters: Mapping[str, Any]) -> list[Piece]:
+def _image(formula: Program, parameters: Mapping[str, object]) -> list[Piece]:
     root = len(formula.nodes) - 1
     breaks = {Fraction(0), Fraction(1)}
     _check_line(formula, root, parameters, breaks)
@@ -114,7 +115,7 @@ def _image(formula: Program, parameters: Mapping[str, Any]) -> list[Piece]:
     return pieces
 
 
-def _check_line(formula: Program, at: int, parameters: Mapping[str, Any], breaks: set[Fraction]) -> bool:
+def _check_line(formula: Program, at: int, parameters: Mapping[str, object], breaks: set[Fraction]) -> bool:
     """Whether the node depends on the share; refuses what is not a straight line between the breaks it gathers."""
     node = formula.nodes[at]
     if node.op == "const":
@@ -133,7 +134,7 @@ def _check_line(formula: Program, at: int, parameters: Mapping[str, Any], breaks
     raise NotProved(f"a score uses `{node.value}`")
 
 
-def _check_choice(formula: Program, node: Node, parameters: Mapping[str, Any], breaks: set[Fraction]) -> bool:
+def _check_choice(formula: Program, node: Node, parameters: Mapping[str, object], breaks: set[Fraction]) -> bool:
     condition = formula.nodes[node.args[0]]
     name = _name(condition)
     if name is not None and isinstance(parameters.get(name), bool):
@@ -147,7 +148,7 @@ def _check_choice(formula: Program, node: Node, parameters: Mapping[str, Any], b
     return True
 
 
-def _side(program: Program, at: int, names: list[str], parameters: Mapping[str, Any]) -> str | Fraction:
+def _side(program: Program, at: int, names: list[str], parameters: Mapping[str, object]) -> str | Fraction:
     """A metric's name, or the number that the side is."""
     node = program.nodes[at]
     while node.op == "call" and node.value in ("score", "double"):
@@ -167,14 +168,14 @@ def _name(node: Node) -> str | None:
     return None
 
 
-def _constant(node: Node) -> Any:
+def _constant(node: Node) -> object:
     """The number of a constant."""
     if node.op != "const" or node.value[0] not in NUMBERS:
         return None
     return Fraction(str(node.value[1]))
 
 
-def _fraction(value: Any) -> Fraction:
+def _fraction(value: object) -> Fraction:
     if isinstance(value, Score):
         return Fraction(value.numerator, value.denominator)
     return value if isinstance(value, Fraction) else Fraction(repr(value))

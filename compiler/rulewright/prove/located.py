@@ -6,44 +6,53 @@ choice. The test of a choice is judged where the choices around it lead there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from rulewright.diagnostics import Span
-from rulewright.documents.case_scorecard import CaseScorecardDocument
-from rulewright.documents.check import Check
-from rulewright.documents.scorecard import ScorecardDocument
-from rulewright.documents.state_machine import StateMachine
+from rulewright.documents.case_scorecard import CaseScorecardDocument, SettingDocument
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.profile import Profile
+from rulewright.documents.scorecard import ParameterDocument, ScorecardDocument
+from rulewright.documents.state_machine import StateMachineDocument
 from rulewright.documents.workflow import TaskDocument
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, RecordType, Type
 from rulewright.load import Scalar, place
-from rulewright.lower.case_scorecard import TYPES, case_scorecard_expressions
-from rulewright.lower.environments import scenario_environment
+from rulewright.lower.case_scorecard import TYPES, case_scorecard_expressions, requirements_of_defaults
+from rulewright.lower.environments import check_environment, scenario_environment
 from rulewright.lower.expression_checks import environment_of
 from rulewright.lower.machines import FACTS
 from rulewright.lower.phases import reply_environment
-from rulewright.lower.scorecard import scorecard_expressions, verdict_type
+from rulewright.lower.scorecard import VERDICT_RECORD, scorecard_expressions, verdict_type
 from rulewright.lower.workflow_environments import facts, loop_environment
 from rulewright.prove.atoms import ERROR, FALSE, TRUE, extract, paths_of
 from rulewright.prove.conditions import choices, comparisons, never, without_effect
-from rulewright.prove.domains import Domain, Domains, Path, whole
+from rulewright.prove.domains import Domain, Domains, Path, domain_of_parameter, whole
+from rulewright.prove.gates import as_recorded
 from rulewright.prove.results import Proved
 from rulewright.prove.search import Search
 from rulewright.prove.verdicts import without_calls
 from rulewright_runtime.ir import CONNECTIVES, Program, free_locals
+from rulewright_runtime.plan.parameters import Parameter
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 
-Holder: TypeAlias = Check | StateMachine | ScorecardDocument | CaseScorecardDocument | TaskDocument
+Holder: TypeAlias = (
+    CheckDocument | Profile | StateMachineDocument | ScorecardDocument | CaseScorecardDocument | TaskDocument
+)
+Known: TypeAlias = "tuple[tuple[Path, Domain], ...]"  # what else is known of variables
+AFTER: Final = " after those before it"
+_REQUIRED: Final = " where `requires` is met"
 _LOOP: Final[Path] = ("loop", "iteration")
 _COUNTERS: Final[tuple[Path, ...]] = (_LOOP, ("pair", "iteration"), ("review", "iteration"))
 _FACTS: Final[dict[Path, Domain]] = {
-    **{(name,): whole(1) for name in ("turn", "session")},
-    **{(name,): whole(0) for name in ("turns_in_state", "sessions_in_state")},
+    ("turn",): whole(0),  # a conversation may start with turn 0
+    ("session",): whole(1),
+    ("turns_in_state",): whole(0),  # sessions may be numbered in any order, turns not
 }
 
 
@@ -51,7 +60,7 @@ _FACTS: Final[dict[Path, Domain]] = {
 class Study:
     """What is known of a condition: whether it never or always holds; its joined parts that never or always do; those
     that add nothing with the operator that joins them; its comparisons that are decided already with whether they hold.
-    Parts are programs of their own. `is_test` says that it is the test of a choice, `after` that others decide before.
+    Parts are programs of their own. `is_test` says that it is the test of a choice, `given` what has to hold besides.
     """
 
     program: Program
@@ -61,7 +70,7 @@ class Study:
     idle: tuple[tuple[Program, str], ...]
     decided: tuple[tuple[Program, bool], ...]
     is_test: bool = False
-    after: bool = False
+    given: str = ""
 
 
 class LocatedCondition(NamedTuple):
@@ -91,35 +100,74 @@ def placed_conditions(document: Holder) -> tuple[LocatedCondition, ...]:
 
 def _of_document(document: Holder) -> Iterator[LocatedCondition]:
     match document:
-        case Check():
+        case CheckDocument():
             when = [] if document.when is None else [document.when]
             violates = document.phases.violates
             yield from _placed(when, scenario_environment(document.vocabulary))
             yield from _placed(document.verdict_conditions, environment_of(document), in_table=True)
             yield from _placed([] if violates is None else [violates], reply_environment(document))
-        case StateMachine():
+        case Profile():
+            yield from _placed(
+                [] if document.select is None else [document.select], check_environment(document.vocabulary)
+            )
+        case StateMachineDocument():
             yield from _placed([each.when for each in document.transitions if each.when is not None], FACTS)
         case ScorecardDocument():
+            known = _bounds(document.parameters)
             scalars = [scalar for _, scalar in conditions_of_scorecard(document)]
-            yield from _placed(scalars, scorecard_environment(document))
+            yield from _placed(scalars, scorecard_environment(document), known=known)
             values = {id(scalar) for _, scalar in (*document.variables, *document.output)}
             for scalar, environment in scorecard_expressions(document):
                 if id(scalar) in values:
-                    yield from _placed([scalar], environment)
+                    yield from _placed([scalar], environment, known=known)
         case CaseScorecardDocument():
-            rows = {id(row.when) for row in document.labels}
-            for scalar, environment in case_scorecard_expressions(document):
-                yield from _placed([scalar], environment, in_table=id(scalar) in rows)
+            yield from _of_cases(document)
         case TaskDocument():
             for loop in document.loops:
                 yield from _placed(loop.conditions, loop_environment(facts(document)), loop.max_iterations)
 
 
+def _of_cases(document: CaseScorecardDocument) -> Iterator[LocatedCondition]:
+    """The conditions of a scorecard over cases: a requirement after those before it, all else where they are met."""
+    known, rows = _bounds(document.settings), {id(row.when) for row in document.labels}
+    required = [that for that, _ in document.requires]
+    met = required if all(holds for _, holds in requirements_of_defaults(document)) else []
+    for scalar, environment in case_scorecard_expressions(document):
+        before = next((required[:at] for at, that in enumerate(required) if that is scalar), None)
+        given = (AFTER, before) if before is not None else (_REQUIRED, met)
+        yield from _placed([scalar], environment, in_table=id(scalar) in rows, known=known, given=given)
+
+
+def _bounds(parameters: Iterable[ParameterDocument | SettingDocument]) -> Known:
+    """What the parameters of a scorecard can be set to."""
+    found = []
+    for each in parameters:
+        if each.type not in TYPES:
+            continue
+        low, high = (
+            value if isinstance(value, int | float) and value == value else None
+            for value in (None if bound is None else bound.value for bound in (each.minimum, each.maximum))
+        )
+        if low is None or high is None or low <= high:
+            kind = cast('Literal["score", "number", "integer", "bool", "string"]', each.type)
+            found.append(((each.name,), domain_of_parameter(Parameter(each.name, kind, "", low, high))))
+    return tuple(found)
+
+
 def _placed(
-    scalars: Sequence[Scalar], environment: Environment, iterations: int | None = None, *, in_table: bool = False
+    scalars: Sequence[Scalar],
+    environment: Environment,
+    iterations: int | None = None,
+    *,
+    in_table: bool = False,
+    known: Known = (),
+    given: tuple[str, Sequence[Scalar]] = ("", ()),
 ) -> Iterator[LocatedCondition]:
+    """The conditions of some expressions; `given` are conditions that are met there, and how that is told."""
+    words, others = given
+    assumed = (words, tuple([str(each.value) for each in others]))
     for scalar in scalars:
-        for study in _studied(str(scalar.value), _Same(environment), iterations):
+        for study in _studied(str(scalar.value), _Same(environment), iterations, known, assumed):
             yield LocatedCondition(scalar, study, in_table)
 
 
@@ -137,24 +185,35 @@ class _Same:
 
 
 @lru_cache(maxsize=2048)
-def _studied(text: str, same: _Same, iterations: int | None) -> tuple[Study, ...]:
+def _studied(
+    text: str, same: _Same, iterations: int | None, bounds: Known, given: tuple[str, tuple[str, ...]]
+) -> tuple[Study, ...]:
     """The studies of an expression's conditions, once for all rules and all documents that hold it.
 
-    `iterations` is how often the loop may run that the expression belongs to.
+    `iterations` is how often the loop may run that the expression belongs to; `bounds` and `given` say what else is
+    known of its variables.
     """
     variables = same.environment.variables
-    known = _FACTS | dict.fromkeys(_COUNTERS, whole(1)) | {_LOOP: whole(1, iterations)}
+    known = _FACTS | dict.fromkeys(_COUNTERS, whole(1)) | {_LOOP: whole(1, iterations)} | dict(bounds)
     if isinstance(counts := variables.get("counts"), RecordType):
         known |= {("counts", name): whole(0) for name in counts.fields}
-    domains = Domains(variables, known)
+    domains = Domains(as_seen(variables), known)
     try:
         built = build(text, same.environment)
     except ExpressionError:
         return ()
     if built.type == BOOL:
         study = _study(built.program, domains) if paths_of(built.program) else None
-        return () if study is None else (study,)
+        return () if study is None else (_where(study, given, same.environment, domains),)
     return tuple(_tests(built.program, domains))
+
+
+def as_seen(variables: Mapping[str, Type]) -> Mapping[str, Type]:
+    """The variables with verdicts as they are recorded."""
+    return {
+        name: as_recorded(of) if isinstance(of, RecordType) and of.name == VERDICT_RECORD else of
+        for name, of in variables.items()
+    }
 
 
 def _tests(program: Program, domains: Domains) -> Iterator[Study]:
@@ -169,10 +228,27 @@ def _tests(program: Program, domains: Domains) -> Iterator[Study]:
         if around and not (study.never or study.always):
             search = Search([*(extract(program, at) for at, _ in around), alone], domains, solver=False)
             goal = [*((number, bits) for number, (_, bits) in enumerate(around)), (len(around), TRUE)]
-            study = replace(study, never=search.find(goal) is None, after=True)
+            study = replace(study, never=search.find(goal) is None, given=AFTER)
         if study.never or study.always:
             settled.add(test)
         yield study
+
+
+def _where(study: Study, given: tuple[str, tuple[str, ...]], environment: Environment, domains: Domains) -> Study:
+    """The study with what follows from conditions that are met wherever this one is asked."""
+    words, texts = given
+    if study.never or study.always or not texts:
+        return study
+    try:
+        programs = [study.program, *(build(each, environment, expect=BOOL).program for each in texts)]
+    except ExpressionError:
+        return study
+    search = Search(programs, domains, solver=False)
+    met = [(at, TRUE) for at in range(1, len(programs))]
+    if search.find(met) is None:  # nothing meets them, which is told of them
+        return study
+    never, always = (search.find([(0, bits), *met]) is None for bits in (TRUE, FALSE | ERROR))
+    return replace(study, never=never, always=always, given=words) if never or always else study
 
 
 def _study(program: Program, domains: Domains) -> Study:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.types import BOOL
 from rulewright.lower.case_scorecard import case_scorecard_expressions, values_of_defaults
-from rulewright.prove.atoms import TRUE, with_values
+from rulewright.prove.atoms import TRUE
 from rulewright.prove.domains import Domains, Path
 from rulewright.prove.results import Counterexample
 from rulewright.prove.search import Search
+from rulewright.prove.substitution import with_values
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
@@ -22,7 +23,7 @@ def both_hold(scorecard: CaseScorecardDocument, one: Scalar, two: Scalar) -> str
     """Scores with which both conditions hold, in words; None where there are none, or where that can't be told."""
     environments = {id(scalar): environment for scalar, environment in case_scorecard_expressions(scorecard)}
     environment = environments[id(one)]
-    values: dict[Path, Any] = {(name,): value for name, value in values_of_defaults(scorecard).items()}
+    values: dict[Path, object] = {(name,): value for name, value in values_of_defaults(scorecard).items()}
     try:
         programs = [build(str(each.value), environment, expect=BOOL).program for each in (one, two)]
     except ExpressionError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
@@ -13,14 +13,15 @@ from rulewright.expression.decompile import decompile
 from rulewright.expression.types import BOOL
 from rulewright.expression.unparse import unparse
 from rulewright.lower.expression_checks import environment_of
-from rulewright.prove.atoms import FALSE, TRUE, extract, paths_of, with_values
+from rulewright.prove.atoms import FALSE, TRUE, extract, paths_of
 from rulewright.prove.domains import Domain, Domains, Path, boolean, number, whole
 from rulewright.prove.results import Proved, Refuted, Result, Unknown
 from rulewright.prove.search import Search, refuting
+from rulewright.prove.substitution import with_values
 from rulewright_runtime.ir import Node, Program, free_locals
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.prove.intervals import Goal
 
 
@@ -35,9 +36,9 @@ _VARIABLE: Final = re.compile(r"\b__call_\d+\b")  # what `abstracted` writes
 _OF_LISTS: Final = dict.fromkeys(("exists", "all", "exists_one"), boolean(absent=True))
 
 
-def never_given(check: Check, verdict: str, *, solver: bool = True) -> Result | None:
-    """Whether the check gives `verdict` (FAIL or PASS) for no conversation; a witness is one for which it does. None
-    where a condition means nothing.
+def never_given(check: CheckDocument, verdict: str, *, solver: bool = True) -> Result | None:
+    """Whether the check gives `verdict` for no conversation, and UNCLEAR not because of its own condition; a witness is
+    one for which it does. None where a condition means nothing.
     """
     environment = environment_of(check)
     conditions = {"fails": check.fails, "unclears": check.unclears, "passes": check.passes}
@@ -47,7 +48,7 @@ def never_given(check: Check, verdict: str, *, solver: bool = True) -> Result | 
     except ExpressionError:
         return None
     calls: dict[str, CallVariable] = {}
-    values: dict[Path, Any] = {
+    values: dict[Path, object] = {
         ("params", name): value for name, value in check.params.items() if isinstance(value, int | float | str)
     }
     conditions_of_calls = [with_values(abstracted(each, calls), values) for each in programs]
@@ -104,7 +105,7 @@ def abstracted(program: Program, calls: dict[str, CallVariable]) -> Program:
 
 def _goal(names: list[str], verdict: str) -> Goal:
     """The conditions that come before the one that decides are false; it holds itself, or is what remains."""
-    decides = {"FAIL": "fails", "PASS": "passes"}[verdict]
+    decides = {"FAIL": "fails", "UNCLEAR": "unclears", "PASS": "passes"}[verdict]
     before = names[: names.index(decides)] if decides in names else names
     goal = [(at, FALSE) for at in range(len(before))]
     return tuple([*goal, (len(before), TRUE)] if decides in names else goal)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from rulewright.expression.decompile import written
 from rulewright.expression.unparse import unparse
@@ -12,7 +12,7 @@ from rulewright.prove.domains import Absent, Domains, Path
 from rulewright.prove.results import Counterexample
 from rulewright_runtime.interpreter import Evaluator
 from rulewright_runtime.ir import literal
-from rulewright_runtime.values import Optional
+from rulewright_runtime.values import Optional, Value
 
 ABSENT: Final = "absent"
 
@@ -20,8 +20,8 @@ ABSENT: Final = "absent"
 def replayed(
     evaluators: Mapping[int, Evaluator],
     goal: Sequence[tuple[int, int]],
-    shown: Mapping[Path, Any],
-    others: Mapping[Path, Any],
+    shown: Mapping[Path, Value],
+    others: Mapping[Path, Value],
     domains: Domains,
 ) -> Counterexample | None:
     """The witness that `shown` is, among values for the `others`; None when the evaluator says something else."""
@@ -37,14 +37,14 @@ def replayed(
     return Counterexample(tuple(dict.fromkeys(said)), bindings)
 
 
-def _pair(path: Path, value: Any, domains: Domains) -> tuple[str, str]:
+def _pair(path: Path, value: object, domains: Domains) -> tuple[str, str]:
     if isinstance(value, Absent):
         return ".".join(path[: value.part + 1]), ABSENT
     domain = domains.find(path)
     return ".".join(path), in_words(value, bare=domain is not None and domain.kind == "enum")
 
 
-def in_words(value: Any, *, bare: bool = False) -> str:
+def in_words(value: Value, *, bare: bool = False) -> str:
     """A value as an author would write it; the member of an enum is a `bare` word."""
     if isinstance(value, Optional):
         return in_words(value.value, bare=bare) if value.present else ABSENT
@@ -53,13 +53,13 @@ def in_words(value: Any, *, bare: bool = False) -> str:
     return unparse(written(literal(value)))
 
 
-def bindings_of(values: Mapping[Path, Any]) -> dict[str, Any] | None:
+def bindings_of(values: Mapping[Path, object]) -> dict[str, object] | None:
     """What the evaluator is given so that every path has its value; None when two of them contradict each other."""
-    bindings: dict[str, Any] = {}
+    bindings: dict[str, object] = {}
     missing = [path[: value.part + 1] for path, value in values.items() if isinstance(value, Absent)]
     for path, value in values.items():
         depth = value.part if isinstance(value, Absent) else len(path) - 1
-        here: Any = bindings
+        here: Value = bindings
         for name in path[:depth]:
             here = here.setdefault(name, {})
             if not isinstance(here, dict):
@@ -71,8 +71,8 @@ def bindings_of(values: Mapping[Path, Any]) -> dict[str, Any] | None:
     return None if any(_stands(bindings, path) for path in missing) else bindings
 
 
-def _stands(bindings: Mapping[str, Any], path: Path) -> bool:
-    here: Any = bindings
+def _stands(bindings: Mapping[str, object], path: Path) -> bool:
+    here: object = bindings
     for name in path:
         if not isinstance(here, dict) or name not in here:
             return False

@@ -12,20 +12,21 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.ir import NUMBERS, Node, Program
 from rulewright_runtime.polarity import Polarity as Polarity
 from rulewright_runtime.polarity import boolean
+from rulewright_runtime.values import Value
 from rulewright_runtime.workflow.machine import Guard
 
 Path = tuple[str, ...]
-World = Mapping[str, Any]
+World = Mapping[str, Value]
 
 ABSENT: Final = object()
 MOST_CONTEXTS: Final = 4096
 COIN: Final = "coin"  # the key of a context under which stands how each opaque condition falls
-WORDS: Final[Mapping[Path, tuple[Any, ...]]] = {
+WORDS: Final[Mapping[Path, tuple[object, ...]]] = {
     ("review", "decision"): ("GO", "NO_GO", ABSENT),
     ("policy_gate", "verdict"): ("PASS", "FAIL", ABSENT),
     ("pair", "challenger_approved"): (True, False, ABSENT),
@@ -129,7 +130,7 @@ def worlds(programs: Iterable[Program], truths: Truths) -> list[World]:
     each = list({id(program): program for program in programs}.values())
     coins = sorted({program.source for program in each if truths.is_coin(program)})
     plain = [program for program in each if not truths.is_coin(program)]
-    axes: list[tuple[Path, tuple[Any, ...]]] = [((COIN, source), (True, False)) for source in coins]
+    axes: list[tuple[Path, tuple[object, ...]]] = [((COIN, source), (True, False)) for source in coins]
     points = points_of(plain)
     for path in sorted({path for program in plain for path in paths_of(program)}):
         axes.append((path, _values(path, points, plain)))
@@ -149,7 +150,7 @@ def _coins_only(programs: list[Program], truths: Truths) -> list[World]:
     ]
 
 
-def _values(path: Path, points: list[float], programs: list[Program]) -> tuple[Any, ...]:
+def _values(path: Path, points: list[float], programs: list[Program]) -> tuple[Value, ...]:
     if path in WORDS:
         return WORDS[path]
     if path in COUNTERS:
@@ -200,8 +201,8 @@ def points_of(programs: list[Program]) -> list[float]:
     return sorted({float(cut) for cut in (*cuts, *between)})
 
 
-def _world(paths: list[Path], values: tuple[Any, ...]) -> World:
-    world: dict[str, Any] = {}
+def _world(paths: list[Path], values: tuple[object, ...]) -> World:
+    world: dict[str, object] = {}
     for path, value in zip(paths, values, strict=True):
         if value is ABSENT:
             continue
@@ -227,5 +228,5 @@ def spoken(world: World) -> str:
     return ", ".join(parts)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

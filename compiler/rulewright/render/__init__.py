@@ -6,7 +6,8 @@ The same findings give the same bytes; nothing here reads a clock, a locale or t
 
 from __future__ import annotations
 
+from rulewright.arguments.write_rules import FORMATS
 from rulewright.render.human import summary, wants_colour
-from rulewright.render.report import FORMATS, render
+from rulewright.render.report import render
 
 __all__ = ["FORMATS", "render", "summary", "wants_colour"]

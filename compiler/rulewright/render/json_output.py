@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from rulewright.diagnostics import Diagnostic, Severity
 from rulewright.load.source import Source
@@ -38,7 +37,7 @@ def json_output(diagnostics: Sequence[Diagnostic], sources: Mapping[str, Source]
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def as_data(finding: Diagnostic, sources: Mapping[str, Source], keys: Keys) -> dict[str, Any]:
+def as_data(finding: Diagnostic, sources: Mapping[str, Source], keys: Keys) -> dict[str, object]:
     """One finding as plain data."""
     fix = finding.fix
     return {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from rulewright.diagnostics import Span
 from rulewright.load import Node, load_text, path_at
@@ -28,7 +27,7 @@ class Keys:
         return path_at(self._roots[span.path], source.offset(span.line, span.column)) or None
 
 
-def place_of(span: Span, sources: Mapping[str, Source]) -> dict[str, Any]:
+def place_of(span: Span, sources: Mapping[str, Source]) -> dict[str, object]:
     """The span as plain data; without its source, UTF-16 columns are those in code points."""
     source = sources.get(span.path)
     return {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from rulewright_runtime.strict_json import Json, JsonMapping
 
 Line = tuple[str, str]
 TOGETHER: Final = frozenset(
@@ -12,7 +14,7 @@ TOGETHER: Final = frozenset(
 )
 
 
-def told(extra: Mapping[str, Any]) -> Iterator[Line]:
+def told(extra: JsonMapping) -> Iterator[Line]:
     """Pairs of a label and what it says, for everything in a verdict's `extra`; an empty label continues the last."""
     if "planned" in extra:
         yield "votes", _votes(extra)
@@ -25,18 +27,18 @@ def told(extra: Mapping[str, Any]) -> Iterator[Line]:
             label = ""
 
 
-def _votes(extra: Mapping[str, Any]) -> str:
+def _votes(extra: JsonMapping) -> str:
     cast = ", ".join(extra.get("all_verdicts", ())) or "none usable"
     stopped = f"; stopped after the first of {extra['configured']}" if extra.get("adaptive_stopped") else ""
     stopped += f"; {extra['unasked']} not asked" if extra.get("unasked") else ""
     return f"{extra['votes_for']} of {extra['planned']} planned for the verdict; cast: {cast}{stopped}"
 
 
-def _as_it_is(value: Any) -> Iterator[str]:
+def _as_it_is(value: object) -> Iterator[str]:
     yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _window(value: Any) -> Iterator[str]:
+def _window(value: Json) -> Iterator[str]:
     if not isinstance(value, dict):
         yield "the whole conversation, because no cue was found" if value == "unbounded" else str(value)
         return
@@ -44,39 +46,39 @@ def _window(value: Any) -> Iterator[str]:
     yield ", ".join([str(value.get("unit", "window")), *about])
 
 
-def _windows(value: Any) -> Iterator[str]:
+def _windows(value: Json) -> Iterator[str]:
     for window in value:
         where = next(_window(window["window"])) if "window" in window else "the whole conversation"
         votes = f" ({_votes(window)})" if "planned" in window else ""
         yield f"{window['verdict']}: {where}{votes}"
 
 
-def _places(value: Any) -> Iterator[str]:
+def _places(value: Json) -> Iterator[str]:
     if not value:
         yield "nothing found"
     for found in value:
         yield _place(found) if isinstance(found, dict) else json.dumps(found, ensure_ascii=False)
 
 
-def _place(found: Mapping[str, Any]) -> str:
+def _place(found: JsonMapping) -> str:
     who = f", {found['role']}" if "role" in found else ""
     pattern = f" ({found['pattern']})" if found.get("pattern") else ""
     return f"turn {found.get('turn')}{who}: “{found.get('quote')}”{pattern}"
 
 
-def _edge(value: Any) -> Iterator[str]:
+def _edge(value: Json) -> Iterator[str]:
     yield f"a judge was asked on {value['asked_on']}; without one: {value['verdict_before']}"
 
 
-def _rule(value: Any) -> Iterator[str]:
+def _rule(value: Json) -> Iterator[str]:
     yield f"{value['jurisdiction']}: {value['origin']}"
 
 
-def _missing(value: Any) -> Iterator[str]:
+def _missing(value: Json) -> Iterator[str]:
     yield ", ".join(value)
 
 
-def _trace(value: Any) -> Iterator[str]:
+def _trace(value: Json) -> Iterator[str]:
     yield f"{value['machine']} ends in {value['end']}: {value['verdict']} ({value['code']})"
     for step in value["steps"]:
         where = f"session {step['session']}, turn {step['turn']}, {step['role']}"
@@ -85,12 +87,12 @@ def _trace(value: Any) -> Iterator[str]:
         yield f"not decided: {value['open']}"
 
 
-def _claims(value: Any) -> Iterator[str]:
+def _claims(value: Json) -> Iterator[str]:
     for claim in value:
         yield f"turn {claim['turn']} {claim['answer']} {claim['outcome']}: {claim['about']}, {claim['because']}"
 
 
-def _phases(value: Any) -> Iterator[str]:
+def _phases(value: Json) -> Iterator[str]:
     for found in value["candidates"]:
         votes = f" ({_votes(found)})" if "planned" in found else ""
         yield f"candidate at turn {found['turn']}, “{found['quote']}”: {found['verdict']}{votes}"
@@ -104,12 +106,12 @@ def _phases(value: Any) -> Iterator[str]:
         yield f"sweep: {sweep}"
 
 
-def _adjudicated(value: Any) -> Iterator[str]:
+def _adjudicated(value: Json) -> Iterator[str]:
     was = value.get("before", {}).get("verdict", "")
     yield f"by {value.get('by')} at {value.get('at')}, was {was}: {value.get('why')}"
 
 
-_TELLERS: Final[dict[str, Callable[[Any], Iterator[str]]]] = {
+_TELLERS: Final[dict[str, Callable[[Json], Iterator[str]]]] = {
     "adjudicated": _adjudicated,
     "window": _window,
     "windows": _windows,

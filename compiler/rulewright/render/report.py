@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 
+from rulewright.arguments.write_rules import FORMATS
 from rulewright.diagnostics import Diagnostic
 from rulewright.errors import UsageError
 from rulewright.load.source import Source
 from rulewright.render import human
-
-FORMATS = ("human", "json", "sarif", "github", "junit", "checkstyle")
 
 
 def render(
@@ -22,8 +22,13 @@ def render(
     colour: bool = False,
     width: int = 80,
 ) -> str:
-    """The findings in one of `FORMATS`; `sources` holds every file that was checked. Raises `UsageError`."""
-    # Each format is imported when it is asked for: a start for people need not read the XML writer.
+    """The findings in one of `FORMATS`; `sources` holds every file that was checked. Raises `UsageError`.
+
+    Each format is imported when it is asked for: a start for people need not read the XML writer. One that needs no
+    more than the findings and their files is a module of its name with a function `written`.
+    """
+    if format not in FORMATS:
+        raise UsageError(f"unknown format `{format}`; expected one of {', '.join(FORMATS)}")
     if format == "human":
         text = human.render(diagnostics, sources, colour=colour, width=width, instead=instead)
         return (
@@ -51,4 +56,5 @@ def render(
         from rulewright.render.xml_output import checkstyle
 
         return checkstyle(diagnostics)
-    raise UsageError(f"unknown format `{format}`; expected one of {', '.join(FORMATS)}")
+    written: str = import_module(f"rulewright.render.{format}").written(diagnostics, sources)
+    return written

@@ -6,11 +6,11 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
-from typing import Any
 from urllib.parse import quote
 
 from rulewright.categories import category_of, is_default, level_of
 from rulewright.diagnostics import Diagnostic, Fix, Severity, Span
+from rulewright_runtime.strict_json import JsonObject
 
 RULE = "urn:rulewright:rule:"  # names a rule; its page stands in `help`, and `rulewright explain` prints it
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -31,8 +31,8 @@ def sarif(diagnostics: Sequence[Diagnostic], version: str, page_of: Callable[[st
     return text.encode("utf-8", "replace").decode()  # a message may quote a file name that is not UTF-8
 
 
-def _rule(code: str, page: str | None) -> dict[str, Any]:
-    rule: dict[str, Any] = {
+def _rule(code: str, page: str | None) -> JsonObject:
+    rule: dict[str, object] = {
         "id": code,
         "helpUri": f"{RULE}{code}",
         "defaultConfiguration": {"level": _LEVELS[level_of(code)], "enabled": is_default(code)},
@@ -44,9 +44,9 @@ def _rule(code: str, page: str | None) -> dict[str, Any]:
     return rule
 
 
-def _result(finding: Diagnostic, rule: int) -> dict[str, Any]:
+def _result(finding: Diagnostic, rule: int) -> JsonObject:
     text = finding.message if finding.help is None else f"{finding.message}\n{finding.help}"
-    result: dict[str, Any] = {
+    result: JsonObject = {
         "ruleId": finding.code,
         "ruleIndex": rule,
         "level": _LEVELS[finding.severity],
@@ -63,7 +63,7 @@ def _result(finding: Diagnostic, rule: int) -> dict[str, Any]:
     return result
 
 
-def _fix(fix: Fix) -> dict[str, Any]:
+def _fix(fix: Fix) -> dict[str, object]:
     paths = dict.fromkeys(edit.span.path for edit in fix.edits)
     changes = [
         {
@@ -79,7 +79,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
     return {"description": {"text": fix.message}, "artifactChanges": changes}
 
 
-def _location(span: Span) -> dict[str, Any]:
+def _location(span: Span) -> dict[str, object]:
     return {"artifactLocation": {"uri": _uri(span.path)}, "region": _region(span)}
 
 

@@ -7,29 +7,29 @@ in its record what it was before, who decided, when and why.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
-from rulewright.reporting.judged import Judged, open_run
+from rulewright.reporting.judged import JudgedTranscript, open_run
 from rulewright.reporting.run_reader import CHECK, EARLIER_CHECK
+from rulewright.reporting.stored_run import is_spared, score_again, summary_like
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
-from rulewright_runtime.aggregate.outcome import ENGINE, engine_results
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.report.gathered import Listed
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import LOG, MADE_FROM_THEM, SUMMARY, remove, write_manifest
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
 from rulewright_runtime.runs.rows import WHOSE, verdict_key
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
 
 if TYPE_CHECKING:
@@ -38,13 +38,10 @@ if TYPE_CHECKING:
 FOLDER: Final = "adjudicated"
 DECISIONS: Final = "decisions.jsonl"
 CODE: Final = "adjudicated"
-_ABOUT: Final[tuple[str, ...]] = (
-    "profile", "scorecard", "semantics", "language", "plan", "parameters", "judge", "judge_calls",
-)  # fmt: skip
 _KEPT: Final = ("verdict", "rationale_code", "confidence", "adjudication_required", "cause")
 
 
-class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Adjudication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a person decided about one verdict: who, when (UTC), why, and from where."""
 
     transcript_id: str
@@ -78,11 +75,13 @@ class Item:
         return self.transcript_id, self.check_id
 
 
-def waiting(run: FinishedRun) -> list[Item]:
-    """The verdicts of a run that wait for a person, in the order of its files."""
+def waiting(run: FinishedRun, among: Container[str] | None = None) -> list[Item]:
+    """The verdicts of a run that wait for a person, in the order of its files; `among` names the transcripts to look
+    at, where not all of them count."""
     return [
         Item(judged.id, record.check_id, record.verdict, record.rationale_code, record.cause, record.evidence)
         for judged in run.judged()
+        if among is None or judged.id in among
         for record in _records(judged)
         if waits(record)
     ]
@@ -101,13 +100,13 @@ def original(folder: Path) -> FinishedRun:
     return run
 
 
-def known_decisions(out: Path) -> list[Decision]:
+def known_decisions(out: Path) -> list[Adjudication]:
     """The decisions that were taken before."""
     path = out / DECISIONS
     return list(read_decisions(path)) if path.is_file() else []
 
 
-def read_decisions(path: Path, by: str = "") -> Iterator[Decision]:
+def read_decisions(path: Path, by: str = "") -> Iterator[Adjudication]:
     """The decisions in a JSON Lines file; a line whose `verdict` is null is still open. `by` is who decided where a
     line does not say. Raises UsageError with the place of a line that is not a decision."""
     try:
@@ -118,17 +117,17 @@ def read_decisions(path: Path, by: str = "") -> Iterator[Decision]:
         if not line.strip():
             continue
         try:
-            data = strict_json.decode(line, type=dict[str, Any])
+            data = strict_json.decode(line, type=JsonObject)
             if data.get("verdict") is None:
                 continue
             data.setdefault(CHECK, data.get(EARLIER_CHECK))
-            fields = {name: data[name] for name in Decision.__struct_fields__ if data.get(name) is not None}
-            yield msgspec.convert({"by": by, **fields}, Decision)
+            fields = {name: data[name] for name in Adjudication.__struct_fields__ if data.get(name) is not None}
+            yield msgspec.convert({"by": by, **fields}, Adjudication)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise UsageError(f"{path}:{number}: this is not a decision: {error}") from None
 
 
-def adjudicate(folder: Path, out: Path, taken: Sequence[Decision]) -> dict[str, Any]:
+def adjudicate(folder: Path, out: Path, taken: Sequence[Adjudication]) -> JsonObject:
     """Write the run in `folder` with the decisions to `out`, and return its summary.
 
     Of several decisions about one verdict the last counts, and all of them stay on record. Raises UsageError for a
@@ -144,7 +143,7 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Decision]) -> dict[str, 
         summary = _new_summary(run, taken)
         verdicts, scores = [], []
         for judged in run.judged():
-            row, records = _decided(card, judged, counting)
+            row, records = _decided(run, card, judged, counting)
             summary.add(row, records, judged.harness)
             scores.append(msgspec.json.encode(row))
             key = verdict_key(row)
@@ -168,8 +167,8 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Decision]) -> dict[str, 
     return result
 
 
-def _refuse(run: FinishedRun, taken: Iterable[Decision]) -> None:
-    known = {item.key for item in waiting(run)}
+def _refuse(run: FinishedRun, taken: Iterable[Adjudication]) -> None:
+    known = {item.key for item in waiting(run, {decision.transcript_id for decision in taken})}
     for decision in taken:
         about = f"the decision about `{decision.check_id}` in `{decision.transcript_id}`"
         check_person(run, decision.by, about)
@@ -189,35 +188,27 @@ def check_person(run: FinishedRun, by: str, about: str) -> None:
         raise UsageError(f"{about} is by `{by}`, a model of this run; a person decides")
 
 
-def _new_summary(run: FinishedRun, taken: Sequence[Decision]) -> Summary:
-    about: dict[str, Any] = {key: run.summary[key] for key in _ABOUT if key in run.summary}
+def _new_summary(run: FinishedRun, taken: Sequence[Adjudication]) -> Summary:
     people = sorted({decision.by for decision in taken})
     count = len({decision.key for decision in taken})
-    return Summary(
-        about={**about, "adjudicated": {"from": str(run.folder), "decisions": count, "by": people}},
-        refused=Listed(run.summary["refused"]["count"], list(run.summary["refused"]["inputs"])),
-        planned=len(run.plan.checks),
-        category_of={name: scenario.category for name, scenario in run.plan.scenarios.items() if scenario.category},
-    )
+    return summary_like(run, run.plan, {"adjudicated": {"from": str(run.folder), "decisions": count, "by": people}})
 
 
 def _decided(
-    card: Scorecard | None, judged: Judged, decisions: Mapping[tuple[str, str], Decision]
-) -> tuple[dict[str, Any], list[VerdictResult]]:
+    run: FinishedRun,
+    card: Scorecard | None,
+    judged: JudgedTranscript,
+    decisions: Mapping[tuple[str, str], Adjudication],
+) -> tuple[JsonObject, list[VerdictResult]]:
     """The row and the records of a transcript, recomputed where somebody decided about it."""
     records = [_with(record, decisions.get((judged.id, record.check_id))) for record in _records(judged)]
     row = dict(judged.row)
     if not any(key[0] == judged.id for key in decisions):
         return row, records
-    kept = {key: row[key] for key in ("transcript_id", "scenario_id", "model")}
-    missing = {"missing": row["missing"]} if row.get("missing") else {}
-    if card is None:
-        return {**kept, ENGINE: engine_results(records, undecided=bool(missing)), **missing}, records
-    left_out = [(check_id, card.waiting_for(check_id)) for check_id in row.get("left_out", ())]
-    return {**kept, **card.score(records, None, left_out, incomplete=bool(missing)), **missing}, records
+    return score_again(card, row, records, spared=is_spared(run, row)), records
 
 
-def _with(record: VerdictResult, decision: Decision | None) -> VerdictResult:
+def _with(record: VerdictResult, decision: Adjudication | None) -> VerdictResult:
     if decision is None:
         return record
     before = {name: value for name in _KEPT if (value := getattr(record, name)) is not None}
@@ -233,7 +224,7 @@ def _with(record: VerdictResult, decision: Decision | None) -> VerdictResult:
     )
 
 
-def _records(judged: Judged) -> list[VerdictResult]:
+def _records(judged: JudgedTranscript) -> list[VerdictResult]:
     fields = [{key: value for key, value in each.items() if key not in WHOSE} for each in judged.verdicts]
     return msgspec.convert(fields, type=list[VerdictResult])
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from rulewright.reporting.cases_console import MetricLine, Notes, console, details, judged, matched, notes
 from rulewright.reporting.cases_pages import html_page, junit, markdown
 from rulewright_runtime.cases.case_run import BatchRun
 from rulewright_runtime.cases.json_report import write_json
 from rulewright_runtime.cases.scoring import CaseScorer
+from rulewright_runtime.strict_json import JsonMapping
 
 FORMATS: Final = ("json", "console", "markdown", "html", "junit")
 SUFFIXES: Final = {"json": ".json", "console": ".txt", "markdown": ".md", "html": ".html", "junit": ".xml"}
@@ -20,7 +21,7 @@ def write(
     form: str,
     stream: IO[bytes],
     run: BatchRun,
-    head: Mapping[str, Any],
+    head: JsonMapping,
     scorer: CaseScorer,
     columns: int | None = None,
 ) -> None:
@@ -57,13 +58,13 @@ def _notes(run: BatchRun) -> Iterator[Notes]:
         yield "Matches by meaning", ("test", "metric", "phrase", "words", "similarity"), rows
 
 
-def _cases(run: BatchRun) -> Iterator[Mapping[str, Any]]:
+def _cases(run: BatchRun) -> Iterator[Mapping[str, object]]:
     """The scored cases in order, then the errored ones."""
     yield from run.spool.results()
     yield from (error for error in run.errors if error["test_id"] is not None)
 
 
-def metric_lines(run: BatchRun, head: Mapping[str, Any], scorer: CaseScorer) -> Iterator[MetricLine]:
+def metric_lines(run: BatchRun, head: JsonMapping, scorer: CaseScorer) -> Iterator[MetricLine]:
     """What the console says of every metric."""
     counted, common = run.tally.counted(), head["failure_analysis"]
     for at, metric in enumerate(run.plan.metrics):

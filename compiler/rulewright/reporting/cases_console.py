@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.report.text import plural
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import center, fit, left, one_line, width
 
 _INNER: Final = 71
@@ -32,10 +33,10 @@ class MetricLine:
 
 
 def console(
-    report: Mapping[str, Any],
+    report: JsonMapping,
     title: str,
     metrics: Iterable[MetricLine],
-    cases: Iterable[Mapping[str, Any]],
+    cases: Iterable[Mapping[str, object]],
     labels: Iterable[str],
 ) -> Iterator[str]:
     """The lines of the scorecard, none wider than 80 columns. `cases` are results and errored cases, in that order."""
@@ -73,13 +74,13 @@ def console(
         yield from (_issue(line) for line in issues)
 
 
-def is_under_reference(report: Mapping[str, Any]) -> bool:
+def is_under_reference(report: JsonMapping) -> bool:
     """Whether the cases were read under the reference semantics."""
     semantics = report.get("configuration", {}).get("semantics", {})
     return bool(semantics.get("value") == "reference")
 
 
-def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
+def _comparison(comparison: JsonMapping) -> Iterator[str]:
     """What changed since the baseline, worst first."""
     yield f"Since the baseline: {verdict_of(comparison)} ({changes_of(comparison)})"
     if not comparison["same_settings"]:
@@ -102,14 +103,14 @@ def _first(lines: Iterable[str], number: int, what: str) -> Iterator[str]:
         yield f"  and {number - _FLIPS} more {what}"
 
 
-def verdict_of(comparison: Mapping[str, Any]) -> str:
+def verdict_of(comparison: Mapping[str, object]) -> str:
     """What a comparison came to, in words."""
     if not comparison["paired"]:
         return "NOT COMPARED"
     return "REGRESSION" if comparison["regression"] else "no regression"
 
 
-def changes_of(comparison: Mapping[str, Any]) -> str:
+def changes_of(comparison: Mapping[str, object]) -> str:
     """The numbers of a comparison, in words."""
     lost = comparison["missing_not_passed"]
     missing = f"{comparison['missing']} missing" + (f", {lost} of which did not pass" if lost else "")
@@ -117,7 +118,7 @@ def changes_of(comparison: Mapping[str, Any]) -> str:
     return f"{counts}; {comparison['added']} added; {missing}"
 
 
-def judged(case: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def judged(case: JsonMapping) -> Iterator[tuple[str, ...]]:
     """What a judge said of a case other than PASS: the case, the metric with its score, the verdict and why."""
     for metric, said in case.get("judged", {}).items():
         if said["verdict"] != "PASS":
@@ -130,14 +131,14 @@ def judged(case: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             )
 
 
-def matched(case: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def matched(case: JsonMapping) -> Iterator[tuple[str, ...]]:
     """The words that mean most nearly what a phrase of the case says that was not found."""
     for metric, matches in case.get("semantic_matches", {}).items():
         for match in matches:
             yield case["test_id"], metric, match["phrase"], f'"{match["text"]}" in {match["in"]}', likeness(match)
 
 
-def likeness(match: Mapping[str, Any]) -> str:
+def likeness(match: Mapping[str, object]) -> str:
     """How near a match is, whether it denies the phrase, and whether it counted."""
     marks = [mark for mark in ("negated", "counted") if mark in match]
     return ", ".join([f"{match['similarity']:.2f}", *marks])
@@ -162,7 +163,7 @@ def _cut(line: str, columns: int | None) -> str:
     return one_line(line) if columns is None else fit(line, columns)
 
 
-def details(cases: Iterable[Mapping[str, Any]], metrics: list[str], columns: int | None = None) -> Iterator[str]:
+def details(cases: Iterable[JsonMapping], metrics: list[str], columns: int | None = None) -> Iterator[str]:
     """What was found where and what was missing, case by case, for results that carry evidence; lines are cut to the
     columns of a terminal."""
     yield ""
@@ -181,7 +182,7 @@ def details(cases: Iterable[Mapping[str, Any]], metrics: list[str], columns: int
                     yield _cut(f'    {metric} {kind}: "{phrase}"{_where(phrase, places, near)}', columns)
 
 
-def _where(phrase: str, places: Mapping[str, Any], near: Mapping[str, Any]) -> str:
+def _where(phrase: str, places: JsonMapping, near: JsonMapping) -> str:
     place = places.get(phrase)
     if place is not None and place["in"] is not None:
         return f" in {place['in']} at {place['start']}-{place['end']}"
@@ -197,7 +198,7 @@ def _heading(title: str) -> str:
     return " " * before + title + " " * (spare - before)
 
 
-def _totals(summary: Mapping[str, Any], labels: Iterable[str]) -> Iterator[str]:
+def _totals(summary: JsonMapping, labels: Iterable[str]) -> Iterator[str]:
     total = summary["total_cases"]
     words = [f"Total Cases: {total}"]
     for label in (*labels, *(["Errors"] if summary["errors"] else [])):
@@ -213,7 +214,7 @@ def _totals(summary: Mapping[str, Any], labels: Iterable[str]) -> Iterator[str]:
     yield line
 
 
-def _breakdown(cases: Iterable[Mapping[str, Any]], metrics: list[str]) -> Iterator[str]:
+def _breakdown(cases: Iterable[JsonMapping], metrics: list[str]) -> Iterator[str]:
     """The table of cases; its first columns grow into the room that the terminal leaves, seen over the first cases."""
     rows = iter(cases)
     first = [row for _, row in zip(range(200), rows, strict=False)]

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from xml.etree.ElementTree import Element, tostring
 
 from rulewright.reporting.cases_console import REFERENCE, Notes, changes_of, is_under_reference, judged, verdict_of
 from rulewright_runtime.report.text import escape, percent, table
+from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.terminal import one_line
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-Report = Mapping[str, Any]
-Cases = Iterable[Mapping[str, Any]]
+Report = JsonMapping
+Cases = Iterable[JsonMapping]
 _NOTED: Final = 1000  # rows of a table behind the cases
 
 
@@ -129,7 +130,7 @@ def _semantics(report: Report) -> str:
     return f" {REFERENCE}" if is_under_reference(report) else ""
 
 
-def _why(case: Mapping[str, Any], metrics: list[str]) -> str:
+def _why(case: JsonMapping, metrics: list[str]) -> str:
     words = [f"{metric} {case['scores'][metric]:.2f}" for metric in metrics]
     for metric in metrics:
         for kind, phrases in case["details"][metric].items():
@@ -139,7 +140,7 @@ def _why(case: Mapping[str, Any], metrics: list[str]) -> str:
     return "; ".join(words)
 
 
-def _tables(report: Report, metrics: list[str]) -> Iterator[tuple[str, list[str], list[list[Any]]]]:
+def _tables(report: Report, metrics: list[str]) -> Iterator[tuple[str, list[str], list[list[Json]]]]:
     summary, intervals = report["summary"], report["confidence_intervals"]
     labels = [[label, count] for label, count in report["label_distribution"].items()]
     yield "Labels", ["label", "cases"], [*labels, ["Error", summary["errors"]]]
@@ -168,7 +169,7 @@ def _tables(report: Report, metrics: list[str]) -> Iterator[tuple[str, list[str]
     yield "Errors", ["place", "message"], [[_place(error), error["message"]] for error in report["errors"]]
 
 
-def _comparison(comparison: Mapping[str, Any]) -> Iterator[tuple[str, list[str], list[list[Any]]]]:
+def _comparison(comparison: JsonMapping) -> Iterator[tuple[str, list[str], list[list[Json]]]]:
     """What changed since the baseline: the verdict, means over the pairs, labels, missing and added cases."""
     yield "Since the baseline", ["verdict", "cases"], [[verdict_of(comparison), changes_of(comparison)]]
     means = [[name, f"{change:+.3f}"] for name, change in comparison["mean_changes"].items()]
@@ -181,18 +182,18 @@ def _comparison(comparison: Mapping[str, Any]) -> Iterator[tuple[str, list[str],
         yield title, ["test", "batch", "label"], cases + [[f"and {more} more", "", ""]] * (more > 0)
 
 
-def _place(error: Mapping[str, Any]) -> str:
+def _place(error: JsonMapping) -> str:
     where = f"{error['file']}:{error['line']}" if error["line"] else str(error["file"])
     return where if error["path"] == "$" else f"{where}: {error['path']}"
 
 
-def _range(interval: Mapping[str, Any], form: str) -> str:
+def _range(interval: JsonMapping, form: str) -> str:
     if interval["low"] is None:
         return "–"
     return f"{interval['low']:{form}}–{interval['high']:{form}}"
 
 
-def _cells(case: Mapping[str, Any], metrics: list[str]) -> list[str]:
+def _cells(case: JsonMapping, metrics: list[str]) -> list[str]:
     scores = case.get("scores")
     numbers = ["–" if scores is None else f"{scores[name]:.2f}" for name in (*metrics, "composite")]
     return [str(case["test_id"]), str(case["archetype"]), *numbers, str(case.get("label", "Error"))]

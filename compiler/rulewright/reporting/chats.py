@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from rulewright.expression.decompile import decompile
-from rulewright.expression.unparse import unparse
 from rulewright.render.record import told
-from rulewright.reporting.highlights import Mark, Piece, find, pieces
+from rulewright.reporting.findings import conditions
+from rulewright.reporting.highlights import HighlightPiece, Mark, find, pieces
 from rulewright.reporting.judge_words import JudgeWords, Words
-from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.report.summary import UNPROVEN, gaps
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.transcripts.messages import is_turn
 
 if TYPE_CHECKING:
-    from rulewright.reporting.judged import FinishedRun, Judged
+    from rulewright.reporting.judged import FinishedRun, JudgedTranscript
     from rulewright_runtime.plan.scan import Check
     from rulewright_runtime.transcripts.messages import Message, Transcript
 
@@ -25,7 +24,7 @@ REJECTED: Final = "unverified_evidence"
 
 
 @dataclass(frozen=True, slots=True)
-class Quoted:
+class ShownQuote:
     """A quote of a verdict; `anchor` is that of the message in which it was found, empty where it was not."""
 
     quote: str
@@ -49,20 +48,20 @@ class Shown:
     decides: bool
     waits: bool
     conditions: tuple[tuple[str, str], ...]
-    quotes: tuple[Quoted, ...]
-    rejected: tuple[Quoted, ...]
+    quotes: tuple[ShownQuote, ...]
+    rejected: tuple[ShownQuote, ...]
     told: tuple[tuple[str, str], ...]
     words: tuple[Words, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ShownMessage:
     """One message of a conversation."""
 
     anchor: str
     role: str
     who: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[HighlightPiece, ...]
     notes: tuple[str, ...]
 
 
@@ -72,13 +71,13 @@ class Chat:
     (None where the conversation is gone)."""
 
     number: int
-    row: Mapping[str, Any]
-    engine: Mapping[str, Any]
+    row: JsonMapping
+    engine: JsonMapping
     missing: str
     grave: tuple[Shown, ...]
     quiet: tuple[Shown, ...]
     not_applied: tuple[str, ...]
-    messages: tuple[Said, ...] | None
+    messages: tuple[ShownMessage, ...] | None
 
     @property
     def anchor(self) -> str:
@@ -87,7 +86,7 @@ class Chat:
 
 
 @dataclass(slots=True)
-class Chats:
+class ChatViews:
     """Makes the view of one transcript after the other."""
 
     run: FinishedRun
@@ -100,7 +99,7 @@ class Chats:
         self.checks = {check.id: check for check in self.run.plan.checks}
         self.places = {name: place for place, name in enumerate(self.checks)}
 
-    def view(self, number: int, judged: Judged, transcript: Transcript | None) -> Chat:
+    def view(self, number: int, judged: JudgedTranscript, transcript: Transcript | None) -> Chat:
         """The view of the transcript with this number."""
         applied = [verdict for verdict in judged.verdicts if verdict.get("eligible")]
         said = None if transcript is None else _Conversation(number, transcript)
@@ -134,8 +133,8 @@ class Chats:
     def _shown(
         self,
         number: int,
-        judged: Judged,
-        verdict: Mapping[str, Any],
+        judged: JudgedTranscript,
+        verdict: JsonMapping,
         said: _Conversation | None,
         words: Mapping[str, Sequence[Words]],
     ) -> Shown:
@@ -153,7 +152,7 @@ class Chats:
             float(verdict.get("confidence") or 0.0),
             check_id in judged.engine["because"],
             bool(verdict.get("adjudication_required")) or word == "UNCLEAR",
-            tuple(_conditions(check)),
+            tuple((f"{name} when", text) for name, text in conditions(check)),
             quotes,
             tuple(_as_quoted(span) for span in _rejected(extra)),
             tuple(told({key: value for key, value in extra.items() if key != REJECTED})),
@@ -161,7 +160,7 @@ class Chats:
         )
 
 
-def said_in(number: int, transcript: Transcript | None) -> tuple[Said, ...] | None:
+def said_in(number: int, transcript: Transcript | None) -> tuple[ShownMessage, ...] | None:
     """A conversation without any verdict; None where it is gone."""
     return None if transcript is None else tuple(_Conversation(number, transcript).messages())
 
@@ -188,13 +187,13 @@ class _Conversation:
                 return self._anchor(at)
         return ""
 
-    def messages(self) -> Iterator[Said]:
+    def messages(self) -> Iterator[ShownMessage]:
         """What was said, with the marks."""
         for at, message in enumerate(self._messages):
             turn = self._turns[at]
             who = message.role + (f", {message.name}" if message.name else "") + (f", turn {turn.turn}" if turn else "")
             found = tuple(pieces(self._texts[at], self._marks.get(at, ())))
-            yield Said(self._anchor(at), message.role, who, found, tuple(_notes(message)))
+            yield ShownMessage(self._anchor(at), message.role, who, found, tuple(_notes(message)))
 
     def _anchor(self, at: int) -> str:
         return f"t{self._number}-m{at}"
@@ -215,21 +214,23 @@ def is_grave(shown: Shown) -> bool:
     return shown.waits or shown.verdict in ("FAIL", "UNCLEAR")
 
 
-def _quoted(span: Mapping[str, Any], said: _Conversation | None, verdict: str, label: str, anchor: str) -> Quoted:
+def _quoted(
+    span: Mapping[str, object], said: _Conversation | None, verdict: str, label: str, anchor: str
+) -> ShownQuote:
     role, turn, quote = str(span.get("role")), span.get("turn"), str(span.get("quote"))
     place = said.mark(role, turn, quote, verdict, label, anchor) if said and isinstance(turn, int) else ""
-    return Quoted(quote, role, str(turn), str(span.get("rationale") or ""), place)
+    return ShownQuote(quote, role, str(turn), str(span.get("rationale") or ""), place)
 
 
-def _as_quoted(span: Any) -> Quoted:
+def _as_quoted(span: object) -> ShownQuote:
     if not isinstance(span, dict):
-        return Quoted(json.dumps(span, ensure_ascii=False), "", "")
+        return ShownQuote(json.dumps(span, ensure_ascii=False), "", "")
     quote = span.get("quote")
     text = quote if isinstance(quote, str) else json.dumps(span, ensure_ascii=False)
-    return Quoted(text, str(span.get("role", "")), str(span.get("turn", "")))
+    return ShownQuote(text, str(span.get("role", "")), str(span.get("turn", "")))
 
 
-def _rejected(extra: Any) -> Iterator[Any]:
+def _rejected(extra: object) -> Iterator[object]:
     """The quotes that do not occur, also those of single windows."""
     if isinstance(extra, dict):
         found = extra.get(REJECTED)
@@ -242,7 +243,7 @@ def _rejected(extra: Any) -> Iterator[Any]:
             yield from _rejected(value)
 
 
-def _about(verdict: Mapping[str, Any], check: Check | None) -> str:
+def _about(verdict: JsonMapping, check: Check | None) -> str:
     words = [
         str(verdict.get("severity") or ""),
         f"bucket {verdict['primary_bucket']}" if verdict.get("primary_bucket") else "",
@@ -251,23 +252,13 @@ def _about(verdict: Mapping[str, Any], check: Check | None) -> str:
     return ", ".join(filter(None, words))
 
 
-def _reason(verdict: Mapping[str, Any]) -> str:
+def _reason(verdict: Mapping[str, object]) -> str:
     code, cause = str(verdict.get("rationale_code") or ""), verdict.get("cause")
     return ", ".join(filter(None, (code.replace("_", " "), UNPROVEN.get(str(cause), str(cause)) if cause else "")))
 
 
-def _repetitions(verdict: Mapping[str, Any]) -> int:
+def _repetitions(verdict: JsonMapping) -> int:
     """How many repetitions were asked, as far as the record says."""
     extra = verdict.get("extra") or {}
     planned, unasked = extra.get("planned"), extra.get("unasked", 0)
     return planned - unasked if isinstance(planned, int) and isinstance(unasked, int) else 1_000
-
-
-def _conditions(check: Check | None) -> Iterable[tuple[str, str]]:
-    """The conditions of an expression check, in the order in which they decide."""
-    if check is None or not isinstance(check.verifier, ExpressionVerifier):
-        return
-    verifier = check.verifier
-    for what, program in (("fail", verifier.fails), ("unclear", verifier.unclear), ("pass", verifier.passes)):
-        if program is not None:
-            yield f"{what} when", program.source or unparse(decompile(program))

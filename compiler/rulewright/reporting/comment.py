@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rulewright.reporting.findings import because
 from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
 from rulewright_runtime.report.summary import judge_line, scores, unproven
 from rulewright_runtime.report.text import escape, number, percent, plural, table
+from rulewright_runtime.strict_json import JsonMapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,7 +48,7 @@ def _lines(run: FinishedRun, status: int) -> Iterator[str]:
     yield f"<sub>{', '.join([*about, f'plan {run.plan.hash[:12]}'])}</sub>"
 
 
-def sentence(summary: Mapping[str, Any]) -> str:
+def sentence(summary: JsonMapping) -> str:
     """What the run came to, in one sentence."""
     outcomes, failed = summary["outcomes"], summary["failed"]
     parts = [f"{failed['count']} of {plural(summary['transcripts'], 'transcript')} failed ({percent(failed['rate'])})"]
@@ -62,7 +63,7 @@ def sentence(summary: Mapping[str, Any]) -> str:
     return "; ".join(parts) + "."
 
 
-def _scores(summary: Mapping[str, Any]) -> Iterator[str]:
+def _scores(summary: Mapping[str, object]) -> Iterator[str]:
     rows = scores(summary)
     cells = [(name, number(means["mean"]), means["counted"], means["absent"]) for name, means in rows]
     if any(means["counted"] for _, means in rows):
@@ -73,25 +74,28 @@ def _scores(summary: Mapping[str, Any]) -> Iterator[str]:
 def _failures(run: FinishedRun) -> Iterator[str]:
     counts: dict[str, int] = {}
     quotes: dict[str, list[str]] = {}
+    known = {check.id: check for check in run.plan.checks}
     for judged in run.judged():
         for verdict in judged.verdicts:
             if verdict.get("eligible") and verdict["verdict"] == "FAIL":
                 name = str(verdict["check_id"])
                 counts[name] = counts.get(name, 0) + 1
                 if counts[name] <= MOST_QUOTES:
-                    quotes.setdefault(name, []).append(f"- `{escape(judged.id)}`: {escape(because(verdict))}")
-    known = {check.id: check for check in run.plan.checks}
+                    quotes.setdefault(name, []).append(
+                        f"- `{escape(judged.id)}`: {escape(because(verdict, known.get(name)))}"
+                    )
     for name in sorted(counts, key=lambda each: -counts[each])[:MOST_CHECKS]:
         check = known.get(name)
-        about = f"{escape(check.name)}, {escape(check.severity)}" if check else ""
-        head = f"<b>{escape(name)}</b> {about}: {plural(counts[name], 'failure')}"
+        own = [check.name if check.name != name else "", check.severity] if check else []
+        about = "".join(f" {escape(each)}" for each in own if each)
+        head = f"<b>{escape(name)}</b>{about}: {plural(counts[name], 'failure')}"
         yield from (f"<details><summary>{head}</summary>", "", *quotes[name], "", "</details>", "")
     if len(counts) > MOST_CHECKS:
         yield f"and {plural(len(counts) - MOST_CHECKS, 'more check')} failed."
         yield ""
 
 
-def _refused(summary: Mapping[str, Any]) -> Iterator[str]:
+def _refused(summary: JsonMapping) -> Iterator[str]:
     inputs = summary["refused"]["inputs"][:MOST_CHECKS]
     if inputs:
         rows = [(f"{item['path']}:{item['line']}" if item["line"] else item["path"], item["reason"]) for item in inputs]

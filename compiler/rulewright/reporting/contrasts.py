@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Tallies = Mapping[tuple[str, str], Mapping[str, RunTally]]  # (model, scenario) -> check -> tally
 
 
-def contrasts(scenarios: Mapping[str, Scenario], models: list[str], tallies: Tallies) -> list[dict[str, Any]]:
+def contrasts(scenarios: Mapping[str, Scenario], models: list[str], tallies: Tallies) -> list[dict[str, object]]:
     """One entry for every contrast set and model that played at least one of its scenarios, in order of name.
 
     Each holds the `siblings` (with `played`: a sibling without a transcript is listed, never dropped), the `checks`

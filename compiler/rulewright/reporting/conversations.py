@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,13 +11,14 @@ from rulewright.errors import UsageError
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.runs.folder import LOG
 from rulewright_runtime.runs.log import said
+from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rulewright.reporting.judged import Judged
+    from rulewright.reporting.judged import JudgedTranscript
     from rulewright.reporting.stored_run import StoredRun
 
 
@@ -40,8 +41,8 @@ def columns_of(folder: Path) -> dict[str, str] | None:
     """What the columns of tables hold, as the scan of the run was told."""
     try:
         with (folder / LOG).open("rb") as lines:
-            header = msgspec.json.decode(next(lines, b"{}"), type=dict[str, Any])
-        settings = msgspec.json.decode(str(header.get("settings")), type=list[Any])
+            header = msgspec.json.decode(next(lines, b"{}"), type=JsonObject)
+        settings = msgspec.json.decode(str(header.get("settings")), type=list[Json])
         told = next((each for each in settings[3:] if isinstance(each, dict)), None)
         return msgspec.convert(told, dict[str, str] | None)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -79,12 +80,12 @@ class Conversations:
         self._path = ""
         self._items: Iterator[Transcript | InputError] = iter(())
 
-    def of(self, judged: Judged) -> Transcript | None:
+    def of(self, judged: JudgedTranscript) -> Transcript | None:
         """What was said in a transcript; None where it is gone or was changed since."""
         found = self._given.get(judged.id) or self._next(judged)
         return found if found is not None and judged.said and said(found) == judged.said else None
 
-    def _next(self, judged: Judged) -> Transcript | None:
+    def _next(self, judged: JudgedTranscript) -> Transcript | None:
         if not judged.path:
             return None
         if judged.path != self._path:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from rulewright_runtime.errors import EvaluationError, InputError
 from rulewright_runtime.functions.texts import scripts
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.messages import Message, Transcript
 
 COUNTED = ("formats", "models", "scenarios", "roles", "tools", "scripts", "media", "holds")
@@ -51,7 +51,7 @@ class DataSummary:
         self._counts["scripts"].update(_scripts(text))
         self._lengths.setdefault(message.role, []).append(len(text))
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> JsonObject:
         """The counts, ready for JSON. Lengths are the smallest, the middle and the largest number of characters."""
         return {
             "files": len(self.files),
@@ -102,7 +102,7 @@ def _spread(numbers: list[int]) -> dict[str, int] | None:
     return {"min": ordered[0], "median": ordered[len(ordered) // 2], "max": ordered[-1]}
 
 
-def shown(found: dict[str, Any]) -> list[str]:
+def shown(found: JsonObject) -> list[str]:
     """The summary for people, a line a fact."""
     per = found["messages_per_conversation"]
     lines = [

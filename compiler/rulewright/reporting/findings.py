@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, Severity, Span
+from rulewright.expression.decompile import decompile
+from rulewright.expression.unparse import unparse
+from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.report.summary import gaps
+from rulewright_runtime.strict_json import JsonMapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rulewright.reporting.judged import FinishedRun, Judged
+    from rulewright.reporting.judged import FinishedRun, JudgedTranscript
+    from rulewright_runtime.plan.scan import Check
 
 REFUSED = "refused-input"
 INCOMPLETE = "incomplete-transcript"
@@ -21,29 +26,51 @@ def findings(run: FinishedRun) -> Iterator[Diagnostic]:
     and for what leaves a transcript undecided, advice for any other UNCLEAR. The code is the check's id."""
     for refused in run.refused():
         yield Diagnostic(REFUSED, Severity.ERROR, refused["reason"], _span(refused["path"], refused["line"]))
-    names = {check.id: check.name for check in run.plan.checks}
+    checks = {check.id: check for check in run.plan.checks}
     for judged in run.judged():
         if judged.row.get("missing"):
             what = f"`{judged.id}` lacks something, so nothing passes there: {gaps(judged.row['missing'])}"
             yield Diagnostic(INCOMPLETE, Severity.WARNING, what, _span(judged.path, judged.line))
         for verdict in judged.verdicts:
             if (level := _level(judged, verdict)) is not None:
-                name = names.get(verdict["check_id"], verdict["check_id"])
-                text = f"{name}: {verdict['verdict']} in `{judged.id}`, {because(verdict)}"
+                check = checks.get(verdict["check_id"])
+                name = check.name if check else verdict["check_id"]
+                text = f"{name}: {verdict['verdict']} in `{judged.id}`, {because(verdict, check)}"
                 yield Diagnostic(str(verdict["check_id"]), level, text, _span(judged.path, judged.line))
 
 
-def because(verdict: Mapping[str, Any]) -> str:
-    """Why a record says what it says, on one line: its quotes, else its rationale code or cause."""
+def because(verdict: JsonMapping, check: Check | None) -> str:
+    """Why a record says what it says, on one line: its quotes, else the condition that decided, its rationale code or
+    its cause."""
     quotes = [
         f"turn {span['turn']}, {span['role']}: “{span['quote']}”"
         + (f" ({why})" if (why := span.get("rationale")) else "")
         for span in verdict.get("evidence", ())
     ]
-    return "; ".join(quotes) or str(verdict.get("rationale_code") or verdict.get("cause") or "without evidence")
+    code = str(verdict.get("rationale_code") or verdict.get("cause") or "without evidence")
+    return "; ".join(quotes) or _decided(code, verdict, dict(conditions(check))) or code
 
 
-def _level(judged: Judged, verdict: Mapping[str, Any]) -> Severity | None:
+def _decided(code: str, verdict: JsonMapping, written: Mapping[str, str]) -> str | None:
+    """The condition that gave a verdict, and how it came out."""
+    if undecided := (verdict.get("extra") or {}).get("undecided"):
+        return f"a condition can't be decided: {undecided}"
+    name, _, outcome = code.partition("_condition_")
+    return f"`{name}` {outcome.replace('_', ' ')}: {written[name]}" if name in written else None
+
+
+def conditions(check: Check | None) -> Iterator[tuple[str, str]]:
+    """The conditions of an expression check (`fail`, `unclear`, `pass`) as a person would write them, in the order in
+    which they decide."""
+    if check is None or not isinstance(check.verifier, ExpressionVerifier):
+        return
+    verifier = check.verifier
+    for name, program in (("fail", verifier.fails), ("unclear", verifier.unclear), ("pass", verifier.passes)):
+        if program is not None:
+            yield name, program.source or unparse(decompile(program))
+
+
+def _level(judged: JudgedTranscript, verdict: JsonMapping) -> Severity | None:
     if not verdict.get("eligible") or verdict["verdict"] not in ("FAIL", "UNCLEAR"):
         return None
     if verdict.get("cause") == "missing" and judged.row.get("missing"):

@@ -1,20 +1,24 @@
 """Forgetting: everything that was written about one transcript leaves the files under some folders.
 
 Files are known by what they hold, not by their names: runs, harness runs, recorded replies, exported calls, questions
-and their batches, decisions. A run without the transcript is a run as if it had never been read. Every step can be
-repeated after a kill.
+and their batches, decisions, labels, exported tables. A run without the transcript is a run as if it had never been
+read. What still names the transcript afterwards, and what can't be looked into, is told. Every step can be repeated
+after a kill.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import os
+import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from zlib import crc32
 
 import msgspec
@@ -29,6 +33,7 @@ from rulewright_runtime.harness.harness_run import forget_conversation
 from rulewright_runtime.harness.harness_run import holds_run as holds_harness_run
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.report.markdown import markdown
+from rulewright_runtime.report.text import plural
 from rulewright_runtime.runs.folder import (
     LOG,
     MADE_FROM_THEM,
@@ -41,10 +46,17 @@ from rulewright_runtime.runs.folder import (
 )
 from rulewright_runtime.runs.log import Header, LogStep, checked_lines, line_of
 from rulewright_runtime.runs.rows import summary_of
+from rulewright_runtime.strict_json import Json, JsonObject
+from rulewright_runtime.transcripts.columnar import columnar_rows
 
 SKIPPED: Final = frozenset({".git", ".hg", ".rulewright", ".venv", "node_modules", "__pycache__"})
 LARGEST: Final = 2**30  # bytes of a file that is looked at
 GZIP: Final = b"\x1f\x8b"
+ZIP: Final = b"PK\x03\x04"
+PARQUET: Final = b"PAR1"
+TABLES: Final = {PARQUET: "parquet", b"ARROW1": "arrow"}
+LABELS: Final = ("id", "target", "annotator", "split")  # the columns of a file of labels
+PACKED: Final = (b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00", b"\x04\x22\x4d\x18")  # zstd, bzip2, xz, lz4
 _CURE: Final = "remove the folder"
 
 
@@ -54,6 +66,12 @@ class Forgotten:
 
     changed: list[Path] = field(default_factory=list)
     naming: list[Path] = field(default_factory=list)
+    closed: list[Path] = field(default_factory=list)  # which nobody can look into: compressed otherwise, or too large
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no file is left that names the transcript, or may."""
+        return not self.naming and not self.closed
 
 
 def forget(transcript_id: str, folders: Iterable[Path]) -> Forgotten:
@@ -61,14 +79,16 @@ def forget(transcript_id: str, folders: Iterable[Path]) -> Forgotten:
     one is damaged, OSError where a file can't be written."""
     done = Forgotten()
     names = (transcript_id.encode(), json.dumps(transcript_id)[1:-1].encode())
-    suspects = [path for path in _files(folders) if _names(path, names)]
+    files = _files(folders)
+    done.closed = [path for path in files if _content(path) is None]
+    suspects = [path for path in files if _names(path, names)]
     for run in sorted({path.parent for path in suspects if RunFolder(path.parent).log is not None}):
         done.changed += _from_run(run, transcript_id)
     for run in sorted({path.parent.parent for path in suspects if holds_harness_run(path.parent.parent)}):
         with held_folder(run):
             done.changed += map(Path, forget_conversation(run, transcript_id))
     custom_ids = {name for path in suspects if path.is_file() for name in _custom_ids(path, transcript_id)}
-    for path in _files(folders) if custom_ids else suspects:
+    for path in files if custom_ids else suspects:
         if path.is_file() and _from_file(path, transcript_id, custom_ids):
             done.changed.append(path)
     done.naming = [path for path in suspects if path.is_file() and _names(path, names)]
@@ -77,7 +97,8 @@ def forget(transcript_id: str, folders: Iterable[Path]) -> Forgotten:
 
 def _names(path: Path, names: Iterable[bytes]) -> bool:
     """Whether the file's name or content holds one of the names."""
-    return any(name in _content(path) or name in os.fsencode(path.name) for name in names)
+    content = _content(path) or b""
+    return any(name in content or name in os.fsencode(path.name) for name in names)
 
 
 def _files(folders: Iterable[Path]) -> list[Path]:
@@ -86,19 +107,28 @@ def _files(folders: Iterable[Path]) -> list[Path]:
         for place, inside, names in os.walk(top):
             inside[:] = sorted(set(inside) - SKIPPED)
             for path in (Path(place, name) for name in sorted(names)):
-                if path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST:
+                if path.is_file() and not path.is_symlink():
                     found.setdefault(os.path.realpath(path), path)
     return list(found.values())
 
 
-def _content(path: Path) -> bytes:
+def _content(path: Path) -> bytes | None:
+    """What the file holds, unpacked, the rows of a table as JSON; None where nobody can look into it."""
+    if path.stat().st_size > LARGEST:
+        return None
     data = path.read_bytes()
-    if data[:2] != GZIP:
-        return data
     try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error):
-        return data
+        if data[:2] == GZIP:
+            return gzip.decompress(data)
+        if data[:4] == ZIP:
+            with zipfile.ZipFile(path) as archive:
+                return b"\n".join(each.filename.encode() + b"\n" + archive.read(each) for each in archive.infolist())
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError):
+        return None
+    if table := next((kind for magic, kind in TABLES.items() if data.startswith(magic)), None):
+        rows = [row for _, row in columnar_rows(str(path), str(path), table)]
+        return None if any(isinstance(row, InputError) for row in rows) else json.dumps(rows, default=str).encode()
+    return None if data.startswith(PACKED) else data
 
 
 def _from_run(place: Path, transcript_id: str) -> list[Path]:
@@ -168,7 +198,7 @@ def _renumbered(kept: Iterable[LogStep], rows: dict[str, dict[str, bytes]]) -> I
 
 def _summarised(place: Path, kept: list[LogStep], rows: dict[str, dict[str, bytes]], calls: int) -> list[Path]:
     """Write the summary of the steps that are left."""
-    before = strict_json.decode((place / SUMMARY).read_bytes(), type=dict[str, Any])
+    before = strict_json.decode((place / SUMMARY).read_bytes(), type=JsonObject)
     plan = plan_of(place)
     summary = summary_of(plan)
     for step in kept:
@@ -191,13 +221,48 @@ def _summarised(place: Path, kept: list[LogStep], rows: dict[str, dict[str, byte
 
 def _from_file(path: Path, transcript_id: str, custom_ids: set[str]) -> bool:
     """Take the transcript out of a file of replies or of lines; whether there was something to take out."""
-    is_zipped = path.read_bytes()[:2] == GZIP
-    data = _content(path)
-    left = _lines_left(data, transcript_id, custom_ids) if _is_lines(path) else _replies_left(data, transcript_id)
+    raw, data = path.read_bytes(), _content(path)
+    if data is None:
+        return False
+    left: bytes | None
+    if raw.startswith(PARQUET):
+        left = _rows_left(path, transcript_id)
+    elif _is_lines(path):
+        left = _lines_left(data, transcript_id, custom_ids)
+    else:
+        left = _labels_left(data, transcript_id) or _replies_left(data, transcript_id)
     if left is None or left == data:
         return False
-    write_whole(path, gzip.compress(left, mtime=0) if is_zipped else left)
+    write_whole(path, gzip.compress(left, mtime=0) if raw[:2] == GZIP else left)
     return True
+
+
+def _rows_left(path: Path, transcript_id: str) -> bytes | None:
+    """An exported table without the transcript's rows; None for a table that is not ours."""
+    from pyarrow import BufferOutputStream, compute, parquet
+
+    table = parquet.read_table(path)
+    if "transcript_id" not in table.column_names:
+        return None
+    kept, out = table.filter(compute.field("transcript_id") != transcript_id), BufferOutputStream()
+    if kept.num_rows == table.num_rows:
+        return None
+    parquet.write_table(kept, out, compression="zstd")
+    return bytes(out.getvalue())
+
+
+def _labels_left(data: bytes, transcript_id: str) -> bytes | None:
+    """Labels (ids `TRANSCRIPT` or `TRANSCRIPT/CHECK`) without those of the transcript; None for other files."""
+    try:
+        rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
+    except (UnicodeDecodeError, csv.Error):
+        return None
+    if not rows or tuple(rows[0]) != LABELS:
+        return None
+    out = io.StringIO(newline="")
+    kept = (row for row in rows if not row or transcript_id not in (row[0], row[0].rpartition("/")[0]))
+    csv.writer(out, lineterminator="\n").writerows(kept)
+    return out.getvalue().encode()
 
 
 def _is_lines(path: Path) -> bool:
@@ -207,7 +272,7 @@ def _is_lines(path: Path) -> bool:
 def _replies_left(data: bytes, transcript_id: str) -> bytes | None:
     """Recorded replies without those about the transcript; None for what are no recorded replies."""
     try:
-        replies = strict_json.decode(data, type=dict[str, dict[str, list[list[Any]]]])
+        replies = strict_json.decode(data, type=dict[str, dict[str, list[list[Json]]]])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     replies.pop(transcript_id, None)
@@ -220,7 +285,7 @@ def _lines_left(data: bytes, transcript_id: str, custom_ids: set[str]) -> bytes:
     )
 
 
-def _is_about(line: dict[str, Any], transcript_id: str, custom_ids: set[str]) -> bool:
+def _is_about(line: JsonObject, transcript_id: str, custom_ids: set[str]) -> bool:
     """Whether a line of ours is about the transcript: a question, a decision, a batch's request or answer, a call."""
     if line.get("custom_id") in custom_ids:
         return True
@@ -232,13 +297,13 @@ def _is_about(line: dict[str, Any], transcript_id: str, custom_ids: set[str]) ->
 
 def _custom_ids(path: Path, transcript_id: str) -> Iterator[str]:
     """The names of the transcript's questions in a batch."""
-    for line in _content(path).splitlines() if _is_lines(path) else ():
+    for line in (_content(path) or b"").splitlines() if _is_lines(path) else ():
         found = _object(line)
         if found.get("transcript_id") == transcript_id and isinstance(found.get("custom_id"), str):
             yield found["custom_id"]
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def _object(line: bytes) -> JsonObject:
     try:
         found = msgspec.json.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -252,7 +317,13 @@ def told(done: Forgotten, transcript_id: str) -> Iterator[str]:
         yield f"removed `{transcript_id}` from {len(done.changed)} files:"
         yield from (f"  {path}" for path in done.changed)
     if done.naming:
-        yield "warning: these files still name it, among them the chat itself; they are yours to change:"
+        number = plural(len(done.naming), "file")
+        yield f"warning: these files still name it, among them the chat itself; they are yours to change ({number}):"
         yield from (f"  {path}" for path in done.naming)
-    if not done.changed and not done.naming:
+    if done.closed:
+        number = plural(len(done.closed), "file")
+        why = "their size or compression, or `rulewright[data]` is missing"
+        yield f"warning: these files can't be looked into, because of {why} ({number}):"
+        yield from (f"  {path}" for path in done.closed)
+    if not done.changed and done.is_whole:
         raise UsageError(f"nothing is known of the transcript `{transcript_id}`")

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import cluster_of, contrasts
+from rulewright.reporting.leaderboard import UNRECORDED, leaderboard
 from rulewright.reporting.run_reader import engine_of, headline_of, plan_of, rows, score_of, summary_of
 from rulewright.reporting.tallies import RunTally
 from rulewright_runtime.aggregate.inference import clustered_mean
 from rulewright_runtime.cases.confidence_intervals import wilson
+from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.text import NO_SCENARIO
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
 
 VERSION: Final = 3
 MOST_WAITING: Final = 1000  # verdicts; the others are counted
+MOST_RANKED: Final = 25  # models; every pair of them is tested
 MOST_FAILURES: Final = 50  # of one check; the others are counted
 
 
-def gather(folder: Path) -> dict[str, Any]:
+def gather(folder: Path) -> JsonObject:
     """The report of the run in `folder` as JSON data.
 
     `summary` is the run's own; `models` are in order of name; `checks` hold a tally per model; `scenarios` hold the
-    mean score, transcripts and failed transcripts per model, `categories` the same; `contrasts` see
+    mean score, transcripts and failed transcripts per model, `categories` and `dimensions` the same; `blindspots` count
+    per category of scenarios what was `raised` `of` the transcripts that know a label; `ranks` are the first and the
+    last place that each model may have, where there are several and no more than `MOST_RANKED`; `contrasts` see
     `contrasts.contrasts`; `failures` hold the quotes behind each failing check, gravest first; `transcripts` are the
     rows, numbered from 1 in the order of the run's files; `waiting` is what a person has to decide; `intervals` are
     those of 95 %. Raises UsageError or PlanError when `folder` holds no finished run.
@@ -51,6 +57,9 @@ def gather(folder: Path) -> dict[str, Any]:
         "checks": list(_checks(plan, models, gathered.tallies)),
         "scenarios": list(_scenarios(plan, models, gathered.cells)),
         "categories": _categories(plan, gathered.cells),
+        "dimensions": gathered.by_dimension(),
+        "blindspots": _blindspots(plan, gathered.flags),
+        "ranks": _ranks(folder, summary, models) if plan.scorecard is not None else {},
         "contrasts": contrasts(plan.scenarios, models, gathered.tallies),
         "failures": _failures(plan, gathered.failures),
         "waiting": {"count": gathered.waits, "shown": gathered.waiting},
@@ -66,7 +75,7 @@ class _LeaderboardCell:
     transcripts: int = 0
     failed: int = 0
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> JsonObject:
         mean = sum(self.scores) / len(self.scores) if self.scores else None
         return {
             "mean": mean,
@@ -81,22 +90,24 @@ class _Failing:
     """The failures of one check: the first ones with their quotes, all of them counted."""
 
     count: int = 0
-    shown: list[dict[str, Any]] = field(default_factory=list)
+    shown: list[JsonObject] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Gathered:
     models: set[str] = field(default_factory=set)
-    transcripts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    transcripts: dict[str, JsonObject] = field(default_factory=dict)
     cells: dict[tuple[str, str], _LeaderboardCell] = field(default_factory=dict)
     tallies: dict[tuple[str, str], dict[str, RunTally]] = field(default_factory=dict)
     failures: dict[str, _Failing] = field(default_factory=dict)
+    dimensions: dict[str, dict[str, _LeaderboardCell]] = field(default_factory=dict)  # by model
+    flags: dict[str, dict[str, list[bool]]] = field(default_factory=dict)  # of each label, by scenario
     waits: int = 0
-    waiting: list[dict[str, Any]] = field(default_factory=list)  # the first ones
+    waiting: list[JsonObject] = field(default_factory=list)  # the first ones
     samples: dict[tuple[str, str], list[tuple[str, float]]] = field(default_factory=dict)  # figure -> scores by cluster
 
     def add_row(
-        self, row: dict[str, Any], engine: dict[str, Any], score: float | None, cluster: str, label: str | None
+        self, row: JsonObject, engine: JsonObject, score: float | None, cluster: str, label: str | None
     ) -> None:
         name, key = _id(row), _place(row)
         failed = engine["outcome"] == "failed"
@@ -111,8 +122,15 @@ class _Gathered:
             self._sample("models", key[0], cluster, score)
         dimensions = row.get("dimension_scores")
         for dimension, value in dimensions.items() if isinstance(dimensions, dict) else ():
+            of_model = self.dimensions.setdefault(dimension, {}).setdefault(key[0], _LeaderboardCell())
+            of_model.transcripts += 1
             if type(value) in (int, float):
                 self._sample("dimensions", dimension, cluster, value)
+                of_model.scores.append(value)
+        profile = row.get("blindspot_profile")
+        for name_of, flag in profile.items() if isinstance(profile, dict) else ():
+            if flag is not None:
+                self.flags.setdefault(name_of, {}).setdefault(key[1], []).append(bool(flag))
         bounds = engine["bounds"]
         self.transcripts[name] = {
             "number": len(self.transcripts) + 1,
@@ -133,9 +151,16 @@ class _Gathered:
     def _sample(self, kind: str, name: str, cluster: str, value: float) -> None:
         self.samples.setdefault((kind, name), []).append((cluster, value))
 
-    def intervals(self) -> dict[str, Any]:
+    def by_dimension(self) -> dict[str, dict[str, JsonObject]]:
+        """What each model came to in each dimension."""
+        return {
+            name: {model: cell.result() for model, cell in sorted(cells.items())}
+            for name, cells in self.dimensions.items()
+        }
+
+    def intervals(self) -> JsonObject:
         """`{score, models, dimensions, failed}`, each `{low, high}`: robust to clusters, Wilson's of what failed."""
-        found: dict[str, Any] = {"score": None, "models": {}, "dimensions": {}}
+        found: JsonObject = {"score": None, "models": {}, "dimensions": {}}
         for (kind, name), sample in self.samples.items():
             mean = clustered_mean(sample)
             ends = None if mean.low is None or mean.high is None else _within(mean.low, mean.high)
@@ -146,7 +171,7 @@ class _Gathered:
         failed = sum(row["outcome"] == "failed" for row in self.transcripts.values())
         return {**found, "failed": wilson(failed, len(self.transcripts)) if self.transcripts else None}
 
-    def add_verdict(self, verdict: dict[str, Any]) -> None:
+    def add_verdict(self, verdict: dict[str, object]) -> None:
         transcript, check = _id(verdict), str(verdict.get("check_id"))
         row = self.transcripts.get(transcript)
         if row is None:
@@ -169,15 +194,15 @@ class _Gathered:
                 failing.shown.append({**about, **kept})
 
 
-def _id(row: dict[str, Any]) -> str:
+def _id(row: JsonObject) -> str:
     return str(row.get("transcript_id"))
 
 
-def _word(row: dict[str, Any], key: str) -> str:
+def _word(row: JsonObject, key: str) -> str:
     return str(row.get(key) or "")
 
 
-def _place(row: dict[str, Any]) -> tuple[str, str]:
+def _place(row: JsonObject) -> tuple[str, str]:
     """The model and the scenario."""
     return str(row.get("model")), _word(row, "scenario_id")
 
@@ -188,7 +213,7 @@ def _within(low: float, high: float) -> dict[str, float]:
 
 def _checks(
     plan: Plan, models: Iterable[str], tallies: dict[tuple[str, str], dict[str, RunTally]]
-) -> Iterable[dict[str, Any]]:
+) -> Iterable[dict[str, object]]:
     by_model: dict[tuple[str, str], RunTally] = {}
     for (model, _), found in tallies.items():
         for check_id, tally in found.items():
@@ -196,27 +221,29 @@ def _checks(
             for verdict, count in tally.counts.items():
                 total.counts[verdict] = total.counts.get(verdict, 0) + count
     for check in plan.checks:
-        cells = {model: by_model[model, check.id].result() for model in models if (model, check.id) in by_model}
+        found = {model: by_model[model, check.id] for model in models if (model, check.id) in by_model}
+        failed, of = sum(each.counts["FAIL"] for each in found.values()), sum(each.decided for each in found.values())
         yield {
             "check_id": check.id,
             "name": check.name,
             "bucket": check.primary_bucket,
             "severity": check.severity,
             "is_gate": check.is_gate,
-            "models": cells,
+            "failed": {"count": failed, "of": of, **wilson(failed, of)},
+            "models": {model: tally.result() for model, tally in found.items()},
         }
 
 
 def _scenarios(
     plan: Plan, models: Iterable[str], cells: dict[tuple[str, str], _LeaderboardCell]
-) -> Iterable[dict[str, Any]]:
+) -> Iterable[dict[str, object]]:
     for name in sorted({scenario for _, scenario in cells}):
         known = plan.scenarios.get(name)
         found = {model: cells[model, name].result() for model in models if (model, name) in cells}
         yield {"scenario_id": name, "title": known.title if known else "" if name else NO_SCENARIO, "models": found}
 
 
-def _categories(plan: Plan, cells: dict[tuple[str, str], _LeaderboardCell]) -> dict[str, dict[str, Any]]:
+def _categories(plan: Plan, cells: dict[tuple[str, str], _LeaderboardCell]) -> dict[str, dict[str, object]]:
     """What each model came to in the scenarios of each category."""
     totals: dict[str, dict[str, _LeaderboardCell]] = {}
     for (model, name), cell in cells.items():
@@ -229,13 +256,31 @@ def _categories(plan: Plan, cells: dict[tuple[str, str], _LeaderboardCell]) -> d
     return {name: {model: cell.result() for model, cell in sorted(models.items())} for name, models in found}
 
 
-def _failures(plan: Plan, failures: dict[str, _Failing]) -> list[dict[str, Any]]:
+def _blindspots(plan: Plan, flags: Mapping[str, Mapping[str, list[bool]]]) -> dict[str, dict[str, dict[str, int]]]:
+    """How often each label was raised in the scenarios of each category."""
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for label, by_scenario in flags.items():
+        for scenario, known in by_scenario.items():
+            if scenario in plan.scenarios:
+                cell = found.setdefault(label, {}).setdefault(plan.scenarios[scenario].category, {"raised": 0, "of": 0})
+                cell["raised"] += sum(known)
+                cell["of"] += len(known)
+    return found
+
+
+def _ranks(folder: Path, summary: JsonMapping, models: list[str]) -> dict[str, list[int]]:
+    if not 2 <= len(models) <= MOST_RANKED or summary.get("headline", HEADLINE) is None:
+        return {}
+    played = {name for model in summary["models"].values() for name in model.get("harness") or {}}
+    return {model["model"]: model["ranks"] for model in leaderboard([folder], [*played, UNRECORDED])["models"]}
+
+
+def _failures(plan: Plan, failures: dict[str, _Failing]) -> list[JsonObject]:
     known = {check.id: check for check in plan.checks}
     found = []
     for check_id, failing in failures.items():
         check = known.get(check_id)
         about = {"name": check.name if check else "", "severity": check.severity if check else plan.severities[0]}
         found.append({"check_id": check_id, **about, "count": failing.count, "shown": failing.shown})
-    return sorted(
-        found, key=lambda entry: (-plan.severities.index(entry["severity"]), -entry["count"], entry["check_id"])
-    )
+    order = ("", *plan.severities)
+    return sorted(found, key=lambda entry: (-order.index(entry["severity"]), -entry["count"], entry["check_id"]))

@@ -25,7 +25,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class HighlightPiece:
     """A part of a text. `verdict` is empty where nothing quotes it; `ends` are the marks that end with it."""
 
     text: str
@@ -53,14 +53,14 @@ def find(quote: str, text: str) -> list[tuple[int, int]]:
     return places
 
 
-def pieces(text: str, marks: Sequence[Mark]) -> list[Piece]:
+def pieces(text: str, marks: Sequence[Mark]) -> list[HighlightPiece]:
     """The text in order; where marks overlap the gravest verdict shows."""
     cuts = sorted({0, len(text), *(mark.start for mark in marks), *(mark.end for mark in marks)})
     found = []
     for start, end in pairwise(cuts):
         over = [mark for mark in marks if mark.start < end and mark.end > start]
         ends = tuple(dict.fromkeys(mark for mark in over if mark.end == end))
-        found.append(Piece(text[start:end], gravest(mark.verdict for mark in over), ends))
+        found.append(HighlightPiece(text[start:end], gravest(mark.verdict for mark in over), ends))
     return found
 
 

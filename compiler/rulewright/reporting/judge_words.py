@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -15,6 +15,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.judging.exchanges import Recorded
 from rulewright_runtime.judging.judge import REPLAY, ReplayJudge, open_judge
 from rulewright_runtime.runs.folder import REPLIES
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from rulewright.reporting.judged import FinishedRun
@@ -47,13 +48,14 @@ class JudgeWords:
         self._path = run.folder / REPLIES
         self._lines: dict[str, list[int]] = {}
         self.tokens = (0, 0)  # in and out, as far as the endpoint counted
+        self.uncounted = 0  # exchanges of which it did not say
         self._index()
         self._replayed = None if self._lines else _replayed(run.summary.get("judge") or {}, files)
 
     def _index(self) -> None:
         if not self._path.is_file():
             return
-        offset, sent, received = 0, 0, 0
+        offset, sent, received, uncounted = 0, 0, 0, 0
         with self._path.open("rb") as stream:
             for line in stream:
                 with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # a damaged line has nothing to tell
@@ -61,8 +63,9 @@ class JudgeWords:
                     self._lines.setdefault(place.transcript_id, []).append(offset)
                     sent += place.input_tokens or 0
                     received += place.output_tokens or 0
+                    uncounted += place.input_tokens is None or place.output_tokens is None
                 offset += len(line)
-        self.tokens = sent, received
+        self.tokens, self.uncounted = (sent, received), uncounted
 
     @property
     def known(self) -> bool:
@@ -87,7 +90,7 @@ class JudgeWords:
                     yield msgspec.json.decode(stream.readline(), type=Recorded)
 
 
-def _replayed(judge: Mapping[str, Any], files: Sequence[Path]) -> ReplayJudge | None:
+def _replayed(judge: JsonMapping, files: Sequence[Path]) -> ReplayJudge | None:
     for file in files:
         opened = open_judge(f"{REPLAY}{file}")
         if isinstance(opened, ReplayJudge) and opened.record.digest == judge.get("digest"):
@@ -105,7 +108,7 @@ def _of_replay(judge: ReplayJudge, transcript: str, check: str, repetitions: int
                 yield Recorded(transcript, check, repetition, attempt, window, purpose or "check", reply, error)
 
 
-def _error(entry: Any) -> str:
+def _error(entry: object) -> str:
     return str(entry.get("raise")) if isinstance(entry, dict) else "no reply"
 
 
@@ -122,9 +125,9 @@ def _words(each: Recorded) -> Words:
     return Words(which, verdict if type(verdict) is str else "", reason if type(reason) is str else "", each.reply, cut)
 
 
-def _object(reply: str) -> dict[str, Any]:
+def _object(reply: str) -> JsonObject:
     fenced = _FENCE.match(reply)
     try:
-        return strict_json.decode((fenced[1] if fenced else reply).encode(), type=dict[str, Any])
+        return strict_json.decode((fenced[1] if fenced else reply).encode(), type=JsonObject)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return {}

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from rulewright.errors import UsageError
 from rulewright.reporting.run_reader import engine_of, plan_of, row_of, rows, summary_of
 from rulewright_runtime.runs.folder import LOG
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from rulewright_runtime.plan.scan import Plan
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedTranscript:
     """One transcript of a run: its row of `scores.jsonl`, the engine's results in it, the place where it was read, the
     harness that recorded it, its records of `verdicts.jsonl`, and the fingerprint of its conversation."""
 
-    row: Mapping[str, Any]
-    engine: Mapping[str, Any]
+    row: JsonMapping
+    engine: JsonMapping
     path: str
     line: int
     harness: str
-    verdicts: tuple[Mapping[str, Any], ...]
+    verdicts: tuple[JsonMapping, ...]
     said: str = ""
 
     @property
@@ -44,25 +45,25 @@ class FinishedRun:
 
     folder: Path
     plan: Plan
-    summary: dict[str, Any]
+    summary: JsonObject
 
-    def judged(self) -> Iterator[Judged]:
+    def judged(self) -> Iterator[JudgedTranscript]:
         """Its transcripts in the order in which they were read. Raises UsageError where files don't fit together."""
         places = (each for each in _logged(self.folder) if each.refused is None)
         groups = groupby(rows(self.folder / "verdicts.jsonl"), key=lambda verdict: verdict.get("transcript_id"))
         waiting = next(groups, None)
         for row in rows(self.folder / "scores.jsonl"):
             place = next(places, _Place())
-            found: tuple[Mapping[str, Any], ...] = ()
+            found: tuple[JsonMapping, ...] = ()
             if waiting is not None and waiting[0] == row.get("transcript_id"):
                 found = tuple(waiting[1])
                 waiting = next(groups, None)
             engine = engine_of(row, self.folder)
-            yield Judged(row, engine, place.path, place.line, place.harness, found, place.said)
+            yield JudgedTranscript(row, engine, place.path, place.line, place.harness, found, place.said)
         if waiting is not None:
             raise UsageError(f"`verdicts.jsonl` judges `{waiting[0]}`, of which `scores.jsonl` knows nothing")
 
-    def refused(self) -> Iterator[dict[str, Any]]:
+    def refused(self) -> Iterator[JsonObject]:
         """The inputs that were refused, with `path`, `line` and `reason`; the summary lists the first ones."""
         if not (self.folder / LOG).is_file():
             yield from self.summary["refused"]["inputs"]
@@ -135,7 +136,7 @@ class IndexedRun:
         """The id of the transcript with this number."""
         return self._scores[number - 1][0].transcript_id
 
-    def judged(self, number: int) -> Judged:
+    def judged(self, number: int) -> JudgedTranscript:
         """The transcript with this number, from 1."""
         _, start, end = self._scores[number - 1]
         row = row_of(_read(self.run.folder / "scores.jsonl", start, end), f"{self.run.folder}/scores.jsonl:{number}")
@@ -143,7 +144,9 @@ class IndexedRun:
         lines = _read(self.run.folder / "verdicts.jsonl", start, end).splitlines()
         verdicts = tuple(row_of(line, f"{self.run.folder}/verdicts.jsonl") for line in lines)
         place = self._places[number - 1] if number <= len(self._places) else _Place()
-        return Judged(row, engine_of(row, self.run.folder), place.path, place.line, place.harness, verdicts, place.said)
+        return JudgedTranscript(
+            row, engine_of(row, self.run.folder), place.path, place.line, place.harness, verdicts, place.said
+        )
 
 
 def _lines(path: Path) -> Iterator[tuple[_Line, int, int]]:

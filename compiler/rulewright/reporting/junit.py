@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rulewright.render.xml_output import HEAD, xml_text
 from rulewright.reporting.findings import because
 from rulewright_runtime.report.unresolved import gate_line, gate_result
+from rulewright_runtime.strict_json import JsonMapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rulewright.reporting.judged import FinishedRun, Judged
+    from rulewright.reporting.judged import FinishedRun, JudgedTranscript
+    from rulewright_runtime.plan.scan import Check
 
 KINDS = ("failures", "errors", "skipped")
 _KIND_OF = {"FAIL": "failures", "UNCLEAR": "errors", "NOT_APPLICABLE": "skipped"}
@@ -21,8 +23,8 @@ _TAGS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 def junit(run: FinishedRun) -> str:
     """FAIL is a failure, UNCLEAR and a refused input an error, and what does not apply is skipped; so nothing that has
     not passed looks as if it had. Gates have a suite of their own, in which one that is not settled is an error."""
-    names = {check.id: check.name for check in run.plan.checks if check.name != check.id}
-    suites = [_suite_of(judged, names) for judged in run.judged()]
+    checks = {check.id: check for check in run.plan.checks}
+    suites = [_suite_of(judged, checks) for judged in run.judged()]
     refused = list(run.refused())
     if refused:
         suites.append(_suite("refused inputs", [_refused(each) for each in refused]))
@@ -36,8 +38,10 @@ def junit(run: FinishedRun) -> str:
 _Case = tuple[str, str | None]  # the element, and the kind under which it is counted
 
 
-def _suite_of(judged: Judged, names: Mapping[str, str]) -> tuple[str, dict[str, int]]:
-    cases = [_case(judged, verdict, names) for verdict in judged.verdicts]
+def _suite_of(judged: JudgedTranscript, checks: Mapping[str, Check]) -> tuple[str, dict[str, int]]:
+    cases = [_case(judged, verdict, checks.get(verdict["check_id"])) for verdict in judged.verdicts]
+    if judged.engine["outcome"] == "undecided" and not any(kind in ("failures", "errors") for _, kind in cases):
+        cases.append(_undecided(judged))
     return _suite(judged.id, cases or [_nothing_applied(judged)])
 
 
@@ -47,24 +51,31 @@ def _suite(name: str, cases: list[_Case]) -> tuple[str, dict[str, int]]:
     return f'  <testsuite name="{xml_text(name)}" {_attributes(counts)}>\n{body}  </testsuite>\n', counts
 
 
-def _case(judged: Judged, verdict: Mapping[str, Any], names: Mapping[str, str]) -> _Case:
+def _case(judged: JudgedTranscript, verdict: JsonMapping, check: Check | None) -> _Case:
     word = str(verdict["verdict"])
     kind = _KIND_OF.get(word) if verdict.get("eligible") else "skipped"
-    name = f"{verdict['check_id']} {names.get(verdict['check_id'], '')}".strip()
-    message = because(verdict) if verdict.get("eligible") else "the check does not apply"
+    name = str(verdict["check_id"]) + (f" {check.name}" if check and check.name != check.id else "")
+    message = because(verdict, check) if verdict.get("eligible") else "the check does not apply"
     return _element(judged.id, name, judged.path, kind, word, message), kind
 
 
-def _nothing_applied(judged: Judged) -> _Case:
+def _undecided(judged: JudgedTranscript) -> _Case:
+    """A transcript that is open although no check of it is: something is missing, or too few checks were decided."""
+    share = f"undecided: the coverage is {judged.engine['coverage']}"
+    message = "undecided: the transcript is incomplete" if judged.row.get("missing") else share
+    return _element(judged.id, "outcome", judged.path, "errors", "INCONCLUSIVE", message), "errors"
+
+
+def _nothing_applied(judged: JudgedTranscript) -> _Case:
     return _element(judged.id, "no check", judged.path, "skipped", "NOT_APPLICABLE", "no check ran"), "skipped"
 
 
-def _refused(refused: Mapping[str, Any]) -> _Case:
+def _refused(refused: JsonMapping) -> _Case:
     place = f"{refused['path']}:{refused['line']}" if refused["line"] else refused["path"]
     return _element("refused inputs", place, refused["path"], "errors", "refused", refused["reason"]), "errors"
 
 
-def _gate(name: str, gate: Mapping[str, Any]) -> _Case:
+def _gate(name: str, gate: Mapping[str, object]) -> _Case:
     """A gate over the whole run; one that is not settled is an error of the type `INCONCLUSIVE`."""
     result = gate_result(gate)
     kind = {"passed": None, "failed": "failures"}.get(result, "errors")

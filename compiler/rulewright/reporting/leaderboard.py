@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import cluster_of
@@ -24,6 +24,7 @@ from rulewright_runtime.cases.confidence_intervals import Sample, wilson
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.summary import is_unproven, judge_line
 from rulewright_runtime.report.text import plural
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
@@ -35,7 +36,7 @@ UNRECORDED: Final = "unrecorded"
 _SAME: Final = ("plan", "parameters", "gates_only")  # what runs must share to be compared, as their summaries say it
 
 
-def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> dict[str, Any]:
+def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> JsonObject:
     """The leaderboard of finished runs as JSON data, the same for the same runs in any order.
 
     `models` are ranked by the lower of their `bounds`: the mean over scenarios of the overall scores, where every
@@ -43,9 +44,10 @@ def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> d
     share a `rank`; `ranks` are the first and the last rank that paired tests leave possible. The 95 % interval is
     robust to scenarios of one contrast set. `excluded` names models whose transcripts another harness recorded than
     `harnesses` (`unrecorded` accepts those that do not say), `incomplete` those that lack scenarios which others
-    played. `unplayed` are scenarios of the plan that none of them played, `refused` counts the inputs that the scans
-    refused: what they held is in no score. `hindrances` say why the board is not to be published. Raises UsageError
-    when a folder holds no finished run or the runs can't be compared, PlanError for a plan that was changed.
+    played; in both lists of scenarios null stands for chats without one. `unplayed` are scenarios of the plan that none
+    of them played, `refused` counts the inputs that the scans refused: what they held is in no score. `hindrances` say
+    why the board is not to be published. Raises UsageError when a folder holds no finished run or the runs can't be
+    compared, PlanError for a plan that was changed.
     """
     if not folders:
         raise UsageError("a leaderboard needs at least one run")
@@ -60,7 +62,7 @@ def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> d
     playing = {name: entry for name, entry in entries.items() if not any(left["model"] == name for left in excluded)}
     scenarios = sorted({scenario for entry in playing.values() for scenario in entry.scores})
     incomplete = [
-        {"model": name, "missing": missing}
+        {"model": name, "missing": [each or None for each in missing]}
         for name, entry in sorted(playing.items())
         if (missing := [scenario for scenario in scenarios if scenario not in entry.scores])
     ]
@@ -71,7 +73,7 @@ def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> d
         "version": VERSION,
         **_about(plan, summaries),
         "harnesses": sorted(set(harnesses)),
-        "scenarios": scenarios,
+        "scenarios": [name or None for name in scenarios],
         "unplayed": sorted(plan.scenarios.keys() - scenarios),
         "refused": sum(summary["refused"]["count"] for summary in summaries.values()),
         "models": _ranked(ranked, clusters, categories),
@@ -81,7 +83,7 @@ def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> d
     return {**board, "hindrances": hindrances(board)}
 
 
-def hindrances(board: Mapping[str, Any]) -> list[str]:
+def hindrances(board: JsonMapping) -> list[str]:
     """Why the leaderboard is not to be published; none where it is."""
     reasons = [] if board["models"] else ["no model is ranked"]
     reasons += [f"{part['model']} lacks scenarios" for part in board["incomplete"]]
@@ -89,6 +91,8 @@ def hindrances(board: Mapping[str, Any]) -> list[str]:
     if board["refused"]:
         reasons.append(f"{plural(board['refused'], 'input')} refused by the scans")
     for model in board["models"]:
+        if model["unscored"] == model["transcripts"]:
+            reasons.append(f"no transcript of {model['model']} has a score")
         for key, words in _UNSETTLED.items():
             if model[key]:
                 reasons.append(f"{plural(model[key], 'transcript')} of {model['model']} {words}")
@@ -122,7 +126,7 @@ class _Entry:
     failures: dict[str, list[bool]] = field(default_factory=dict)  # by scenario, whether it failed
 
 
-def _comparable(summaries: Mapping[Path, Mapping[str, Any]]) -> None:
+def _comparable(summaries: Mapping[Path, JsonMapping]) -> None:
     """Raise UsageError unless all runs executed one plan with the same parameters and the same judge."""
     first, *others = summaries
     for folder, summary in summaries.items():
@@ -142,7 +146,7 @@ def _comparable(summaries: Mapping[Path, Mapping[str, Any]]) -> None:
             raise UsageError(f"`{first}` and `{other}` can't be compared: they were judged by {names}; use one judge")
 
 
-def _who(judge: Mapping[str, Any] | None) -> dict[str, Any]:
+def _who(judge: JsonMapping | None) -> JsonObject:
     """What makes a judge another one: everything but what its file is called."""
     return {key: value for key, value in (judge or {}).items() if key != "name" or not (judge or {}).get("digest")}
 
@@ -151,7 +155,7 @@ def _word(value: object) -> str:
     return value[:12] if isinstance(value, str) else str(value or "none")
 
 
-def _about(plan: Plan, summaries: Mapping[Path, Mapping[str, Any]]) -> dict[str, Any]:
+def _about(plan: Plan, summaries: Mapping[Path, JsonMapping]) -> JsonObject:
     about = {"plan": plan.hash, "profile": plan.profile, "semantics": plan.semantics}
     about["scorecard"] = plan.scorecard.name if plan.scorecard is not None else ""
     if about["scorecard"] == "":
@@ -161,7 +165,7 @@ def _about(plan: Plan, summaries: Mapping[Path, Mapping[str, Any]]) -> dict[str,
     return {**about, **parameters, "judge": summary.get("judge")}
 
 
-def _take_in(folder: Path, summary: Mapping[str, Any], entries: dict[str, _Entry]) -> None:
+def _take_in(folder: Path, summary: JsonMapping, entries: dict[str, _Entry]) -> None:
     before, headline = set(entries), str(summary.get("headline") or HEADLINE)
     for row in rows(folder / "scores.jsonl"):
         name = str(row.get("model"))
@@ -193,14 +197,14 @@ def _take_in(folder: Path, summary: Mapping[str, Any], entries: dict[str, _Entry
         entries[name].harnesses = dict((summary["models"].get(name) or {}).get("harness") or {})
 
 
-def _excluded(name: str, entry: _Entry, harnesses: Sequence[str]) -> dict[str, Any] | None:
+def _excluded(name: str, entry: _Entry, harnesses: Sequence[str]) -> JsonObject | None:
     silent = entry.transcripts - sum(entry.harnesses.values())
     recorded = entry.harnesses | ({UNRECORDED: silent} if silent else {})
     others = {harness: count for harness, count in sorted(recorded.items()) if harness not in harnesses}
     return {"model": name, "transcripts": entry.transcripts, "harness": others} if others else None
 
 
-def _ends(bounds: Mapping[str, Any] | None, score: float | None) -> tuple[float, float]:
+def _ends(bounds: JsonMapping | None, score: float | None) -> tuple[float, float]:
     """How far the score of a row may still go; none at all counts as 0."""
     if bounds is None:
         return (score or 0.0, score or 0.0)
@@ -210,7 +214,7 @@ def _ends(bounds: Mapping[str, Any] | None, score: float | None) -> tuple[float,
 
 def _ranked(
     entries: Mapping[str, _Entry], clusters: Mapping[str, str], categories: Mapping[str, str]
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     found = [_figures(name, entry, clusters, categories) for name, entry in entries.items()]
     found.sort(key=lambda model: (-model["bounds"]["low"], -model["score"], model["model"]))
     places = [(model["bounds"]["low"], model["score"]) for model in found]
@@ -256,7 +260,7 @@ def _scenario_means(entry: _Entry, end: int) -> dict[str, float]:
     return {name: math.fsum(ends[end] for ends in rows) / len(rows) for name, rows in entry.ends.items()}
 
 
-def _interval(entry: _Entry, clusters: Mapping[str, str]) -> dict[str, Any]:
+def _interval(entry: _Entry, clusters: Mapping[str, str]) -> dict[str, object]:
     """The 95 % interval of the mean over scenarios, from the worst that missing answers may say to the best."""
     low, high = (
         clustered_mean((clusters[name], mean) for name, mean in _scenario_means(entry, end).items()) for end in (0, 1)
@@ -268,7 +272,7 @@ def _interval(entry: _Entry, clusters: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _dimensions(entry: _Entry, clusters: Mapping[str, str]) -> dict[str, Any]:
+def _dimensions(entry: _Entry, clusters: Mapping[str, str]) -> JsonObject:
     """The mean of each dimension, and the 95 % interval of its mean over scenarios, robust to clusters."""
     found = {}
     for name, sample in entry.dimensions.items():
@@ -283,7 +287,7 @@ def _within(value: float | None) -> float | None:
     return None if value is None else min(1.0, max(0.0, value))
 
 
-def _blindspots(entry: _Entry) -> dict[str, Any]:
+def _blindspots(entry: _Entry) -> dict[str, object]:
     """For each label how many of the transcripts that know it show it, with Wilson's interval."""
     return {
         label: {"raised": sum(flags), **_rate(sum(flags), len(flags))}
@@ -291,7 +295,7 @@ def _blindspots(entry: _Entry) -> dict[str, Any]:
     }
 
 
-def _categories(entry: _Entry, of: Mapping[str, str], clusters: Mapping[str, str]) -> dict[str, Any]:
+def _categories(entry: _Entry, of: Mapping[str, str], clusters: Mapping[str, str]) -> JsonObject:
     """For each category of scenarios the mean score with its interval, and how many transcripts failed."""
     found = {}
     for category in sorted(set(of.values())):
@@ -311,11 +315,11 @@ def _categories(entry: _Entry, of: Mapping[str, str], clusters: Mapping[str, str
     return found
 
 
-def _rate(count: int, of: int) -> dict[str, Any]:
+def _rate(count: int, of: int) -> JsonObject:
     return {"of": of, "rate": count / of if of else None, **wilson(count, of)}
 
 
-def _figures(name: str, entry: _Entry, clusters: Mapping[str, str], categories: Mapping[str, str]) -> dict[str, Any]:
+def _figures(name: str, entry: _Entry, clusters: Mapping[str, str], categories: Mapping[str, str]) -> JsonObject:
     means = [math.fsum(score or 0.0 for score in scores) / len(scores) for scores in entry.scores.values()]
     lows, highs = (list(_scenario_means(entry, end).values()) for end in (0, 1))
     unscored = sum(score is None for scores in entry.scores.values() for score in scores)

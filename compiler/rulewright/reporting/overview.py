@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.reporting.comment import RESULTS, sentence
 from rulewright.web.filters import headline_name
@@ -14,7 +15,11 @@ from rulewright_runtime.report.summary import equations, exit_status, judge_line
 from rulewright_runtime.report.text import number, percent, plural
 from rulewright_runtime.report.unresolved import is_unresolved
 
+if TYPE_CHECKING:
+    from rulewright.reporting.judge_words import JudgeWords
+
 Data = Mapping[str, Any]
+_LEAST: Final = Decimal("0.0001")  # USD that are told as a number
 _TONES: Final = ("good", "bad", "open", "bad")  # by exit code
 
 
@@ -53,15 +58,15 @@ class Overview:
     facts: tuple[tuple[str, str], ...]
 
 
-def overview(report: Data, status: int | None = None, tokens: tuple[int, int] = (0, 0)) -> Overview:
-    """The overview of a report; `status` is the exit code where `--fail-on` chose it, `tokens` are the judge's in and
-    out."""
+def overview(report: Data, status: int | None = None, words: JudgeWords | None = None) -> Overview:
+    """The overview of a report; `status` is the exit code where `--fail-on` chose it, `words` know the judge's
+    tokens."""
     summary = report["summary"]
     known = exit_status(summary) if status is None else status
     measured = tuple(_measured(report))
     figures = tuple(_figures(report, measured))
     return Overview(
-        RESULTS[known].capitalize(), _TONES[known], sentence(summary), figures, measured, tuple(_facts(report, tokens))
+        RESULTS[known].capitalize(), _TONES[known], sentence(summary), figures, measured, tuple(_facts(report, words))
     )
 
 
@@ -92,7 +97,8 @@ def _figures(report: Data, measured: tuple[Range, ...]) -> Iterator[Figure]:
         words = [f"{count} {word.replace('_', ' ')}" for word, count in summary["status"].items()]
         yield Figure(label_name(summary), words[0], tuple(words[1:]))
     waiting, answers = report["waiting"]["count"], summary["unresolved"]["answers"]
-    missing = (f"{plural(answers, 'answer')} missing",) if answers else ("every answer is there",)
+    complete = not (answers or summary["refused"]["count"] or summary["incomplete"]["count"])
+    missing = (f"{plural(answers, 'answer')} missing",) if answers else ("every answer is there",) * complete
     yield Figure("Waiting for a person", str(waiting), missing, "open" if waiting else "")
     if outcomes["undecided"]:
         yield Figure("Undecided", str(outcomes["undecided"]), ("neither passed nor failed",), "open")
@@ -123,18 +129,36 @@ def _coverage(summary: Data) -> Figure:
     verdicts = summary["verdicts"]
     answered = verdicts["PASS"] + verdicts["FAIL"]
     share = answered / verdicts["eligible"] if verdicts["eligible"] else None
-    return Figure("Coverage", percent(share), (f"{answered} of {verdicts['eligible']} verdicts are PASS or FAIL",))
+    notes = [f"{answered} of {verdicts['eligible']} verdicts are PASS or FAIL"]
+    if waiting := sum(summary["left_out"].values()):
+        notes.append(f"{waiting} more were not asked")
+    return Figure("Coverage", percent(share), tuple(notes))
 
 
-def _facts(report: Data, tokens: tuple[int, int]) -> Iterator[tuple[str, str]]:
+def cost(summary: Data, words: JudgeWords | None) -> list[str]:
+    """What the judge's calls came to: their number, tokens, and USD; a price that nobody gave is unknown, never 0."""
+    if not summary.get("judge_calls"):
+        return []
+    calls = plural(summary["judge_calls"], "call")
+    if (summary.get("judge") or {}).get("provider") == "replay":
+        return [calls, "answered from a record, nothing was paid"]
+    sent, received = words.tokens if words else (0, 0)
+    least = "at least " if words is None or words.uncounted else ""
+    tokens = [f"{least}{sent} tokens in, {received} out"] if sent or received else []
+    price = summary.get("price")
+    if price is None or not tokens:
+        return [calls, *tokens, "unknown price" if price is None else "unknown number of tokens"]
+    usd = (Decimal(price["input"]) * sent + Decimal(price["output"]) * received) / 1_000_000
+    return [calls, *tokens, f"{least}{usd:.4f} USD" if usd >= _LEAST or not usd else f"under {_LEAST} USD"]
+
+
+def _facts(report: Data, words: JudgeWords | None) -> Iterator[tuple[str, str]]:
     summary = report["summary"]
     yield "plan", report["plan_hash"]
     judge = judge_line(summary.get("judge"))
     yield "judge", judge or "nobody was asked"
-    calls = [plural(summary["judge_calls"], "call")] if summary.get("judge_calls") else []
-    calls += [f"{tokens[0]} tokens in, {tokens[1]} out"] if any(tokens) else []
-    if calls:
-        yield "cost", ", ".join(calls)
+    if paid := cost(summary, words):
+        yield "cost", ", ".join(paid)
     if parameters := summary.get("parameters"):
         yield "parameters", ", ".join(f"{name}={value}" for name, value in sorted(parameters.items()))
     for name, equation in equations(summary).items():
@@ -142,4 +166,5 @@ def _facts(report: Data, tokens: tuple[int, int]) -> Iterator[tuple[str, str]]:
     verdicts = summary["verdicts"]
     yield "verdicts", ", ".join(f"{verdicts[word]} {word}" for word in VERDICTS)
     if summary["left_out"]:
-        yield "left out", ", ".join(f"{name} ({count})" for name, count in summary["left_out"].items())
+        names = ", ".join(f"{name} ({count})" for name, count in summary["left_out"].items())
+        yield "not asked" if summary.get("gates_only") else "left out", names

@@ -53,7 +53,7 @@ def chats_page(
     return rendered("chats.html", look, title=title, chats=chats, links=list(links))
 
 
-def list_page(report: Mapping[str, Any], link: Link, home: str, look: Look | None = None) -> Iterator[str]:
+def list_page(report: Mapping[str, object], link: Link, home: str, look: Look | None = None) -> Iterator[str]:
     """A page that lists every transcript."""
     context = {"rows": report["transcripts"], "summary": report["summary"], "run": report["run"]}
     return rendered("list.html", look, **context, link=link, home=home)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -14,6 +14,7 @@ from rulewright_runtime.aggregate.outcome import ENGINE, GateState, Outcome
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.runs.folder import RunFolder
+from rulewright_runtime.strict_json import Json, JsonObject
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
@@ -37,16 +38,16 @@ def plan_of(folder: Path) -> Plan:
     return decode((folder / "plan.json").read_bytes())
 
 
-def summary_of(folder: Path) -> dict[str, Any]:
+def summary_of(folder: Path) -> JsonObject:
     """What the run's `summary.json` holds. Raises UsageError where a part of it is gone."""
     path = folder / "summary.json"
-    summary: dict[str, Any] = _renamed(_object(path.read_bytes(), str(path)))
+    summary: JsonObject = _renamed(_object(path.read_bytes(), str(path)))
     if gone := [part for part in SUMMARISED if not isinstance(summary.get(part), dict)]:
         raise UsageError(f"{path}: this is not a summary of a run: `{gone[0]}` is missing")
     return summary
 
 
-def engine_of(row: dict[str, Any], folder: Path) -> dict[str, Any]:
+def engine_of(row: JsonObject, folder: Path) -> JsonObject:
     """What the engine itself says of the row's transcript: its outcome, why, and its gates."""
     try:
         return msgspec.to_builtins(msgspec.convert(row.get(ENGINE), type=_Engine))  # type: ignore[no-any-return]
@@ -87,7 +88,7 @@ def headline_of(plan: Plan) -> str:
     return HEADLINE if plan.scorecard is None else plan.scorecard.headline
 
 
-def score_of(row: dict[str, Any], folder: Path, headline: str) -> float | None:
+def score_of(row: JsonObject, folder: Path, headline: str) -> float | None:
     """The row's headline, a score in [0, 1], or None where it has none."""
     score = row.get(headline)
     if score is None:
@@ -97,14 +98,14 @@ def score_of(row: dict[str, Any], folder: Path, headline: str) -> float | None:
     return float(score)
 
 
-def rows(path: Path) -> Iterator[dict[str, Any]]:
+def rows(path: Path) -> Iterator[JsonObject]:
     """The objects of a JSON Lines file, one at a time."""
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             yield row_of(line, f"{path}:{number}")
 
 
-def row_of(line: bytes, place: str) -> dict[str, Any]:
+def row_of(line: bytes, place: str) -> JsonObject:
     """The object of one line, which stands at `place`."""
     row = _object(line, place)
     if EARLIER_CHECK in row or "undecided" in row:
@@ -114,15 +115,15 @@ def row_of(line: bytes, place: str) -> dict[str, Any]:
     return row
 
 
-def _renamed(value: Any) -> Any:
+def _renamed(value: Json) -> Json:
     """JSON data with today's name of a check's id, whichever version wrote them."""
     if isinstance(value, dict):
         return {CHECK if key == EARLIER_CHECK else key: _renamed(item) for key, item in value.items()}
     return [_renamed(item) for item in value] if isinstance(value, list) else value
 
 
-def _object(data: bytes, place: str) -> dict[str, Any]:
+def _object(data: bytes, place: str) -> JsonObject:
     try:
-        return strict_json.decode(data, type=dict[str, Any])
+        return strict_json.decode(data, type=JsonObject)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{place}: this is not a row of a run: {error}") from None

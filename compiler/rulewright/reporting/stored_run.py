@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec.structs import force_setattr, replace
@@ -15,16 +15,21 @@ from rulewright.errors import UsageError
 from rulewright.reporting.run_reader import engine_of, headline_of, plan_of, rows, score_of, summary_of
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
-from rulewright_runtime.aggregate.outcome import ENGINE, engine_results
+from rulewright_runtime.aggregate.outcome import ENGINE, engine_results, without_scores
+from rulewright_runtime.report.gathered import Listed
+from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import LOG, REPLIES
 from rulewright_runtime.runs.log import LogStep, read_steps
+from rulewright_runtime.runs.rows import summary_of as empty_summary
+from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
 
 if TYPE_CHECKING:
+    from rulewright.reporting.judged import FinishedRun
     from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.plan.scorecard import ScorecardPlan
 
-Verdicts = Mapping[str, VerdictResult]  # by check
+_RESULTS: Final = frozenset(Summary().result())  # what a summary works out; the rest is told about its run
 
 
 class StoredVerdict(VerdictResult, frozen=True, kw_only=True):
@@ -50,13 +55,13 @@ class StoredRun:
 
     folder: Path
     plan: Plan
-    summary: dict[str, Any]
-    rows: dict[str, dict[str, Any]]
+    summary: JsonObject
+    rows: dict[str, JsonObject]
     verdicts: dict[str, dict[str, VerdictResult]]
     steps: dict[str, LogStep]
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> JsonObject:
         """The parameters of the scorecard that the run was given."""
         return dict(self.summary.get("parameters") or {})
 
@@ -98,19 +103,49 @@ def _verdicts(path: Path) -> list[StoredVerdict]:
 
 
 def score_again(
-    scorecard: Scorecard | None, row: Mapping[str, Any], verdicts: Iterable[VerdictResult]
-) -> dict[str, Any]:
+    scorecard: Scorecard | None, row: JsonMapping, verdicts: Iterable[VerdictResult], *, spared: bool = False
+) -> JsonObject:
     """The row of a transcript as `scorecard` gives it for these verdicts; what it lacks and what the profile left out
-    stay as `row` says."""
+    stay as `row` says. One whose checks were `spared` has no scores."""
     kept = {key: row[key] for key in ("transcript_id", "scenario_id", "model") if key in row}
     missing = {"missing": row["missing"]} if row.get("missing") else {}
     if scorecard is None:
         return {**kept, ENGINE: engine_results(list(verdicts), undecided=bool(missing)), **missing}
     waiting = [(name, scorecard.waiting_for(name)) for name in row.get("left_out", ())]
-    return {**kept, **scorecard.score(list(verdicts), None, waiting, incomplete=bool(missing)), **missing}
+    scored = scorecard.score(list(verdicts), None, waiting, incomplete=bool(missing))
+    return {**kept, **scored, **(without_scores(scored, scorecard.plan.shown) if spared else {}), **missing}
+
+
+def is_spared(run: StoredRun | FinishedRun, row: JsonMapping) -> bool:
+    """Whether a scan that looked at gates only has spared checks of a row."""
+    by_profile = {part.id for part in run.plan.left_out}
+    return bool(run.summary.get("gates_only")) and not by_profile.issuperset(row.get("left_out", ()))
+
+
+def summary_like(run: StoredRun | FinishedRun, plan: Plan, about: JsonMapping) -> Summary:
+    """An empty summary of a run made from a finished one: all that is told about that one, but for what `about` says
+    otherwise (None: nothing), and what it refused."""
+    made = empty_summary(plan)
+    kept = {name: value for name, value in run.summary.items() if name not in _RESULTS and name not in about}
+    made.about = kept | {name: value for name, value in about.items() if value is not None}
+    made.refused = Listed(run.summary["refused"]["count"], list(run.summary["refused"]["inputs"]))
+    return made
 
 
 def knowing(scorecard: ScorecardPlan, *others: ScorecardPlan | None) -> ScorecardPlan:
     """The scorecard that also knows the checks of other plans, so that a gate which holds one of them holds it here."""
     known = {name: about for other in others if other is not None for name, about in other.checks.items()}
     return replace(scorecard, checks={**known, **scorecard.checks})
+
+
+def decision_of(row: JsonMapping, card: ScorecardPlan) -> tuple[Json, ...]:
+    """What decides about a row: its outcome, its label, its headline and the state of every gate."""
+    headline, label = card.shown
+    gates = tuple((name, gate["state"]) for name, gate in row[ENGINE]["gates"].items())
+    return (row[ENGINE]["outcome"], row.get(label or ""), row.get(headline or ""), gates)
+
+
+def decision_as_json(decision: tuple[Json, ...]) -> JsonObject:
+    """What `decision_of` says, by name."""
+    outcome, label, score, gates = decision
+    return {"outcome": outcome, "label": label, "score": score, "gates": dict(gates)}

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from rulewright.reporting.chats import Chat, Chats
+from rulewright.reporting.chats import Chat, ChatViews
 from rulewright.reporting.conversations import Conversations, columns_of
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_words import JudgeWords
@@ -61,12 +61,12 @@ class RunReport:
 
     def chats(self, words: JudgeWords) -> Iterator[Chat]:
         """The transcripts one after the other."""
-        view, found = Chats(self.run, words), Conversations(self.transcripts, columns_of(self.run.folder))
+        view, found = ChatViews(self.run, words), Conversations(self.transcripts, columns_of(self.run.folder))
         for number, judged in enumerate(self.run.judged(), 1):
             yield view.view(number, judged, found.of(judged))
 
-    def _first(self, report: dict[str, Any], words: JudgeWords, folder: str) -> Iterator[str]:
-        about, view = overview(report, self.status, words.tokens), Chats(self.run, words)
+    def _first(self, report: dict[str, object], words: JudgeWords, folder: str) -> Iterator[str]:
+        about, view = overview(report, self.status, words), ChatViews(self.run, words)
 
         def link(number: int, check_id: str | None = None) -> str:
             if not self.with_conversations:

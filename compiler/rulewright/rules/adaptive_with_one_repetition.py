@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
 from rulewright.documents.profile import Profile
 
 
-def adaptive_with_one_repetition(subject: Check | Profile) -> Iterator[Diagnostic]:
+def adaptive_with_one_repetition(subject: CheckDocument | Profile) -> Iterator[Diagnostic]:
     """`adaptive_repetitions` is on where there is only one repetition.
 
     Why it matters: an early stop after the first vote saves nothing when there is only one; whoever reads the setting
@@ -17,7 +17,7 @@ def adaptive_with_one_repetition(subject: Check | Profile) -> Iterator[Diagnosti
     Instead: turn it off, or ask for at least three repetitions.
     """
     steps: tuple[str, ...]
-    if isinstance(subject, Check):
+    if isinstance(subject, CheckDocument):
         adaptive, votes = subject.routing.adaptive_repetitions, subject.routing.repetitions
         steps, key = ("routing",), "repetitions"
     else:

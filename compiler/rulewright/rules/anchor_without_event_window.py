@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.applicability import applies
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.lower.applicability import applies
 from rulewright.lower.semantics import unit_of
 
 if TYPE_CHECKING:

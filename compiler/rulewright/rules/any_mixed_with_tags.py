@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
 
 
-def any_mixed_with_tags(check: Check) -> Iterator[Diagnostic]:
+def any_mixed_with_tags(check: CheckDocument) -> Iterator[Diagnostic]:
     """The tag `any` stands among other tags.
 
     Why it matters: `any` means everywhere only when it stands alone; among others it is a tag like them, which no

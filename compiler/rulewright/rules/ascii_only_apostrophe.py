@@ -8,7 +8,7 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import scalar, text_scalars
-from rulewright.documents.lexicon import Lexicon
+from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.scenario import Scenario
 from rulewright.load import Scalar
 from rulewright.lower.lexicons import folded
@@ -20,7 +20,7 @@ BOTH: Final = "write the phrase a second time with \u2019"
 EITHER: Final = "write `['\u2019]` for the apostrophe"
 
 
-def ascii_only_apostrophe(subject: Lexicon | Scenario) -> Iterator[Diagnostic]:
+def ascii_only_apostrophe(subject: LexiconDocument | Scenario) -> Iterator[Diagnostic]:
     """A pattern or the phrase of a branch looks for the apostrophe of typewriters only.
 
     Why it matters: models and phones write the curly one (U+2019), and the pattern misses it: of one published lexicon
@@ -29,7 +29,7 @@ def ascii_only_apostrophe(subject: Lexicon | Scenario) -> Iterator[Diagnostic]:
     Instead: add `apostrophes` to the lexicon's `fold`; write `['\u2019]` in regular expressions, and the phrases of
     branches in both spellings.
     """
-    if isinstance(subject, Lexicon):
+    if isinstance(subject, LexiconDocument):
         if "apostrophes" not in folded(subject.fold):
             texts = [each.scalar for each in subject.patterns if each.mode == "substring_ci"]
             yield from _missed(texts, FOLD)

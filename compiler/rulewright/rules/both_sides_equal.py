@@ -10,7 +10,7 @@ from rulewright.documents.base import holds_conditions
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import Scenario
     from rulewright.documents.scorecard import ScorecardDocument
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 JOINING: Final = frozenset({"&&", "||"})
-PROVED: Final = frozenset({"Check", "ScorecardDocument", "CaseScorecardDocument", "TaskDocument"})
+PROVED: Final = frozenset({"CheckDocument", "Profile", "ScorecardDocument", "CaseScorecardDocument", "TaskDocument"})
 
 
 def both_sides_equal(
-    document: CaseScorecardDocument | Check | Profile | Scenario | ScorecardDocument | TaskDocument,
+    document: CaseScorecardDocument | CheckDocument | Profile | Scenario | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A comparison of a value with itself, a choice between two equal values, or a condition joined to itself.
 
@@ -33,7 +33,7 @@ def both_sides_equal(
         return
     # Imported here: most documents hold no expression, and expressions are slow to import.
     from rulewright.expression.nodes import Binary, Conditional
-    from rulewright.expressions_of import expressions_of
+    from rulewright.lower.expressions_of import expressions_of
 
     # `condition-adds-nothing` knows more of conditions that are joined, where it looks.
     operators = COMPARISONS if type(document).__name__ in PROVED else COMPARISONS | JOINING

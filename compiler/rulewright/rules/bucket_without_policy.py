@@ -10,7 +10,7 @@ from rulewright.documents.base import descend, texts
 from rulewright.load import Mapping
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.project import Project
 
 
@@ -28,7 +28,7 @@ def bucket_without_policy(project: Project) -> Iterator[Diagnostic]:
         counted.update(texts(entry.value, "buckets"))
     if not counted:
         return
-    buckets: dict[str, list[Check]] = {}
+    buckets: dict[str, list[CheckDocument]] = {}
     for check in project.checks:
         if check.primary_bucket and check.primary_bucket not in counted:
             buckets.setdefault(check.primary_bucket, []).append(check)

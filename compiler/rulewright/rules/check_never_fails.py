@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rulewright.diagnostics import Diagnostic, warning
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
 
 
-def check_never_fails(check: Check) -> Iterator[Diagnostic]:
+def check_never_fails(check: CheckDocument) -> Iterator[Diagnostic]:
     """The conditions of a check exclude that it ever fails.
 
     Why it matters: it passes whatever is said, and its score and its gate are worth nothing.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rulewright.diagnostics import Diagnostic, warning
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
 
 
-def check_never_passes(check: Check) -> Iterator[Diagnostic]:
+def check_never_passes(check: CheckDocument) -> Iterator[Diagnostic]:
     """The conditions of a check exclude that it ever passes.
 
     Why it matters: it says FAIL or UNCLEAR whatever is said, which nobody can improve.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.applicability import applies, by_condition, is_silenced
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.lower.applicability import applies, by_condition, is_silenced
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.documents.scenario import Scenario
     from rulewright.project import Project
 
@@ -32,6 +32,6 @@ def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:
             )
 
 
-def _reaches(scenario: Scenario, check: Check, holds: Callable[[Scenario], bool]) -> bool:
+def _reaches(scenario: Scenario, check: CheckDocument, holds: Callable[[Scenario], bool]) -> bool:
     decided = applies(check, scenario)
     return not is_silenced(check, scenario) and (holds(scenario) if decided is None else decided)

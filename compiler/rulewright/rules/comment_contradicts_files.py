@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.unread_files import UnreadFiles
+from rulewright.project.unread_files import UnreadFiles
 
 # `probes:  # Probes of the whole scenario (optional, 31/64)`
 COUNTED: Final = re.compile(

@@ -10,14 +10,15 @@ from rulewright.documents.base import holds_conditions
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
+    from rulewright.documents.profile import Profile
     from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.state_machine import StateMachine
+    from rulewright.documents.state_machine import StateMachineDocument
     from rulewright.documents.workflow import TaskDocument
 
 
 def comparison_out_of_range(
-    document: Check | ScorecardDocument | CaseScorecardDocument | StateMachine | TaskDocument,
+    document: CaseScorecardDocument | CheckDocument | Profile | ScorecardDocument | StateMachineDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A comparison with a value that its variable can't reach, or can't pass.
 

@@ -10,14 +10,15 @@ from rulewright.documents.base import holds_conditions
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
+    from rulewright.documents.profile import Profile
     from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.state_machine import StateMachine
+    from rulewright.documents.state_machine import StateMachineDocument
     from rulewright.documents.workflow import TaskDocument
 
 
 def condition_adds_nothing(
-    document: Check | ScorecardDocument | CaseScorecardDocument | StateMachine | TaskDocument,
+    document: CaseScorecardDocument | CheckDocument | Profile | ScorecardDocument | StateMachineDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A part of a condition without which it means the same: a duplicate, or one that another part implies.
 

@@ -10,14 +10,15 @@ from rulewright.documents.base import holds_conditions
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
+    from rulewright.documents.profile import Profile
     from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.state_machine import StateMachine
+    from rulewright.documents.state_machine import StateMachineDocument
     from rulewright.documents.workflow import TaskDocument
 
 
 def condition_always_holds(
-    document: Check | ScorecardDocument | CaseScorecardDocument | StateMachine | TaskDocument,
+    document: CaseScorecardDocument | CheckDocument | Profile | ScorecardDocument | StateMachineDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A condition that every input meets.
 
@@ -31,7 +32,7 @@ def condition_always_holds(
 
     for placed in placed_conditions(document):
         if placed.study.always and not placed.in_table:
-            yield warning(placed.place, "this condition always holds")
+            yield warning(placed.place, f"this condition always holds{placed.study.given}")
         for part, holds in placed.study.dead:
             if holds:
                 yield warning(span_of(placed, part), "this part of the condition always holds")

@@ -10,14 +10,15 @@ from rulewright.documents.base import holds_conditions
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
+    from rulewright.documents.profile import Profile
     from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.state_machine import StateMachine
+    from rulewright.documents.state_machine import StateMachineDocument
     from rulewright.documents.workflow import TaskDocument
 
 
 def condition_never_holds(
-    document: Check | ScorecardDocument | CaseScorecardDocument | StateMachine | TaskDocument,
+    document: CaseScorecardDocument | CheckDocument | Profile | ScorecardDocument | StateMachineDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A condition that no input can meet.
 
@@ -29,10 +30,22 @@ def condition_never_holds(
     # Imported here: most documents hold no condition, and expressions are slow to import.
     from rulewright.prove.located import placed_conditions, span_of
 
+    yield from _unclear_after_fail(document)
     for placed in placed_conditions(document):
         if placed.study.never and not placed.in_table:
-            after = " after those before it" if placed.study.after else ""
-            yield warning(placed.place, f"this condition can never hold{after}")
+            yield warning(placed.place, f"this condition can never hold{placed.study.given}")
         for part, holds in placed.study.dead:
             if not holds:
                 yield warning(span_of(placed, part), "this part of the condition can never hold")
+
+
+def _unclear_after_fail(document: object) -> Iterator[Diagnostic]:
+    """The `unclear` of a check that holds only where `fail` has decided already."""
+    from rulewright.documents.check import CheckDocument
+    from rulewright.prove.results import Proved
+    from rulewright.prove.verdicts import never_given
+
+    if not isinstance(document, CheckDocument) or document.unclears is None:
+        return
+    if isinstance(never_given(document, "UNCLEAR", solver=False), Proved):
+        yield warning(document.unclears, "this condition can never hold after `fail`")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, advice, warning
 from rulewright.documents.base import value
-from rulewright.keys import key
+from rulewright.documents.keys import key
 from rulewright.load import Node, plain
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.project import Project
 
 # What `semantics: reference` leaves unread of a check, and the values that ask for nothing.
@@ -49,7 +49,7 @@ def dead_key(project: Project) -> Iterator[Diagnostic]:
                 yield warning(check.key_place(*steps), f"nothing reads `{steps[-1]}` under the reference semantics")
 
 
-def _unread(check: Check) -> Iterator[tuple[str, ...]]:
+def _unread(check: CheckDocument) -> Iterator[tuple[str, ...]]:
     """The keys of a check that ask for something which the reference semantics do not do."""
     for steps, idle in SEED_ONLY:
         if value(check.node, *steps) not in idle:

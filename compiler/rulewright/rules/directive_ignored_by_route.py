@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from functools import cache
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.check import Check, known_routes
-from rulewright.keys import keys_of
+from rulewright.documents.check import CheckDocument, known_routes
+from rulewright.documents.keys import keys_of
 from rulewright.load import Scalar
 
 
-def directive_ignored_by_route(check: Check) -> Iterator[Diagnostic]:
+def directive_ignored_by_route(check: CheckDocument) -> Iterator[Diagnostic]:
     """A key is set that the check's route does not read.
 
     Why it matters: it looks as if it changed how the check is verified, and it changes nothing.
@@ -42,7 +42,7 @@ def _directives() -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
     return tuple((path, key.routes) for path, key in keys_of("check").items() if key.routes)
 
 
-def _finds_nothing(check: Check) -> bool:
+def _finds_nothing(check: CheckDocument) -> bool:
     """Whether the check's lexicon is neither a precheck nor the finder of cues; a gate bucket may default to cues."""
     unit = check.routing.unit_of_analysis
     may_default = unit is None and check.primary_bucket in check.vocabulary.gate_buckets

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.lexicon import Lexicon, PatternEntry
+from rulewright.documents.lexicon import LexiconDocument, PatternEntry
 
 
-def duplicate_pattern(lexicon: Lexicon) -> Iterator[Diagnostic]:
+def duplicate_pattern(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
     """A lexicon holds the same pattern twice.
 
     Why it matters: the second never hits; one of the two is perhaps misspelt.

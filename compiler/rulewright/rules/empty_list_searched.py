@@ -10,7 +10,7 @@ from rulewright.documents.base import holds_conditions
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import Scenario
     from rulewright.documents.scorecard import ScorecardDocument
@@ -20,7 +20,7 @@ SEARCHING: Final = frozenset({"contains_any", "contains_all", "contains_none", "
 
 
 def empty_list_searched(
-    document: CaseScorecardDocument | Check | Profile | Scenario | ScorecardDocument | TaskDocument,
+    document: CaseScorecardDocument | CheckDocument | Profile | Scenario | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A condition asks whether something is in an empty list, or whether a text says one of no phrases.
 
@@ -31,7 +31,7 @@ def empty_list_searched(
         return
     # Imported here: most documents hold no expression, and expressions are slow to import.
     from rulewright.expression.nodes import Binary, Call, ListLiteral
-    from rulewright.expressions_of import expressions_of
+    from rulewright.lower.expressions_of import expressions_of
 
     for written in expressions_of(document):
         for part in written.parts():

@@ -10,7 +10,7 @@ from rulewright.documents.base import holds_conditions
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import Scenario
     from rulewright.documents.scorecard import ScorecardDocument
@@ -20,7 +20,7 @@ ROUNDING: Final = frozenset("+-*/")
 
 
 def equality_after_rounding(
-    document: CaseScorecardDocument | Check | Profile | Scenario | ScorecardDocument | TaskDocument,
+    document: CaseScorecardDocument | CheckDocument | Profile | Scenario | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """`==` or `!=` compares a number that was computed, and computing rounds.
 
@@ -33,7 +33,7 @@ def equality_after_rounding(
     # Imported here: most documents hold no expression, and expressions are slow to import.
     from rulewright.expression.nodes import Binary
     from rulewright.expression.types import DOUBLE
-    from rulewright.expressions_of import expressions_of
+    from rulewright.lower.expressions_of import expressions_of
 
     for written in expressions_of(document):
         for part in written.parts():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
 
 
-def even_repetitions(check: Check) -> Iterator[Diagnostic]:
+def even_repetitions(check: CheckDocument) -> Iterator[Diagnostic]:
     """A judge votes an even number of times.
 
     Why it matters: a verdict needs more than half of the votes, so a tie is UNCLEAR and the last vote buys nothing.

@@ -10,7 +10,7 @@ from rulewright.documents.base import first_place
 from rulewright.lower.semantics import unit_of
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.documents.scenario import Scenario
     from rulewright.project import Project
 
@@ -40,9 +40,9 @@ def event_window_unbounded(project: Project) -> Iterator[Diagnostic]:
             )
 
 
-def _finds_cues(check: Check, project: Project) -> bool:
+def _finds_cues(check: CheckDocument, project: Project) -> bool:
     return project.semantics == "seed" and check.routing.deterministic_precheck in project.lexicons
 
 
-def _is_anchored(check: Check, scenario: Scenario) -> bool:
+def _is_anchored(check: CheckDocument, scenario: Scenario) -> bool:
     return any(not anchor.modes or check.id in anchor.modes for anchor in scenario.cue_anchors)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.applicability import applies
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.lower.applicability import applies
 from rulewright.lower.semantics import unit_of
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.documents.scenario import Scenario
     from rulewright.project import Project
 
@@ -41,6 +41,6 @@ def event_window_without_anchor(project: Project) -> Iterator[Diagnostic]:
                 )
 
 
-def _is_chosen(check: Check, scenario: Scenario) -> bool:
+def _is_chosen(check: CheckDocument, scenario: Scenario) -> bool:
     """Whether the scenario asks for this very check: what applies everywhere needs no anchor everywhere."""
     return not check.is_universal and applies(check, scenario) is True

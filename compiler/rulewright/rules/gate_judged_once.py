@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
 
 
-def gate_judged_once(check: Check) -> Iterator[Diagnostic]:
+def gate_judged_once(check: CheckDocument) -> Iterator[Diagnostic]:
     """A gate check is decided by a single vote of a judge, or a single vote takes back what its lexicon found.
 
     Why it matters: one whim of a model fails a transcript or lets it pass; nothing outvotes it.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar
 
 
-def hard_fail_contradicts_severity(check: Check) -> Iterator[Diagnostic]:
+def hard_fail_contradicts_severity(check: CheckDocument) -> Iterator[Diagnostic]:
     """`hard_fail` and `severity` say different things about how grave a failure is.
 
     Why it matters: gates go by severity (S5 and S4_GATE), other scorecards by the flag, so the same failure sinks a

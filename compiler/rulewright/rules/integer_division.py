@@ -10,7 +10,7 @@ from rulewright.documents.base import holds_conditions
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import Scenario
     from rulewright.documents.scorecard import ScorecardDocument
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def integer_division(
-    document: CaseScorecardDocument | Check | Profile | Scenario | ScorecardDocument | TaskDocument,
+    document: CaseScorecardDocument | CheckDocument | Profile | Scenario | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A division whose two sides are whole numbers.
 
@@ -30,7 +30,7 @@ def integer_division(
     # Imported here: most documents hold no expression, and expressions are slow to import.
     from rulewright.expression.nodes import Binary, Literal
     from rulewright.expression.types import INT, UINT
-    from rulewright.expressions_of import expressions_of
+    from rulewright.lower.expressions_of import expressions_of
 
     for written in expressions_of(document):
         for part in written.parts():

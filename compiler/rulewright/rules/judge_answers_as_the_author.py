@@ -59,11 +59,11 @@ def _shared(agents: Registry, reached: dict[str, Any], judge: str, author: str) 
     return "are reached in the same way" if is_real and by == also_by else ""
 
 
-def _identity(agent: dict[str, Any]) -> dict[str, Any]:
+def _identity(agent: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in agent.items() if key not in NAMES}
 
 
-def _model(agent: dict[str, Any]) -> tuple[str, str] | None:
+def _model(agent: dict[str, object]) -> tuple[str, str] | None:
     """Provider and model, or None where the agent names no model."""
     llm = agent.get("llm")
     model = llm.get("model") if isinstance(llm, dict) else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, Span, advice, warning
 from rulewright.documents.base import scalar
-from rulewright.documents.check import LEXICON_ROUTES, Check
+from rulewright.documents.check import LEXICON_ROUTES, CheckDocument
 from rulewright.load import place
 from rulewright.lower.lexicons import Fold, lower_lexicon
 from rulewright.lower.semantics import policies, unit_of
@@ -16,7 +16,7 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.matching.match import first
 
 if TYPE_CHECKING:
-    from rulewright.documents.lexicon import Lexicon
+    from rulewright.documents.lexicon import LexiconDocument
     from rulewright.project import Project
 
     Says = Callable[..., Diagnostic]
@@ -60,7 +60,9 @@ def lexicon_misses_own_example(project: Project) -> Iterator[Diagnostic]:
                 )
 
 
-def _sought(check: Check, lexicon: Lexicon, unit: str | None) -> tuple[Says, str, Iterator[tuple[Span, str]]] | None:
+def _sought(
+    check: CheckDocument, lexicon: LexiconDocument, unit: str | None
+) -> tuple[Says, str, Iterator[tuple[Span, str]]] | None:
     """What the check's lexicon should find: how bad a miss is, what it means, and the examples."""
     if check.is_judged and unit == "event_window":
         return advice, "a cue: where no anchor stands, the judge gets the whole transcript", _quoted(check, "cue")
@@ -73,7 +75,7 @@ def _sought(check: Check, lexicon: Lexicon, unit: str | None) -> tuple[Says, str
     return None
 
 
-def _quoted(check: Check, subject: str) -> Iterator[tuple[Span, str]]:
+def _quoted(check: CheckDocument, subject: str) -> Iterator[tuple[Span, str]]:
     """The check's examples of failures or of cues, each once, with their places."""
     seen = set()
     for key in ("fail_rule", "prompt"):
@@ -113,7 +115,7 @@ def examples(prose: str) -> Iterator[tuple[int, str]]:
             yield found.start(group), found.group(group)
 
 
-def finds(lexicon: Lexicon, words: str, usual: Fold) -> bool:
+def finds(lexicon: LexiconDocument, words: str, usual: Fold) -> bool:
     """Whether a pattern of the lexicon hits; a regular expression that can't be compiled is another rule's finding."""
     words = " ".join(words.split())  # an example may go on in the next line
     try:

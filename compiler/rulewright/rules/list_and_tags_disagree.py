@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.applicability import overridden
 from rulewright.diagnostics import Diagnostic, advice
+from rulewright.lower.applicability import overridden
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.project import Project
 
 
@@ -35,10 +35,10 @@ def list_and_tags_disagree(project: Project) -> Iterator[Diagnostic]:
         )
 
 
-def _told(silent: list[Check], extra: list[Check]) -> str:
+def _told(silent: list[CheckDocument], extra: list[CheckDocument]) -> str:
     parts = [f"leaves out {_names(silent)}"] * bool(silent) + [f"adds {_names(extra)}"] * bool(extra)
     return ", ".join(parts)
 
 
-def _names(checks: list[Check]) -> str:
+def _names(checks: list[CheckDocument]) -> str:
     return ", ".join(f"`{check.id}`" for check in checks)

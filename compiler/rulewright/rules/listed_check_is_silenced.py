@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.applicability import is_silenced
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.lower.applicability import is_silenced
 
 if TYPE_CHECKING:
     from rulewright.project import Project

@@ -10,7 +10,7 @@ from rulewright.documents.base import items
 from rulewright.load import Node, Scalar
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.documents.lexicon import MarkerSet
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import Scenario
@@ -32,7 +32,7 @@ LISTS: Final = (
 )
 
 
-def listed_twice(document: Check | MarkerSet | Profile | Scenario) -> Iterator[Diagnostic]:
+def listed_twice(document: CheckDocument | MarkerSet | Profile | Scenario) -> Iterator[Diagnostic]:
     """A list of names or phrases holds one of them twice.
 
     Why it matters: the second changes nothing, and mostly another one was meant.

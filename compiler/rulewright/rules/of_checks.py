@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
 from rulewright.documents.profile import Profile
 from rulewright.rules import Rule
 from rulewright.rules.adaptive_with_one_repetition import adaptive_with_one_repetition
@@ -28,7 +28,7 @@ from rulewright.rules.unclear_policy_without_its_path import unclear_policy_with
 from rulewright.rules.unit_of_analysis_unfit import unit_of_analysis_unfit
 from rulewright.rules.yaml_trap import yaml_trap
 
-CHECK: Final[tuple[Rule[Check], ...]] = (
+CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     unclear_policy_without_its_path,
     directive_ignored_by_route,
     prompt_without_judge,
@@ -56,5 +56,6 @@ PROFILE: Final[tuple[Rule[Profile], ...]] = (
     adaptive_with_one_repetition,
     yaml_trap,
     listed_twice,
+    *CONDITIONS,
     *EXPRESSIONS,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.lexicon import Lexicon, MarkerSet
+from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.rules import Rule
 from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
 from rulewright.rules.duplicate_pattern import duplicate_pattern
@@ -16,7 +16,7 @@ from rulewright.rules.short_word_hits_inside_others import short_word_hits_insid
 from rulewright.rules.subsumed_pattern import subsumed_pattern
 from rulewright.rules.yaml_trap import yaml_trap
 
-LEXICON: Final[tuple[Rule[Lexicon], ...]] = (
+LEXICON: Final[tuple[Rule[LexiconDocument], ...]] = (
     duplicate_pattern,
     subsumed_pattern,
     ascii_only_apostrophe,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.unread_files import UnreadFiles
 from rulewright.project import Project
+from rulewright.project.unread_files import UnreadFiles
 from rulewright.rules import Rule
 from rulewright.rules.anchor_names_ineligible_check import anchor_names_ineligible_check
 from rulewright.rules.anchor_without_event_window import anchor_without_event_window

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.lexicon import Lexicon
+from rulewright.documents.lexicon import LexiconDocument
 from rulewright.lower.lexicons import folded
 from rulewright_runtime.matching.folding import fold
 
 SHORT: Final = 4  # characters; what is left of a pattern and shorter hits inside other words
 
 
-def pattern_lost_in_folding(lexicon: Lexicon) -> Iterator[Diagnostic]:
+def pattern_lost_in_folding(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
     """A text of which folding leaves little or nothing, or a regular expression for characters that folding replaces.
 
     Why it matters: Markdown marks are dropped from texts and patterns alike, so `f***` is looked for as `f` and hits

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.check import LEXICON_ROUTES, Check
+from rulewright.documents.check import LEXICON_ROUTES, CheckDocument
 from rulewright.documents.lexicon import PatternEntry, read_patterns
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def pattern_shared_by_gates(project: Project) -> Iterator[Diagnostic]:
     Why it matters: one phrase is then counted as two failures of two kinds, and at most one of them can be meant.
     Instead: keep the pattern in the lexicon of the check it belongs to.
     """
-    before: list[tuple[Check, PatternEntry]] = []
+    before: list[tuple[CheckDocument, PatternEntry]] = []
     for check in project.checks:
         if check.severity not in check.vocabulary.gate_severities:
             continue
@@ -32,7 +32,7 @@ def pattern_shared_by_gates(project: Project) -> Iterator[Diagnostic]:
         before += [(check, pattern) for pattern in patterns]
 
 
-def _finding(first: tuple[Check, PatternEntry], second: tuple[Check, PatternEntry]) -> Diagnostic:
+def _finding(first: tuple[CheckDocument, PatternEntry], second: tuple[CheckDocument, PatternEntry]) -> Diagnostic:
     """The finding of two patterns; it stands on the longer one, which changes nothing but the number of failures."""
     longer, shorter = (first, second) if len(first[1].text) > len(second[1].text) else (second, first)
     what = "the gates " if first[0].is_gate and second[0].is_gate else ""
@@ -50,10 +50,10 @@ def _overlap(one: PatternEntry, other: PatternEntry) -> bool:
     return one.mode == other.mode == "substring_ci" and texts[0] in texts[1]
 
 
-def _failing(check: Check, project: Project) -> tuple[PatternEntry, ...]:
+def _failing(check: CheckDocument, project: Project) -> tuple[PatternEntry, ...]:
     """The patterns that fail the check by themselves."""
     if check.routing.route in LEXICON_ROUTES:
         lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
         return lexicon.patterns if lexicon else ()
     markers = project.marker_set(check.routing.scenario_marker or "") if check.routing.scenario_marker else None
-    return read_patterns(markers.node, "false_human") if markers else ()
+    return read_patterns(markers.get("false_human")) if markers else ()

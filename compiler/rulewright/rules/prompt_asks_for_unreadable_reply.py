@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
 from rulewright.load import place
 from rulewright_runtime.plan.part import VERDICTS
 
@@ -15,7 +15,7 @@ _OFFER: Final = re.compile(r'"verdict"\s*:\s*((?:"[^"\n]*"\s*\|?\s*)+)')
 _WORD: Final = re.compile(r'"([^"\n]*)"')
 
 
-def prompt_asks_for_unreadable_reply(check: Check) -> Iterator[Diagnostic]:
+def prompt_asks_for_unreadable_reply(check: CheckDocument) -> Iterator[Diagnostic]:
     """A prompt offers a verdict that is not among the four that count.
 
     Why it matters: a judge that does as it is told gives a reply that is not a vote, and the check is never resolved.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rulewright.applicability import applies, is_silenced
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.load import Scalar, place
+from rulewright.lower.applicability import applies, is_silenced
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.project import Project
 
 
@@ -27,25 +27,25 @@ def prompt_cannot_be_rendered(project: Project) -> Iterator[Diagnostic]:
                 yield from _broken(check, prompt, project)
 
 
-def _asked(check: Check) -> list[Scalar]:
+def _asked(check: CheckDocument) -> list[Scalar]:
     """The prompts that are put to a judge."""
     phases = (check.phases.confirm, check.phases.sweep) if check.routing.route == "three_phase" else ()
     alone = check.prompt if check.is_judged or check.has_edge else None
     return [each for each in (alone, *phases) if each is not None]
 
 
-def _broken(check: Check, prompt: Scalar, project: Project) -> Iterator[Diagnostic]:
+def _broken(check: CheckDocument, prompt: Scalar, project: Project) -> Iterator[Diagnostic]:
     # Imported here: most prompts are plain text, and templates are slow to import.
     from rulewright.lower.environments import prompt_environment
+    from rulewright.lower.prompts import lower_prompt
     from rulewright.lower.scan_plan import DEFAULTS, facts
-    from rulewright.prompts import lower_prompt
     from rulewright_runtime.errors import EvaluationError
     from rulewright_runtime.judging.prompts import filled
     from rulewright_runtime.verify import decisions
 
     mistakes: list[Diagnostic] = []
     lowered = lower_prompt(prompt, prompt_environment(check.vocabulary), mistakes)
-    known: dict[str, Any] = {"check": {**DEFAULTS, **check.fields}}
+    known: dict[str, object] = {"check": {**DEFAULTS, **check.fields}}
     for scenario in project.scenarios.values() if not mistakes else ():
         if applies(check, scenario) is False or is_silenced(check, scenario):
             continue

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.case_scorecard import CaseScorecardDocument
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
 from rulewright_runtime.plan.part import VERDICTS
 
 HELP: Final = 'show the form so that no program reads it: {"verdict": "PASS", "FAIL" or "UNCLEAR"}'
 
 
-def prompt_holds_a_verdict(document: Check | CaseScorecardDocument) -> Iterator[Diagnostic]:
+def prompt_holds_a_verdict(document: CheckDocument | CaseScorecardDocument) -> Iterator[Diagnostic]:
     """A prompt shows a complete reply with a verdict.
 
     Why it matters: a judge that repeats the example instead of answering it casts that vote, mostly a PASS.
@@ -30,8 +30,8 @@ def prompt_holds_a_verdict(document: Check | CaseScorecardDocument) -> Iterator[
             yield error(place(prompt, start, end), message, help=HELP)
 
 
-def _prompts(document: Check | CaseScorecardDocument) -> Iterator[Scalar | None]:
-    if isinstance(document, Check):
+def _prompts(document: CheckDocument | CaseScorecardDocument) -> Iterator[Scalar | None]:
+    if isinstance(document, CheckDocument):
         yield from (document.prompt, document.phases.confirm, document.phases.sweep)
     else:
         yield from (metric.judge_prompt for metric in document.metrics)
@@ -43,7 +43,7 @@ def _replies(text: str) -> Iterator[tuple[int, int]]:
     while start >= 0:
         end = start + 1
         try:
-            found: Any
+            found: object
             found, after = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             found = None

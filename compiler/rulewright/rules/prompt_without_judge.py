@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.check import Check, known_routes
+from rulewright.documents.check import CheckDocument, known_routes
 
 
-def prompt_without_judge(check: Check) -> Iterator[Diagnostic]:
+def prompt_without_judge(check: CheckDocument) -> Iterator[Diagnostic]:
     """A check has a prompt, and its route never asks a judge.
 
     Why it matters: whoever tunes the prompt tunes nothing.

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import text_scalars
-from rulewright.documents.lexicon import Lexicon, MarkerSet
+from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.documents.scenario import Scenario
 from rulewright.load import Scalar
 
 
-def short_word_hits_inside_others(subject: Lexicon | MarkerSet | Scenario) -> Iterator[Diagnostic]:
+def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | Scenario) -> Iterator[Diagnostic]:
     """A text of up to three letters is looked for without regard to case and word boundaries.
 
     Why it matters: `APS` is found in "perhaps" and `AI` in "said", so the branch or pattern fires on almost every text.
@@ -27,9 +27,9 @@ def short_word_hits_inside_others(subject: Lexicon | MarkerSet | Scenario) -> It
             )
 
 
-def _texts(subject: Lexicon | MarkerSet | Scenario) -> Iterator[Scalar]:
+def _texts(subject: LexiconDocument | MarkerSet | Scenario) -> Iterator[Scalar]:
     """Every text that is looked for as a part of other texts."""
-    if isinstance(subject, Lexicon):
+    if isinstance(subject, LexiconDocument):
         yield from (pattern.scalar for pattern in subject.patterns if pattern.mode == "substring_ci")
     elif isinstance(subject, MarkerSet):
         for phrases in subject.phrases:

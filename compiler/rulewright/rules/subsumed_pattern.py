@@ -9,7 +9,7 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Span, advice
 from rulewright.documents.base import scalar, text_scalars
-from rulewright.documents.lexicon import Lexicon, MarkerSet
+from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.documents.scenario import Branch, Scenario
 from rulewright.load import Scalar, place
 
@@ -32,14 +32,14 @@ class Phrase:
         return self.certain == self.text.lower()
 
 
-def subsumed_pattern(subject: Lexicon | MarkerSet | Scenario) -> Iterator[Diagnostic]:
+def subsumed_pattern(subject: LexiconDocument | MarkerSet | Scenario) -> Iterator[Diagnostic]:
     """A pattern, marker or phrase of a branch holds another one of its list.
 
     Why it matters: wherever the longer one hits, the shorter one hits as well, so one of the two changes nothing: the
     longer one, or the shorter one where all have to occur.
     Instead: remove the longer one, or the shorter one if it is too broad.
     """
-    if isinstance(subject, Lexicon):
+    if isinstance(subject, LexiconDocument):
         yield from _subsumed(_phrases(entry.scalar for entry in subject.patterns if entry.mode == "substring_ci"))
     elif isinstance(subject, MarkerSet):
         for each in subject.phrases:

@@ -11,7 +11,7 @@ from rulewright.documents.scenario import TAG_KEYS
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.project import Project
 
 
@@ -35,5 +35,5 @@ def tag_no_check_looks_for(project: Project) -> Iterator[Diagnostic]:
                     yield advice(tag, f"no check looks for the tag `{tag.value}`", help=help)
 
 
-def _reads_tags(check: Check) -> bool:
+def _reads_tags(check: CheckDocument) -> bool:
     return check.prompt is not None and "scenario.tags" in str(check.prompt.value)

@@ -11,7 +11,7 @@ from rulewright.diagnostics import Diagnostic, Span, advice, warning
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
     from rulewright.project import Project
 
 
@@ -41,13 +41,13 @@ def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:
                 yield warning(place, f"no scenario bears the tag `{tag}`", help=did_you_mean(tag, known))
 
 
-def _sought(check: Check) -> Iterator[tuple[str, Span]]:
+def _sought(check: CheckDocument) -> Iterator[tuple[str, Span]]:
     """The tags that a check's condition looks for, and where."""
     if check.when is None or "tags" not in str(check.when.value):
         return
     from rulewright.expression.compared import texts_sought  # expressions are slow to import
     from rulewright.expression.nodes import NOWHERE, Name, Select
-    from rulewright.expressions_of import expressions_of
+    from rulewright.lower.expressions_of import expressions_of
 
     tags = Select(Name("scenario", NOWHERE), "tags", NOWHERE)
     for written in expressions_of(check):

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, Span, warning
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
 from rulewright.load import place
 
 
-def tags_on_universal_check(check: Check) -> Iterator[Diagnostic]:
+def tags_on_universal_check(check: CheckDocument) -> Iterator[Diagnostic]:
     """A check of scope `universal` lists tags.
 
     Why it matters: a universal check applies everywhere, so the tags restrict nothing; where its author meant them
@@ -30,7 +30,7 @@ def tags_on_universal_check(check: Check) -> Iterator[Diagnostic]:
         )
 
 
-def _told(check: Check, tags: tuple[str, ...]) -> Span | None:
+def _told(check: CheckDocument, tags: tuple[str, ...]) -> Span | None:
     """Where the prompt names all of the tags: the judge then holds the check for one that waits for them."""
     prompt = "" if check.prompt is None else str(check.prompt.value)
     if check.prompt is None or not all(tag in prompt for tag in tags):

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
 from rulewright.load import place
 
 PLACEHOLDER: Final = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 TURNS: Final = re.compile(r"""\bscenario\s*(?:\.\s*(?:turns|sessions)\b|\[\s*['"](?:turns|sessions)['"]\s*\])""")
 
 
-def transcript_outside_fence(check: Check) -> Iterator[Diagnostic]:
+def transcript_outside_fence(check: CheckDocument) -> Iterator[Diagnostic]:
     """A prompt repeats turns of the scenario by itself.
 
     Why it matters: what users say is sent inside a fence that tells the judge not to obey it. Words that the prompt

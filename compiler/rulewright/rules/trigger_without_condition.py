@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rulewright.diagnostics import Diagnostic, warning
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
+    from rulewright.documents.check import CheckDocument
 
 
-def trigger_without_condition(check: Check) -> Iterator[Diagnostic]:
+def trigger_without_condition(check: CheckDocument) -> Iterator[Diagnostic]:
     """A check has `scope: trigger` and says neither tags nor a condition.
 
     Why it matters: it applies to every scenario that does not list its checks, although its scope says otherwise.

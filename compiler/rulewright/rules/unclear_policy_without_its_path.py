@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, respell, warning
 from rulewright.documents.base import scalar
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
 
 
-def unclear_policy_without_its_path(check: Check) -> Iterator[Diagnostic]:
+def unclear_policy_without_its_path(check: CheckDocument) -> Iterator[Diagnostic]:
     """`unclear_policy: llm_edge` on a check that has no edge.
 
     Why it matters: only `regex_with_llm_edge` with `llm_on_ambiguous: true` can ask a judge about an unclear case;

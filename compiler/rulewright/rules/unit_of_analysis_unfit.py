@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.check import Check
+from rulewright.documents.check import CheckDocument
 
 WHOLE: Final = frozenset({"session_state", "scenario_level"})
 
 
-def unit_of_analysis_unfit(check: Check) -> Iterator[Diagnostic]:
+def unit_of_analysis_unfit(check: CheckDocument) -> Iterator[Diagnostic]:
     """The unit of analysis does not fit the route.
 
     Why it matters: a longitudinal check that sees one exchange can't see what changed over the sessions, and claims

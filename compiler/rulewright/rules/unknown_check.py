@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.check.choices import used_scorecard
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.project import Project
+from rulewright.project.choices import used_scorecard
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _compared(project: Project) -> Iterator[tuple[str, Span]]:
     for document in [card, *documents] if card is not None else documents:
         # Imported here: most projects have no such conditions, and expressions are slow to import.
         from rulewright.expression.compared import texts_compared
-        from rulewright.expressions_of import expressions_of
+        from rulewright.lower.expressions_of import expressions_of
 
         for written in expressions_of(document):
             for literal in (found for part in written.parts() for found in texts_compared(part, _is_id)):

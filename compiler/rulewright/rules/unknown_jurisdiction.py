@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.applicability import texts_of_scenarios
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.lower.applicability import texts_of_scenarios
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.applicability import texts_of_scenarios
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import scalar
+from rulewright.lower.applicability import texts_of_scenarios
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:

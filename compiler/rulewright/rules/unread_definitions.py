@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, advice
-from rulewright.documents.unread_files import UnreadFiles
+from rulewright.project.unread_files import UnreadFiles
 
 
 def unread_definitions(unread: UnreadFiles) -> Iterator[Diagnostic]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import ScorecardDocument
-from rulewright.documents.weights import weights_of
 from rulewright.documents.workflow import TaskDocument
+from rulewright.project.weights import weights_of
 
 if TYPE_CHECKING:
     from rulewright.project import Project

@@ -10,8 +10,8 @@ from rulewright.diagnostics import Diagnostic, replace, warning
 from rulewright.load import Scalar, walk
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Check
-    from rulewright.documents.lexicon import Lexicon, MarkerSet
+    from rulewright.documents.check import CheckDocument
+    from rulewright.documents.lexicon import LexiconDocument, MarkerSet
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import Scenario
     from rulewright.documents.scorecard import ScorecardDocument
@@ -29,7 +29,7 @@ OCTAL: Final = re.compile(r"[-+]?0[0-7]+")
 
 
 def yaml_trap(
-    document: Check | Lexicon | MarkerSet | Profile | Scenario | ScorecardDocument | TaskDocument,
+    document: CheckDocument | LexiconDocument | MarkerSet | Profile | Scenario | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A word stands without quotes that readers of YAML 1.1 take for a truth value, a date or another number.
 

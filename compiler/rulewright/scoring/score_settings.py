@@ -93,7 +93,7 @@ class ScoreSettings:
         written = self.place("reportFormats")
         return FORMATS if written == "all" else tuple(written.split(", ")) if written else ()
 
-    def as_data(self, plan: CaseScorecardPlan) -> dict[str, Any]:
+    def as_data(self, plan: CaseScorecardPlan) -> dict[str, object]:
         """Every value with its source, for `--show-config` and the report."""
         places = {key: {"value": chosen.value, "source": chosen.source} for key, chosen in self.places.items()}
         return {**places, **configuration(plan, self.choices)}

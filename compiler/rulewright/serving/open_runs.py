@@ -10,23 +10,23 @@ from typing import Any
 
 from rulewright.errors import UsageError
 from rulewright.reporting.adjudication import FOLDER
-from rulewright.reporting.chats import Chat, Chats
+from rulewright.reporting.chats import Chat, ChatViews
 from rulewright.reporting.conversations import Conversations
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_words import JudgeWords
-from rulewright.reporting.judged import IndexedRun, Judged, open_run
+from rulewright.reporting.judged import IndexedRun, JudgedTranscript, open_run
 from rulewright.reporting.overview import Overview, overview
 from rulewright_runtime.runs.folder import SUMMARY
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedRun:
     """A run as it stood when it was read."""
 
     index: IndexedRun
     report: dict[str, Any]
     about: Overview
-    chats: Chats
+    chats: ChatViews
 
 
 @dataclass(slots=True)
@@ -36,11 +36,11 @@ class OpenRun:
     folder: Path
     transcripts: Sequence[str] = ()
     replies: Sequence[Path] = ()
-    _loaded: Loaded | None = None
+    _loaded: LoadedRun | None = None
     _version: tuple[str, int] = ("", 0)
     _lock: Lock = field(default_factory=Lock)
 
-    def load(self) -> Loaded:
+    def load(self) -> LoadedRun:
         """The run as it stands now. Raises UsageError where it is gone."""
         with self._lock:
             decided = self.folder / FOLDER
@@ -50,17 +50,17 @@ class OpenRun:
                 self._loaded, self._version = self._read(folder), version
             return self._loaded
 
-    def _read(self, folder: Path) -> Loaded:
+    def _read(self, folder: Path) -> LoadedRun:
         run, report = open_run(folder), gather(folder)
         words = JudgeWords(open_run(self.folder), self.replies)
-        return Loaded(IndexedRun(run), report, overview(report, tokens=words.tokens), Chats(run, words))
+        return LoadedRun(IndexedRun(run), report, overview(report, words=words), ChatViews(run, words))
 
-    def chat(self, loaded: Loaded, number: int) -> Chat:
+    def chat(self, loaded: LoadedRun, number: int) -> Chat:
         """One transcript with its verdicts."""
         judged = loaded.index.judged(number)
         return loaded.chats.view(number, judged, self.conversation(judged))
 
-    def conversation(self, judged: Judged) -> Any:
+    def conversation(self, judged: JudgedTranscript) -> Any:
         """What was said, None where that is gone."""
         return Conversations(self.transcripts).of(judged)
 

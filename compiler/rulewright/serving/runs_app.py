@@ -11,17 +11,18 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+from rulewright.calibration.gold import TARGETS
 from rulewright.comparing.diff import diff
 from rulewright.comparing.page import diff_page
 from rulewright.errors import UsageError
-from rulewright.reporting.adjudication import FOLDER, Decision, adjudicate, check_person, known_decisions, original
+from rulewright.reporting.adjudication import FOLDER, Adjudication, adjudicate, check_person, known_decisions, original
 from rulewright.reporting.chats import said_in
 from rulewright.reporting.page import run_page
-from rulewright.serving.labels import TARGETS, Labels
-from rulewright.serving.open_runs import Loaded, OpenRun
+from rulewright.serving.labels import Labels
+from rulewright.serving.open_runs import LoadedRun, OpenRun
 from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, Look
-from rulewright.web.server import Answer, RefusedError, Request, local_page
+from rulewright.web.server import RefusedError, Request, Response, local_page
 from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.workflow.hil import QueueError
 
@@ -46,18 +47,18 @@ class RunsApp:
     reviewer: str = ""
     queue: str = ""
 
-    def get(self, request: Request) -> Answer:
+    def get(self, request: Request) -> Response:
         """A page."""
         name, numbers = _route(request.path)
-        answer: Callable[..., Answer] = getattr(self, name)
+        answer: Callable[..., Response] = getattr(self, name)
         return answer(request, *numbers)
 
-    def post(self, request: Request) -> Answer:
+    def post(self, request: Request) -> Response:
         """A decision or a label."""
         name, numbers = _route(request.path)
         if name not in _FORMS:
             raise RefusedError(HTTPStatus.NOT_FOUND, "there is nothing to decide here")
-        answer: Callable[..., Answer] = getattr(self, _FORMS[name])
+        answer: Callable[..., Response] = getattr(self, _FORMS[name])
         return answer(request, *numbers)
 
     def _at(self, run: int) -> OpenRun:
@@ -65,12 +66,12 @@ class RunsApp:
             raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such run")
         return self.runs[run - 1]
 
-    def _list(self, request: Request) -> Answer:
+    def _list(self, request: Request) -> Response:
         runs = [(f"/run/{place}", run.folder, run.load()) for place, run in enumerate(self.runs, 1)]
         pairs = [(f"/diff/{place}/{place + 1}", runs[place - 1][1], runs[place][1]) for place in range(1, len(runs))]
-        return Answer(local_page("runs.html", LOOK, runs=runs, pairs=pairs, queue=self.queue))
+        return Response(local_page("runs.html", LOOK, runs=runs, pairs=pairs, queue=self.queue))
 
-    def _run(self, request: Request, run: int) -> Answer:
+    def _run(self, request: Request, run: int) -> Response:
         loaded = self._at(run).load()
 
         def link(number: int, check_id: str | None = None) -> str:
@@ -79,9 +80,9 @@ class RunsApp:
 
         home = HOME + Markup(' <a href="/run/{}/label">Label</a>').format(run)
         look = Look(True, home, LOCAL)
-        return Answer("".join(run_page(loaded.report, loaded.about, link=link, look=look)))
+        return Response("".join(run_page(loaded.report, loaded.about, link=link, look=look)))
 
-    def _transcript(self, request: Request, run: int, number: int, problem: str = "") -> Answer:
+    def _transcript(self, request: Request, run: int, number: int, problem: str = "") -> Response:
         opened = self._at(run)
         loaded = opened.load()
         _check_number(loaded, number)
@@ -97,9 +98,9 @@ class RunsApp:
                 "form": {"check": "", "verdict": "", "why": "", "by": self.reviewer, **request.form},
             },
         )
-        return Answer(page, HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK)
+        return Response(page, HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK)
 
-    def _decide(self, request: Request, run: int, number: int) -> Answer:
+    def _decide(self, request: Request, run: int, number: int) -> Response:
         opened = self._at(run)
         loaded, form = opened.load(), request.form
         _check_number(loaded, number)
@@ -107,7 +108,7 @@ class RunsApp:
         if verdict not in TARGETS:
             raise RefusedError(HTTPStatus.BAD_REQUEST, "a decision is `PASS`, `FAIL` or `NOT_APPLICABLE`")
         try:
-            decision = Decision(
+            decision = Adjudication(
                 loaded.index.name(number),
                 _check_of(loaded, number, form.get("check", "")),
                 verdict,  # type: ignore[arg-type]
@@ -120,20 +121,20 @@ class RunsApp:
             adjudicate(opened.folder, out, [*known_decisions(out), decision])
         except (UsageError, QueueError) as error:
             return self._transcript(request, run, number, str(error))
-        return Answer(location=f"/run/{run}/t/{number}")
+        return Response(location=f"/run/{run}/t/{number}")
 
-    def _checks(self, request: Request, run: int) -> Answer:
+    def _checks(self, request: Request, run: int) -> Response:
         loaded = self._at(run).load()
         checks = [
             (place, check, len(loaded.index.applied.get(check.id, ())), self._labels(run, check.id).read())
             for place, check in enumerate(loaded.index.run.plan.checks)
         ]
-        return Answer(local_page("labels.html", LOOK, run=run, checks=[each for each in checks if each[2]]))
+        return Response(local_page("labels.html", LOOK, run=run, checks=[each for each in checks if each[2]]))
 
     def _labels(self, run: int, check: str) -> Labels:
         return Labels(self._at(run).folder, check)
 
-    def _label(self, request: Request, run: int, place: int, problem: str = "") -> Answer:
+    def _label(self, request: Request, run: int, place: int, problem: str = "") -> Response:
         opened = self._at(run)
         loaded = opened.load()
         check = _check_at(loaded, place)
@@ -160,9 +161,9 @@ class RunsApp:
             targets=TARGETS,
             problem=problem,
         )
-        return Answer(page, HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK)
+        return Response(page, HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK)
 
-    def _take_label(self, request: Request, run: int, place: int) -> Answer:
+    def _take_label(self, request: Request, run: int, place: int) -> Response:
         opened, form = self._at(run), request.form
         loaded = opened.load()
         check = _check_at(loaded, place)
@@ -177,12 +178,12 @@ class RunsApp:
             return self._label(request, run, place, str(error))
         self._labels(run, check.id).add(name, target, by)
         self.reviewer = by
-        return Answer(location=f"/run/{run}/label/{place}")
+        return Response(location=f"/run/{run}/label/{place}")
 
-    def _diff(self, request: Request, before: int, after: int) -> Answer:
+    def _diff(self, request: Request, before: int, after: int) -> Response:
         runs = [self._at(before), self._at(after)]
         found = diff(runs[0].folder, runs[1].folder, transcripts=runs[1].transcripts, replies=runs[1].replies)
-        return Answer("".join(diff_page(found, LOOK)))
+        return Response("".join(diff_page(found, LOOK)))
 
 
 def _route(path: str) -> tuple[str, list[int]]:
@@ -192,19 +193,19 @@ def _route(path: str) -> tuple[str, list[int]]:
     raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such page")
 
 
-def _check_number(loaded: Loaded, number: int) -> None:
+def _check_number(loaded: LoadedRun, number: int) -> None:
     if not 1 <= number <= len(loaded.index):
         raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such transcript")
 
 
-def _check_at(loaded: Loaded, place: int) -> Any:
+def _check_at(loaded: LoadedRun, place: int) -> Any:
     checks = loaded.index.run.plan.checks
     if not 0 <= place < len(checks):
         raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such check")
     return checks[place]
 
 
-def _check_of(loaded: Loaded, number: int, anchor: str) -> str:
+def _check_of(loaded: LoadedRun, number: int, anchor: str) -> str:
     """The check whose verdict stands there."""
     for check in loaded.index.run.plan.checks:
         if loaded.chats.anchor(number, check.id) == anchor:
@@ -212,7 +213,7 @@ def _check_of(loaded: Loaded, number: int, anchor: str) -> str:
     raise RefusedError(HTTPStatus.BAD_REQUEST, "there is no such verdict")
 
 
-def _applied(loaded: Loaded, check: str) -> dict[str, int]:
+def _applied(loaded: LoadedRun, check: str) -> dict[str, int]:
     """The transcripts to which a check applied, with their numbers."""
     return {loaded.index.name(number): number for number in loaded.index.applied.get(check, ())}
 

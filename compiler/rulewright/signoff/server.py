@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 from rulewright.signoff import pages
 from rulewright.web.clients import sender
-from rulewright.web.server import Answer, LocalServer, RefusedError, Request
+from rulewright.web.server import LocalServer, RefusedError, Request, Response
 from rulewright_runtime.workflow.hil import OPEN, QueueError
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store
@@ -25,15 +25,15 @@ class QueueApp:
     reviewer: str = ""
     at: str = ""
 
-    def get(self, request: Request) -> Answer:
+    def get(self, request: Request) -> Response:
         """The queue, or an item."""
         if request.path == "/":
-            return Answer(pages.queue_page(self.store.items(), self.at))
+            return Response(pages.queue_page(self.store.items(), self.at))
         if request.path.startswith(ITEM):
-            return Answer(self._item_page(unquote(request.path.removeprefix(ITEM)), request.token))
+            return Response(self._item_page(unquote(request.path.removeprefix(ITEM)), request.token))
         raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such page")
 
-    def post(self, request: Request) -> Answer:
+    def post(self, request: Request) -> Response:
         """A decision about an item."""
         if not request.path.startswith(ITEM):
             raise RefusedError(HTTPStatus.NOT_FOUND, "there is nothing to decide here")
@@ -47,8 +47,8 @@ class QueueApp:
         except QueueError as error:
             page = self._item_page(item_id, request.token, str(error), notes, by)
             decided = self.store.item(item_id).status not in OPEN
-            return Answer(page, HTTPStatus.CONFLICT if decided else HTTPStatus.UNPROCESSABLE_ENTITY)
-        return Answer(location=f"{self.at}{ITEM}{quote(item_id, safe='')}")
+            return Response(page, HTTPStatus.CONFLICT if decided else HTTPStatus.UNPROCESSABLE_ENTITY)
+        return Response(location=f"{self.at}{ITEM}{quote(item_id, safe='')}")
 
     def _item_page(self, item_id: str, token: str, problem: str = "", notes: str = "", by: str = "") -> str:
         try:

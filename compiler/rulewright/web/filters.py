@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
@@ -12,6 +12,7 @@ from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.summary import UNPROVEN, gaps, label_name
 from rulewright_runtime.report.text import number, percent, plural
 from rulewright_runtime.report.unresolved import gate_line, unresolved_lines
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import visible
 from rulewright_runtime.workflow.hil_text import history_line
 
@@ -26,6 +27,11 @@ _TRIGGERS: Final = {
 def _text(value: object) -> Markup:
     """The same for a text of several lines, which keeps them."""
     return escape(visible(str(value)))
+
+
+def _parted(name: str) -> Markup:
+    """A name that may break behind its underscores."""
+    return _text(name).replace("_", Markup("_<wbr>"))
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -43,12 +49,12 @@ def _heat(share: float) -> str:
     return "" if share <= 0 else f"h{min(4, 1 + int(share * 4))}"
 
 
-def _gate_state(gate: Mapping[str, Any], name: str) -> str:
+def _gate_state(gate: Mapping[str, object], name: str) -> str:
     """What a gate may still become, and by which answers."""
     return gate_line(name, gate).removeprefix(f"gate {name}: ")
 
 
-def _siblings(siblings: Iterable[Mapping[str, Any]]) -> list[str]:
+def _siblings(siblings: Iterable[JsonMapping]) -> list[str]:
     """The names of a contrast set's scenarios."""
     return [
         (sibling["variable"] or sibling["scenario_id"]) + ("" if sibling["played"] else " (no transcript)")
@@ -56,12 +62,12 @@ def _siblings(siblings: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def headline_name(summary: Mapping[str, Any]) -> str:
+def headline_name(summary: JsonMapping) -> str:
     """What the averaged output is called: `Overall`, or its own name."""
     return "Overall" if summary.get("headline", HEADLINE) == HEADLINE else str(summary["headline"])
 
 
-FILTERS: Final[dict[str, Callable[..., Any]]] = {
+FILTERS: Final[dict[str, Callable[..., object]]] = {
     "gaps": gaps,
     "gate_state": _gate_state,
     "grouped": _grouped,
@@ -70,6 +76,7 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "history_line": history_line,
     "label_name": label_name,
     "number": number,
+    "parted": _parted,
     "percent": percent,
     "plural": plural,
     "segment": lambda text: quote(str(text), safe=""),

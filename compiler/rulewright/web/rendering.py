@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -58,7 +58,7 @@ class Look:
         )
 
 
-def rendered(template: str, look: Look | None, **context: Any) -> Iterator[str]:
+def rendered(template: str, look: Look | None, **context: object) -> Iterator[str]:
     """A page, piece by piece."""
     return environment().get_template(template).generate(look=look or Look(), **context)
 

@@ -60,7 +60,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """What an app answers: a page, or the place to go to next."""
 
     body: str = ""
@@ -71,10 +71,10 @@ class Answer:
 class App(Protocol):
     """A part of the local site, below a path of its own."""
 
-    def get(self, request: Request) -> Answer:
+    def get(self, request: Request) -> Response:
         """A page. Raises RefusedError where there is none."""
 
-    def post(self, request: Request) -> Answer:
+    def post(self, request: Request) -> Response:
         """What a form asks for. Raises RefusedError where that can't be."""
 
 
@@ -122,7 +122,7 @@ class LocalServer(ThreadingHTTPServer):
         self.server_close()
         self._thread.join()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """One line in the log for a request that broke, and none for a client that has gone."""
         error = sys.exception()
         if not isinstance(error, (ConnectionError, TimeoutError)):
@@ -134,7 +134,7 @@ class LocalServer(ThreadingHTTPServer):
             self._thread.join(0.5)
 
 
-def local_page(template: str, look: Look, **context: Any) -> str:
+def local_page(template: str, look: Look, **context: object) -> str:
     """A page of the local site."""
     return "".join(rendered(template, look, **context)) + "\n"
 
@@ -151,7 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
     def site(self) -> LocalServer:
         return cast("LocalServer", self.server)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Nothing: what happens is in files and databases."""
 
     def do_GET(self) -> None:
@@ -249,7 +249,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "the form can't be read") from None
         return {name: values[0] for name, values in fields.items() if len(values) == 1}
 
-    def _answer(self, answer: Answer) -> None:
+    def _answer(self, answer: Response) -> None:
         if answer.location:
             self._go_to(answer.location, {})
         else:

@@ -69,10 +69,10 @@ class _Codes:
     def __init__(self, card: Scorecard, looks: _Looks) -> None:
         self.card = card
         self.looks = looks
-        self.codes: dict[Any, int] = {}
+        self.codes: dict[object, int] = {}
         self.parts: list[_Part] = []
         self.places: dict[_Part, int] = {}
-        self.known: dict[tuple[int, ...], Any] = {}
+        self.known: dict[tuple[int, ...], object] = {}
 
     def row(self, verdicts: Iterable[VerdictResult]) -> Any:
         """What matters of a row."""
@@ -112,7 +112,7 @@ class _Codes:
             f"{verdict.check_id} {verdict.verdict}" if verdict.cause is not None else "",
         )
 
-    def _folded(self, parts: Sequence[_Part]) -> Any:
+    def _folded(self, parts: Sequence[_Part]) -> object:
         strongest: dict[int, int] = {}
         opens: dict[tuple[int, int], int] = {}
         for gate, strength in (each for part in parts for each in part.gates):
@@ -137,7 +137,7 @@ def _rate(parts: Sequence[_Part], at: int) -> Fraction | None:
     return _share(sum(each.gained[at] for each in parts), sum(each.of[at] for each in parts))
 
 
-def _whole(value: Fraction) -> Fraction | int:
+def _whole(value: Fraction | int) -> Fraction | int:
     return value.numerator if value.denominator == 1 else value
 
 

@@ -32,7 +32,7 @@ class Rejudged:
 def rejudged(run: StoredRun, other: Plan, transcripts: Sequence[str], replies: Sequence[Path]) -> Rejudged:
     """The run's rows and verdicts under the checks of another plan; nobody is asked."""
     judging = _Rejudging(run, other, transcripts, replies)
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, dict[str, object]] = {}
     verdicts: dict[str, dict[str, VerdictResult]] = {}
     unknown: list[str] = []
     for name, row in run.rows.items():
@@ -41,7 +41,7 @@ def rejudged(run: StoredRun, other: Plan, transcripts: Sequence[str], replies: S
         kept = {key: value for key, value in row.items() if key != "left_out"}
         waiting = [*judging.left_out(name), *missing]
         rows[name] = {**kept, **({"left_out": waiting} if waiting else {})}
-    return Rejudged(dataclasses.replace(run, rows=rows, verdicts=verdicts), unknown)
+    return Rejudged(dataclasses.replace(run, plan=other, rows=rows, verdicts=verdicts), unknown)
 
 
 class _Rejudging:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
-from rulewright.reporting.stored_run import StoredRun, knowing, score_again
+from rulewright.reporting.stored_run import (
+    StoredRun,
+    decision_as_json,
+    decision_of,
+    is_spared,
+    knowing,
+    score_again,
+)
 from rulewright_runtime.aggregate.aggregation import Scorecard
-from rulewright_runtime.aggregate.outcome import ENGINE
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
@@ -19,30 +26,33 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Policy:
+class ScoringPolicy:
     """How verdicts become gates and scores: a scorecard and the values of its parameters."""
 
     card: ScorecardPlan
-    parameters: Mapping[str, Any]
+    parameters: JsonMapping
 
-    def prepared(self, **given: Any) -> Scorecard:
+    def prepared(self, **given: object) -> Scorecard:
         """The scorecard, ready to be carried out. Raises PlanError for an unknown parameter or a bad value."""
         return Scorecard(self.card, {**self.parameters, **given})
 
 
-def policy_of(run: StoredRun, other: Plan | None, given: Mapping[str, Any]) -> Policy:
+def policy_of(run: StoredRun, other: Plan | None, given: Mapping[str, object]) -> ScoringPolicy:
     """The run's policy with `given` parameters, or that of the plan `other`. Raises UsageError where there is none."""
     card = run.plan.scorecard if other is None else other.scorecard
     if card is None:
         raise UsageError(f"`{run.folder}` has no scorecard; name one with `--scorecard`")
     declared = {parameter.name for parameter in card.parameters}
     kept = {name: value for name, value in run.parameters.items() if name in declared}
-    return Policy(knowing(card, run.plan.scorecard), {**kept, **given})
+    return ScoringPolicy(knowing(card, run.plan.scorecard), {**kept, **given})
 
 
-def rescored(run: StoredRun, card: Scorecard) -> dict[str, dict[str, Any]]:
+def rescored(run: StoredRun, card: Scorecard) -> dict[str, dict[str, object]]:
     """The rows of the run under another scorecard, by transcript."""
-    return {name: score_again(card, row, run.verdicts[name].values()) for name, row in run.rows.items()}
+    return {
+        name: score_again(card, row, run.verdicts[name].values(), spared=is_spared(run, row))
+        for name, row in run.rows.items()
+    }
 
 
 def unasked(run: StoredRun, other: Plan | None) -> list[str]:
@@ -64,24 +74,11 @@ def plan_under(run: StoredRun, card: ScorecardPlan) -> Plan:
     return seal(replace(run.plan, scorecard=card))
 
 
-def told(row: Mapping[str, Any], card: ScorecardPlan) -> tuple[Any, ...]:
-    """What decides about a row: its outcome, its label, its headline and the state of every gate."""
-    headline, label = card.shown
-    gates = tuple((name, gate["state"]) for name, gate in row[ENGINE]["gates"].items())
-    return (row[ENGINE]["outcome"], row.get(label or ""), row.get(headline or ""), gates)
-
-
-def flips(run: StoredRun, rows: Mapping[str, Mapping[str, Any]], card: ScorecardPlan) -> list[dict[str, Any]]:
+def flips(run: StoredRun, rows: Mapping[str, JsonMapping], card: ScorecardPlan) -> list[JsonObject]:
     """The transcripts of which `card` tells another outcome, label, headline or gate, in the order of the run."""
     found = []
     for name, row in rows.items():
-        before, after = told(run.rows[name], run.plan.scorecard or card), told(row, card)
+        before, after = decision_of(run.rows[name], run.plan.scorecard or card), decision_of(row, card)
         if before != after:
-            found.append({"transcript_id": name, "before": told_as_json(before), "after": told_as_json(after)})
+            found.append({"transcript_id": name, "before": decision_as_json(before), "after": decision_as_json(after)})
     return found
-
-
-def told_as_json(told_of: tuple[Any, ...]) -> dict[str, Any]:
-    """What `told` says, by name."""
-    outcome, label, score, gates = told_of
-    return {"outcome": outcome, "label": label, "score": score, "gates": dict(gates)}

@@ -7,20 +7,21 @@ elsewhere between two neighbours, the place is narrowed down and told as inexact
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rulewright.errors import UsageError
-from rulewright.reporting.stored_run import StoredRun
+from rulewright.reporting.stored_run import StoredRun, decision_of
 from rulewright.whatif.columns import folded, reads_verdicts
-from rulewright.whatif.rescoring import Policy, told
+from rulewright.whatif.rescoring import ScoringPolicy
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.ir import literal_value
 from rulewright_runtime.score import Score, exact_pair
+from rulewright_runtime.strict_json import JsonMapping
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.parameters import Parameter
@@ -32,7 +33,7 @@ _SHARES: Final = 10_000
 _SWEPT: Final = ("score", "number")
 
 
-def sweep(run: StoredRun, policy: Policy, name: str) -> list[dict[str, Any]]:
+def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, object]]:
     """The breakpoints of the parameter, from the lowest: `{at, exact, side, transcripts}`, where the named transcripts
     change from that value on (`side` is `at`) or behind it (`after`).
 
@@ -66,14 +67,14 @@ def sweep(run: StoredRun, policy: Policy, name: str) -> list[dict[str, Any]]:
 
 
 def _told(
-    at: Callable[[Fraction], Scorecard], row: Mapping[str, Any], verdicts: Sequence[VerdictResult], value: Fraction
-) -> Any:
+    at: Callable[[Fraction], Scorecard], row: JsonMapping, verdicts: Sequence[VerdictResult], value: Fraction
+) -> object:
     card = at(value)
     waiting = [(name, card.waiting_for(name)) for name in row.get("left_out", ())]
-    return told(card.aggregate(verdicts, None, waiting, incomplete=bool(row.get("missing"))), card.plan)
+    return decision_of(card.aggregate(verdicts, None, waiting, incomplete=bool(row.get("missing"))), card.plan)
 
 
-def _changes(points: Sequence[Fraction], result: Callable[[Fraction], Any]) -> Iterator[tuple[Fraction, str, bool]]:
+def _changes(points: Sequence[Fraction], result: Callable[[Fraction], object]) -> Iterator[tuple[Fraction, str, bool]]:
     """Where the result changes over the points and between them: the value, on which side of it, and whether exactly
     there."""
     for low, high in pairwise(points):
@@ -86,7 +87,7 @@ def _changes(points: Sequence[Fraction], result: Callable[[Fraction], Any]) -> I
             yield high, "at", True
 
 
-def _narrowed(low: Fraction, high: Fraction, result: Callable[[Fraction], Any]) -> Fraction:
+def _narrowed(low: Fraction, high: Fraction, result: Callable[[Fraction], object]) -> Fraction:
     """A place between two values at which the result changes, nearly."""
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -94,7 +95,7 @@ def _narrowed(low: Fraction, high: Fraction, result: Callable[[Fraction], Any]) 
     return high
 
 
-def _declared(policy: Policy, name: str) -> Parameter:
+def _declared(policy: ScoringPolicy, name: str) -> Parameter:
     known = {parameter.name: parameter for parameter in policy.card.parameters}
     if name not in known:
         raise UsageError(f"the scorecard has no parameter `{name}`; it has {', '.join(map(_quoted, known)) or 'none'}")
@@ -116,7 +117,7 @@ def _quoted(name: str) -> str:
     return f"`{name}`"
 
 
-def _numbers(card: Scorecard, row: Mapping[str, Any], verdicts: Sequence[VerdictResult]) -> Iterator[Fraction]:
+def _numbers(card: Scorecard, row: JsonMapping, verdicts: Sequence[VerdictResult]) -> Iterator[Fraction]:
     """The numbers of a row that a parameter may be compared with: rates, confidences, the score and the coverage."""
     yield from (Fraction(rate.numerator, rate.denominator) for rate in card.rates(verdicts) if rate is not None)
     for value in (row.get(card.plan.headline), row[ENGINE]["coverage"], *(verdict.confidence for verdict in verdicts)):
@@ -125,7 +126,7 @@ def _numbers(card: Scorecard, row: Mapping[str, Any], verdicts: Sequence[Verdict
             yield Fraction(repr(value)).limit_denominator(_SHARES)  # the share that was rounded when it left
 
 
-def _literals(policy: Policy) -> set[Fraction]:
+def _literals(policy: ScoringPolicy) -> set[Fraction]:
     """The numbers that the conditions, variables and outputs of the scorecard write down."""
     card = policy.card
     programs = [part.value for part in (*card.output, *card.variables)]

@@ -3,57 +3,63 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from rulewright.reporting.adjudication import DECISIONS
+from rulewright.reporting.stored_run import summary_like
 from rulewright.whatif.rescoring import plan_under, rescored
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.report.gathered import Listed
 from rulewright_runtime.report.markdown import markdown
-from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import LOG, REPLIES, SUMMARY, write_manifest
+from rulewright_runtime.runs.rows import verdict_key
+from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.verdicts import VerdictResult
 
 if TYPE_CHECKING:
     from rulewright.reporting.stored_run import StoredRun
-    from rulewright.whatif.rescoring import Policy
-
-_ABOUT = ("profile", "semantics", "language", "judge", "judge_calls", "data")
+    from rulewright.whatif.rescoring import ScoringPolicy
 
 
-def write_rescored(run: StoredRun, policy: Policy, out: Path) -> dict[str, Any]:
+def write_rescored(run: StoredRun, policy: ScoringPolicy, out: Path) -> dict[str, object]:
     """Write the run under another policy to the folder `out`, and return its summary. Raises OSError."""
     rows = rescored(run, policy.prepared())
     plan = plan_under(run, policy.card)
-    about = {key: run.summary[key] for key in _ABOUT if key in run.summary}
-    parameters = {name: str(value) for name, value in sorted(policy.parameters.items())}
-    summary = Summary(
-        about={
-            **about,
-            "scorecard": policy.card.name,
-            "plan": plan.hash,
-            **({"parameters": parameters} if parameters else {}),
-            "rescored": {"from": str(run.folder), "plan": run.plan.hash, "scorecard": run.summary.get("scorecard")},
-        },
-        refused=Listed(run.summary["refused"]["count"], list(run.summary["refused"]["inputs"])),
-        planned=len(plan.checks),
-        category_of={name: scenario.category for name, scenario in plan.scenarios.items() if scenario.category},
-    )
+    about: dict[str, object] = {
+        "profile": plan.profile,
+        "scorecard": policy.card.name,
+        "plan": plan.hash,
+        "parameters": {name: str(value) for name, value in sorted(policy.parameters.items())} or None,
+        "rescored": {"from": str(run.folder), "plan": run.summary["plan"], "scorecard": run.summary.get("scorecard")},
+    }
+    summary = summary_like(run, plan, about)
     for name, row in rows.items():
         step = run.steps.get(name)
         summary.add(row, run.verdicts[name].values(), step.harness if step else "")
     result = summary.result()
     out.mkdir(parents=True)
     with held_folder(out):
-        for kept in (LOG, REPLIES, "verdicts.jsonl"):
+        for kept in (LOG, REPLIES, DECISIONS):
             if (run.folder / kept).is_file():
                 shutil.copyfile(run.folder / kept, out / kept)
         write_whole(out / "plan.json", encode(plan))
+        write_whole(out / "verdicts.jsonl", b"".join(_lines(run, rows)))
         write_whole(out / "scores.jsonl", b"".join(msgspec.json.encode(row) + b"\n" for row in rows.values()))
         write_whole(out / "summary.md", markdown(result).encode())
         write_whole(out / SUMMARY, msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
         write_manifest(out, plan)
     return result
+
+
+def _lines(run: StoredRun, rows: Mapping[str, JsonMapping]) -> Iterator[bytes]:
+    """The lines of the verdicts, as a scan writes them."""
+    for name, row in rows.items():
+        key = verdict_key(row)
+        for verdict in run.verdicts[name].values():
+            fields = {field: getattr(verdict, field) for field in VerdictResult.__struct_fields__}
+            yield key + msgspec.json.encode(VerdictResult(**fields))[1:] + b"\n"

@@ -12,7 +12,7 @@ from copy import copy
 from fractions import Fraction
 from operator import attrgetter
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -46,6 +46,7 @@ from rulewright_runtime.aggregate.effects import (
     waiting_effect,
 )
 from rulewright_runtime.aggregate.export import number_of, plain_path, refuse_twins, value_or_none
+from rulewright_runtime.aggregate.keys import EMPTY, UNHASHABLE, VerdictKey
 from rulewright_runtime.aggregate.outcome import (
     ENGINE,
     MINIMUM_COVERAGE,
@@ -62,7 +63,7 @@ from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
 from rulewright_runtime.polarity import Decision, Polarity, condition
 from rulewright_runtime.score import Score, leave, score_of
-from rulewright_runtime.values import NONE, Optional
+from rulewright_runtime.values import NONE, Optional, Value
 
 if TYPE_CHECKING:
     from rulewright_runtime.verdicts import VerdictRecord
@@ -74,24 +75,22 @@ VERDICT_FIELDS: Final = (
 KNOWN_BEFORE: Final = frozenset({"check_id", "severity", "primary_bucket", "secondary_tags"})  # of a verdict
 NO_RECORD: Final = "NO_RECORD"  # stands for the verdict of a check that owes one
 _ALWAYS_READ: Final = frozenset({"check_id", "eligible", "verdict", "severity", "primary_bucket"})
-_EMPTY: Final[Mapping[str, Any]] = {"evidence": (), "secondary_tags": (), "extra": {}}
-_UNHASHABLE: Final = frozenset(_EMPTY)
 _MEMO_LIMIT: Final = 65536
 _ROWS_LIMIT: Final = 1024
 
 
-Bindings = Mapping[str, Any]
+Bindings = Mapping[str, Value]
 Condition = Callable[[Bindings], Decision]
 
 
 class Scorecard:
     """A prepared scorecard: build it once for a plan, then call `aggregate` for every transcript."""
 
-    def __init__(self, plan: ScorecardPlan, parameters: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, plan: ScorecardPlan, parameters: Mapping[str, Value] | None = None) -> None:
         """Prepare every program. `parameters` replaces defaults; a bad name or value raises `PlanError`."""
         self.plan = plan
         self.parameters = parameter_values(plan.parameters, parameters or {})
-        self._base: dict[str, Any] = {**self.parameters, "scoring": plan.scoring}
+        self._base: dict[str, Value] = {**self.parameters, "scoring": plan.scoring}
         self._rates = (*(dimension.rate for dimension in plan.dimensions), *plan.rates)
         self._weights = {dimension.rate.name: number_of(dimension.weight) for dimension in plan.dimensions}
         self._empty = [None if rate.empty is None else number_of(rate.empty) for rate in self._rates]
@@ -103,10 +102,10 @@ class Scorecard:
         self._prepare_rows()
         self._minimum_coverage = self._coverage_asked()
         self._has_gates = any(any(self._held(check_id)) for check_id in plan.checks)
-        self._memo: dict[Any, Effect] = {}
+        self._memo: dict[Value, Effect] = {}
         self._prepare_keys()
 
-    def having(self, parameters: Mapping[str, Any], *, same_effects: bool = False) -> Scorecard:
+    def having(self, parameters: Mapping[str, Value], *, same_effects: bool = False) -> Scorecard:
         """The scorecard under other values of its parameters, prepared once; with `same_effects` none is read by
         a condition over a single verdict. Raises `PlanError` as the scorecard itself does."""
         other = copy(self)
@@ -124,12 +123,11 @@ class Scorecard:
         self._count_of = [_guard(count.of) for count in plan.counts]
         self._list_of = [_guard(listed.of) for listed in plan.lists]
         self._list_each = [[(name, prepare(program)) for name, program in listed.each] for listed in plan.lists]
-        read = mentioned(program for gate in plan.gates for program in (gate.of, gate.stops, gate.undecided))
-        read |= mentioned(program for rate in self._rates for program in (rate.of, rate.credit) if program is not None)
-        read |= mentioned(count.of for count in plan.counts) | mentioned(listed.of for listed in plan.lists)
-        self._read = _ALWAYS_READ | read.intersection(VERDICT_FIELDS)
-        self._bulky = sorted(self._read & _UNHASHABLE)
-        self._key = attrgetter(*sorted(self._read - _UNHASHABLE))
+        programs = [program for gate in plan.gates for program in (gate.of, gate.stops, gate.undecided)]
+        programs += [each for rate in self._rates for each in (rate.of, rate.credit) if each is not None]
+        programs += [*(count.of for count in plan.counts), *(listed.of for listed in plan.lists)]
+        self._read = _ALWAYS_READ | mentioned(programs).intersection(VERDICT_FIELDS)
+        self.key = VerdictKey(self._read, programs)
 
     def _prepare_rows(self) -> None:
         self._variables = [(part, prepare(part.value)) for part in self.plan.variables]
@@ -142,13 +140,13 @@ class Scorecard:
         """What of its verdicts a row depends on: rows of equal verdicts are worked out once."""
         listed = mentioned(program for part in self.plan.lists for _, program in part.each)
         read = set(VERDICT_FIELDS) if "verdicts" in self._needs else self._read | listed.intersection(VERDICT_FIELDS)
-        self._rows: dict[Any, dict[str, Any]] = {}
-        self._row_bulky = sorted(read & _UNHASHABLE)
-        self._row_part = attrgetter(*sorted(read - _UNHASHABLE), "cause")
+        self._rows: dict[Value, dict[str, Value]] = {}
+        self._row_bulky = sorted(read & UNHASHABLE)
+        self._row_part = attrgetter(*sorted(read - UNHASHABLE), "cause")
 
-    def _row_key(self, verdicts: Sequence[VerdictRecord], left_out: Sequence[Any], incomplete: bool) -> Any:
+    def _row_key(self, verdicts: Sequence[VerdictRecord], left_out: Sequence[Value], incomplete: bool) -> Value:
         """A key that only rows with equal results share; None where there is none."""
-        if any(getattr(verdict, name, None) != _EMPTY[name] for name in self._row_bulky for verdict in verdicts):
+        if any(getattr(verdict, name, None) != EMPTY[name] for name in self._row_bulky for verdict in verdicts):
             return None
         try:
             key = tuple(map(self._row_part, verdicts)), tuple(left_out), incomplete
@@ -202,7 +200,7 @@ class Scorecard:
         left_out: Iterable[tuple[str, tuple[int, ...]]] = (),
         *,
         incomplete: bool = False,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Value]:
         """The output fields of the scorecard for one transcript, in its order and ready for JSON.
 
         `expected` names the checks that owe a record (those of the plan that were not suppressed); one without a record
@@ -220,7 +218,7 @@ class Scorecard:
         effects = [self._work_out(verdict, incomplete) if incomplete else self.effect(verdict) for verdict in verdicts]
         undecided = [item for effect in effects if effect.undecided for item in effect.undecided]
         bindings = dict(self._base)
-        ready: dict[str, Any] = {}
+        ready: dict[str, Value] = {}
         waiting = tuple(left_out)
         every = [*effects, *(waiting_effect(check_id, gates) for check_id, gates in waiting)]
         results = self._judge_gates(every, bindings, ready)
@@ -252,7 +250,7 @@ class Scorecard:
         left_out: Sequence[tuple[str, tuple[int, ...]]] = (),
         *,
         incomplete: bool = False,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Value]:
         """The row of `aggregate`, which holds under `engine` its `bounds` where something is unknown."""
         if expected is not None:
             verdicts = self._with_missing(verdicts, expected)
@@ -272,7 +270,7 @@ class Scorecard:
         left_out: Iterable[tuple[str, tuple[int, ...]]] = (),
         *,
         incomplete: bool = False,
-    ) -> dict[str, Any] | None:
+    ) -> dict[str, Value] | None:
         """What the row of `aggregate` may become once every unknown verdict is given; None where none is unknown.
 
         `unknown` names the checks in question, `outcomes` what the transcript may come to, `decided_by` the smallest
@@ -292,7 +290,7 @@ class Scorecard:
         sure = [self._weigh(verdict, incomplete) for verdict in known]
         gates = self._gate_bounds(sure, names, effects)
 
-        def row_of(answers: Sequence[str]) -> dict[str, Any]:
+        def row_of(answers: Sequence[str]) -> dict[str, Value]:
             given = [each[answer] for each, answer in zip(options, answers, strict=True)]
             return self.aggregate([*known, *given], incomplete=incomplete)
 
@@ -306,7 +304,7 @@ class Scorecard:
         return [
             rate_value(
                 rate,
-                sum((earned_in(effect, index) for effect in effects), Fraction()),
+                sum(earned_in(effect, index) for effect in effects),
                 sum(counts_in(effect, index) for effect in effects),
             )
             for index, rate in enumerate(self._rates)
@@ -317,7 +315,7 @@ class Scorecard:
 
     def _gate_bounds(
         self, sure: Sequence[Effect], names: Sequence[str], effects: Sequence[Mapping[str, Effect]]
-    ) -> dict[str, dict[str, Any]]:
+    ) -> dict[str, dict[str, Value]]:
         """For each gate the states it may have and the unknowns that decide it: those of which an answer can change it
         whatever else is known."""
         found = {}
@@ -334,10 +332,10 @@ class Scorecard:
             found[gate.name] = {"states": states, "decided_by": decides}
         return found
 
-    def _rate_bounds(self, sure: Sequence[Effect], effects: Sequence[Mapping[str, Effect]]) -> dict[str, Any]:
+    def _rate_bounds(self, sure: Sequence[Effect], effects: Sequence[Mapping[str, Effect]]) -> dict[str, Value]:
         found = {}
         for index, rate in enumerate(self._rates[: len(self.plan.dimensions)]):
-            gained = sum((earned_in(effect, index) for effect in sure), Fraction())
+            gained = sum(earned_in(effect, index) for effect in sure)
             of = sum(counts_in(effect, index) for effect in sure)
             options = [chances(index, each.values()) for each in effects]
             ends = [rate_value(rate, *end) for end in rate_interval(gained, of, options)]
@@ -350,7 +348,7 @@ class Scorecard:
         missing = [self._missing(check_id) for check_id in expected if check_id not in present]
         return [*verdicts, *missing] if missing else verdicts
 
-    def _missing(self, check_id: str) -> Any:
+    def _missing(self, check_id: str) -> Value:
         check = self.plan.checks.get(check_id, {})
         return SimpleNamespace(
             check_id=check_id,
@@ -368,7 +366,7 @@ class Scorecard:
             extra={},
         )
 
-    def _record(self, verdict: VerdictRecord, fields: Iterable[str]) -> dict[str, Any]:
+    def _record(self, verdict: VerdictRecord, fields: Iterable[str]) -> dict[str, Value]:
         record = {name: msgspec.to_builtins(getattr(verdict, name)) for name in fields if hasattr(verdict, name)}
         check = self.plan.checks.get(verdict.check_id, {})
         record["check"] = check
@@ -382,14 +380,6 @@ class Scorecard:
         except EvaluationError:  # no score: absent, so that the polarity of the place decides
             del record["confidence"]
         return record
-
-    def key(self, verdict: VerdictRecord) -> tuple[Any, ...] | None:
-        """Equal for verdicts that add the same to a row; None where that can't be told."""
-        for name in self._bulky:
-            if getattr(verdict, name, None) != _EMPTY[name]:
-                return None
-        found: tuple[Any, ...] = self._key(verdict)
-        return found
 
     def effect(self, verdict: VerdictRecord) -> Effect:
         """What a verdict adds to its row."""
@@ -482,8 +472,8 @@ class Scorecard:
     # Each of the following fills `bindings` with what expressions see and `ready` with the same as JSON data.
 
     def _judge_gates(
-        self, effects: Sequence[Effect], bindings: dict[str, Any], ready: dict[str, Any]
-    ) -> dict[str, dict[str, Any]]:
+        self, effects: Sequence[Effect], bindings: dict[str, Value], ready: dict[str, Value]
+    ) -> dict[str, dict[str, Value]]:
         """The engine's result of every gate, `{state, reasons}`."""
         size = len(self.plan.gates)
         strongest = [-1] * size
@@ -497,7 +487,7 @@ class Scorecard:
                     stopping[gate].append(effect.check_id)
                 elif strength == LEAVES_OPEN:
                     leaving_open[gate].append(effect.check_id)
-        gates: dict[str, dict[str, Any]] = {
+        gates: dict[str, dict[str, Value]] = {
             part.name: {"passed": passed(part, strongest[gate]), "reasons": stopping[gate] or leaving_open[gate]}
             for gate, part in enumerate(self.plan.gates)
         }
@@ -507,7 +497,7 @@ class Scorecard:
         bindings["undecided"] = {part.name: leaving_open[gate] for gate, part in enumerate(self.plan.gates)}
         return {name: {"state": state_of(gate), "reasons": gate["reasons"]} for name, gate in gates.items()}
 
-    def _add_rates(self, effects: Sequence[Effect], bindings: dict[str, Any], ready: dict[str, Any]) -> None:
+    def _add_rates(self, effects: Sequence[Effect], bindings: dict[str, Value], ready: dict[str, Value]) -> None:
         gained: list[int | Fraction] = [0] * len(self._rates)
         of = [0] * len(self._rates)
         for effect in effects:
@@ -519,7 +509,7 @@ class Scorecard:
             for index, share in effect.credits:
                 gained[index] += share
                 of[index] += 1
-        seen: dict[str, Any] = {}
+        seen: dict[str, Value] = {}
         leaving: dict[str, float | None] = {}
         for index, rate in enumerate(self._rates):
             value = rate_value(rate, gained[index], of[index])
@@ -533,7 +523,7 @@ class Scorecard:
         bindings["rates"] = seen
         bindings["weights"] = self._weights
 
-    def _add_counts(self, effects: Sequence[Effect], bindings: dict[str, Any], ready: dict[str, Any]) -> None:
+    def _add_counts(self, effects: Sequence[Effect], bindings: dict[str, Value], ready: dict[str, Value]) -> None:
         totals = [0] * len(self.plan.counts)
         for effect in effects:
             for index in effect.counts:
@@ -545,11 +535,11 @@ class Scorecard:
         self,
         effects: Sequence[Effect],
         verdicts: Sequence[VerdictRecord],
-        bindings: dict[str, Any],
-        ready: dict[str, Any],
+        bindings: dict[str, Value],
+        ready: dict[str, Value],
         undecided: list[Undecided],
     ) -> None:
-        lists: dict[str, list[dict[str, Any]]] = {part.name: [] for part in self.plan.lists}
+        lists: dict[str, list[dict[str, Value]]] = {part.name: [] for part in self.plan.lists}
         for effect, verdict in zip(effects, verdicts, strict=True):
             for index in effect.lists:
                 about = {**self._base, "v": self._record(verdict, VERDICT_FIELDS)}
@@ -560,7 +550,7 @@ class Scorecard:
                 lists[self.plan.lists[index].name].append(record)
         bindings["lists"] = ready["lists"] = lists
 
-    def _raise_flags(self, effects: Sequence[Effect], bindings: dict[str, Any], ready: dict[str, Any]) -> None:
+    def _raise_flags(self, effects: Sequence[Effect], bindings: dict[str, Value], ready: dict[str, Value]) -> None:
         by_check: dict[str, bool | None] = {}
         for effect in effects:
             by_check[effect.check_id] = by_check.get(effect.check_id) or effect.flag
@@ -569,13 +559,15 @@ class Scorecard:
         if "flags" in self._needs:
             bindings["flags"] = {label: _optional(flag) for label, flag in flags.items()}
 
-    def _leave(self, bindings: dict[str, Any], ready: dict[str, Any], undecided: list[Undecided]) -> dict[str, Any]:
+    def _leave(
+        self, bindings: dict[str, Value], ready: dict[str, Value], undecided: list[Undecided]
+    ) -> dict[str, Value]:
         for part, value in self._variables:
             try:
                 bindings[part.name] = value(bindings)
             except EvaluationError as error:
                 undecided.append({"place": f"variables.{part.name}", "check_id": "", "reason": str(error)})
-        row: dict[str, Any] = {}
+        row: dict[str, Value] = {}
         for part, value, path in self._output:
             if path is not None:
                 row[part.name] = ready[path[0]] if len(path) == 1 else ready[path[0]][path[1]]
@@ -594,5 +586,5 @@ def _guard(program: Program) -> Condition:
     return condition(program, Polarity.GUARDING)
 
 
-def _optional(value: Any) -> Optional:
+def _optional(value: Value) -> Optional:
     return NONE if value is None else Optional(value)

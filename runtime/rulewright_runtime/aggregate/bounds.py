@@ -13,10 +13,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, product
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rulewright_runtime.aggregate.outcome import ENGINE, OUTCOMES
 from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.values import Value
 
 if TYPE_CHECKING:
     from rulewright_runtime.verdicts import VerdictRecord
@@ -39,7 +40,7 @@ def is_unknown(verdict: VerdictRecord) -> bool:
     )
 
 
-def answered(verdict: VerdictRecord, answer: str) -> Any:
+def answered(verdict: VerdictRecord, answer: str) -> Value:
     """The record as it stands once a person has answered: certain, and with nothing left to look at."""
     copied = {name: getattr(verdict, name) for name in _COPIED if hasattr(verdict, name)}
     return SimpleNamespace(
@@ -71,8 +72,8 @@ def completions(unknown: int) -> Iterable[Answers]:
 
 
 def exact_bounds(
-    unknown: Sequence[str], row_of: Callable[[Answers], Mapping[str, Any]], headline: str
-) -> dict[str, Any]:
+    unknown: Sequence[str], row_of: Callable[[Answers], Mapping[str, Value]], headline: str
+) -> dict[str, object]:
     """The outcomes and the headline (as `overall_score`) over every completion; `row_of` carries out the scorecard."""
     rows = {answers: row_of(answers) for answers in completions(len(unknown))}
     outcomes = {answers: row[ENGINE]["outcome"] for answers, row in rows.items()}
@@ -85,7 +86,7 @@ def exact_bounds(
     }
 
 
-def outer_bounds(unknown: Sequence[str], gates: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def outer_bounds(unknown: Sequence[str], gates: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
     """What is sound for any number of unknowns: gates decide alone where all of them are decided, the score is
     anything, and every unknown may have to be answered."""
     states = [gate["states"] for gate in gates.values()]
@@ -98,7 +99,7 @@ def outer_bounds(unknown: Sequence[str], gates: Mapping[str, Mapping[str, Any]])
     }
 
 
-def interval(values: Sequence[Any]) -> dict[str, Any]:
+def interval(values: Sequence[Value]) -> dict[str, Value]:
     """`{low, high, absent}`: the ends of the scores among the values, and whether some completion has none. What is no
     score counts as absent."""
     numbers = [value for value in values if type(value) in (int, float)]
@@ -107,8 +108,8 @@ def interval(values: Sequence[Any]) -> dict[str, Any]:
 
 
 def rate_interval(
-    gained: Fraction, of: int, options: Iterable[tuple[bool, bool, bool]]
-) -> tuple[tuple[Fraction, int], ...]:
+    gained: int | Fraction, of: int, options: Iterable[tuple[bool, bool, bool]]
+) -> tuple[tuple[int | Fraction, int], ...]:
     """What is gained of how many at the lowest and at the highest rate, and of none where that can be. `options` say
     for each unknown whether it may earn all, may earn nothing, and may stay out."""
     low, high, lowest, highest, empty = gained, gained, of, of, not of
@@ -119,4 +120,4 @@ def rate_interval(
         high += may_earn
         empty = empty and may_leave
     ends = ((low, lowest), (high, highest))
-    return (*ends, (Fraction(), 0)) if empty else ends
+    return (*ends, (0, 0)) if empty else ends

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
+
+import msgspec
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import Evaluator
@@ -13,14 +14,13 @@ from rulewright_runtime.plan.scorecard import GatePlan, RatePlan
 from rulewright_runtime.score import Score, leave, score_of
 
 Undecided = dict[str, str]
-Bindings = Mapping[str, Any]
+Bindings = Mapping[str, object]
 
 # What one verdict does to a gate, from the weakest to the strongest.
 BELONGS, COUNTS, LEAVES_OPEN, STOPS = range(4)
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(msgspec.Struct, frozen=True):
     """What one verdict adds to the row; equal verdicts share it."""
 
     check_id: str
@@ -84,9 +84,10 @@ def counts_in(effect: Effect, rate: int) -> bool:
     return rate in effect.hits or rate in effect.misses or any(rate == index for index, _ in effect.credits)
 
 
-def earned_in(effect: Effect, rate: int) -> Fraction:
+def earned_in(effect: Effect, rate: int) -> int | Fraction:
     """What the effect adds to the numerator of a rate."""
-    return sum((share for index, share in effect.credits if index == rate), Fraction(int(rate in effect.hits)))
+    hit = int(rate in effect.hits)
+    return sum((share for index, share in effect.credits if index == rate), hit) if effect.credits else hit
 
 
 def chances(rate: int, effects: Collection[Effect]) -> tuple[bool, bool, bool]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import Evaluator
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score, leave, parse_score
-from rulewright_runtime.values import Optional
+from rulewright_runtime.values import Optional, Value
 
-Bindings = Mapping[str, Any]
+Bindings = Mapping[str, object]
 
 
 def value_or_none(
     value: Evaluator, bindings: Bindings, place: str, check_id: str, undecided: list[dict[str, str]]
-) -> Any:
+) -> object:
     """What an evaluator gives, as plain JSON data; where it has no value, None and the reason among the `undecided`."""
     try:
         return export(value(bindings))
@@ -25,7 +25,7 @@ def value_or_none(
         return None
 
 
-def export(value: Any) -> Any:
+def export(value: Value) -> Value:
     """A value of the language as plain JSON data: scores are rounded once, absent values become null.
 
     Raises EvaluationError for a score outside [0, 1] and for what JSON can't hold.

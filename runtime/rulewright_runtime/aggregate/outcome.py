@@ -7,12 +7,13 @@ gate every check decides: a FAIL fails, and what is neither PASS nor NOT_APPLICA
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from rulewright_runtime.score import Score, leave
+from rulewright_runtime.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rulewright_runtime.verdicts import VerdictRecord
 
@@ -31,11 +32,11 @@ _CLEAR: Final = frozenset({"PASS", "NOT_APPLICABLE"})
 
 def engine_results(
     verdicts: Sequence[VerdictRecord],
-    gates: Mapping[str, Mapping[str, Any]] | None = None,
+    gates: Mapping[str, Mapping[str, Value]] | None = None,
     minimum_coverage: Score = MINIMUM_COVERAGE,
     *,
     undecided: bool = False,
-) -> dict[str, Any]:
+) -> dict[str, Value]:
     """What the engine says of one transcript, for the key `engine` of its row: `outcome`, `decided_by` (`gates` or
     `checks`), `because` (the checks that made it fail or left it undecided), `unproven` (those of them that failed
     without anybody having found a failure, with the cause), `gates` and `coverage`.
@@ -83,7 +84,7 @@ def _cause(verdict: VerdictRecord) -> str | None:
     return cause if verdict.verdict == "FAIL" else cause or "unclear"
 
 
-def _reasons_of(gates: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[str]]:
+def _reasons_of(gates: Mapping[str, Mapping[str, Value]]) -> tuple[list[str], list[str]]:
     """The checks that stop a gate, and those that leave one open."""
     failed, left_open = (
         [check_id for gate in gates.values() if gate["state"] == state for check_id in gate["reasons"]]
@@ -92,14 +93,23 @@ def _reasons_of(gates: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list
     return failed, left_open
 
 
-def take_credit(row: dict[str, Any], headline: str) -> None:
+def take_credit(row: dict[str, object], headline: str) -> None:
     """What the row of an incomplete transcript may say: no score, and never that it is valid."""
     ask_for_adjudication(row)
     if headline in row:
         row[headline] = 0.0
 
 
-def ask_for_adjudication(row: dict[str, Any]) -> None:
+def without_scores(row: Mapping[str, Value], shown: Iterable[str | None]) -> dict[str, Value]:
+    """What takes the place of scores where checks were spared: they would be means of what was asked by chance.
+    `shown` names the outputs that are averaged and counted."""
+    blank: dict[str, Value] = dict.fromkeys(name for name in shown if name is not None)
+    if isinstance(dimensions := row.get("dimension_scores"), dict):
+        blank["dimension_scores"] = dict.fromkeys(dimensions)
+    return blank
+
+
+def ask_for_adjudication(row: dict[str, Value]) -> None:
     """A person has to look at the row, unless its status says already that it is not valid."""
     if row.get("status") in ("valid", None):
         row["status"] = "needs_adjudication"

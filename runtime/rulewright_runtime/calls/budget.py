@@ -11,9 +11,12 @@ import msgspec
 from rulewright_runtime.errors import RuntimeFailure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rulewright_runtime.models.call import ModelCall, Usage
 
 MESSAGE_TOKENS: Final = 32  # that a chat template adds to a message, and more than any known one does
+LONGEST_TOKEN: Final = 128  # bytes; no tokenizer in use has a longer one
 MILLION: Final = 1_000_000
 
 
@@ -50,6 +53,29 @@ def most(call: ModelCall, price: Price | None) -> Spending:
     """What one attempt at a call can cost: a token is at least a byte, and the reply has at most `max_tokens`."""
     sent = sum(len(message.content.encode()) + MESSAGE_TOKENS for message in call.messages)
     return Spending(1, sent + call.max_tokens, cost(price, sent, call.max_tokens))
+
+
+def least(call: ModelCall, price: Price | None) -> Spending:
+    """What a call costs at least that is answered: as few tokens as its prompt can have, and one of a reply."""
+    sent = sum(-(-len(message.content.encode()) // LONGEST_TOKEN) for message in call.messages)
+    return Spending(1, sent + 1, cost(price, sent, 1))
+
+
+def floor(calls: Iterable[tuple[ModelCall, Price | None]]) -> Spending:
+    """The smallest budget under which all calls, each with its price, may be answered, in whatever order.
+
+    Before a call is sent the most that it can cost must be left, and the others cost the least that they can: so the
+    one for which most and least differ least comes last, and the one that can cost most fits by itself.
+    """
+    bounds = [(least(call, price), most(call, price)) for call, price in calls]
+    if not bounds:
+        return Spending()
+    total = sum((low for low, _ in bounds), Spending())
+    spare = [high - low for low, high in bounds]
+    tokens = max(total.tokens + min(each.tokens for each in spare), max(high.tokens for _, high in bounds))
+    left, highest = [each.usd for each in spare if each.usd is not None], [high.usd for _, high in bounds if high.usd]
+    usd = None if total.usd is None else max([total.usd + min(left, default=Decimal()), *highest])
+    return Spending(len(bounds), tokens, usd)
 
 
 def spent(call: ModelCall, usage: Usage, price: Price | None) -> Spending:
@@ -93,6 +119,19 @@ class Budget:
             else:
                 self._reserved += spending
                 return
+
+    def refuse(self, needed: Spending) -> None:
+        """Raise BudgetError where what is needed at least exceeds a limit."""
+        for name, unit, limit, least in (
+            ("max_calls", "calls", self._calls, needed.calls),
+            ("max_tokens", "tokens", self._tokens, needed.tokens),
+            ("max_usd", "USD", self._usd, needed.usd),
+        ):
+            if limit is not None and least is not None and least > limit:
+                shown = f"{least.normalize():f}" if isinstance(least, Decimal) else least
+                raise BudgetError(
+                    f"at least {shown} {unit} are needed, and no more than {limit} are allowed (`{name}`)"
+                )
 
     def check(self, total: Spending) -> None:
         """Raise BudgetError where `total` exceeds a limit, or can't be compared with it."""

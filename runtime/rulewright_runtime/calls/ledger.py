@@ -11,7 +11,7 @@ import os
 import sqlite3
 import time
 import uuid
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
@@ -115,7 +115,9 @@ class Ledger:
                 raise LedgerError(f"the ledger `{self.path}` has format {found}; this version reads {FORMAT}")
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file. Nobody waits any longer for what this owner has not finished."""
+        with suppress(sqlite3.Error), self._transaction():
+            self._db.execute("update calls set lease = 0 where owner = ? and state != 'done'", (self.owner,))
         self._db.close()
 
     @contextmanager
@@ -130,7 +132,7 @@ class Ledger:
 
     def claim(self, key: str, identity: Identity, ask: Ask) -> Claim:
         """Claim a call, unless it is answered or somebody else's."""
-        known = self._answer(key)
+        known = self.answer(key)
         if known is not None:
             return Claim("answered", known)
         with self._transaction():
@@ -267,7 +269,8 @@ class Ledger:
             (seconds, outcome, message, status, raw, None if usd is None else str(usd), attempt),
         )
 
-    def _answer(self, key: str) -> ModelAnswer | None:
+    def answer(self, key: str) -> ModelAnswer | None:
+        """The answer that was paid for, if there is one."""
         row = self._db.execute("select answer from calls where key = ? and state = 'done'", (key,)).fetchone()
         return None if row is None else _answer(row[0])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, asynccontextmanager
+from copy import copy
 from typing import TYPE_CHECKING
 
 from anyio.from_thread import start_blocking_portal
@@ -46,6 +47,15 @@ class CallPortal:
             self._portal = stack.enter_context(start_blocking_portal())
             self._scheduler = stack.enter_context(self._portal.wrap_async_context_manager(opened()))
             self._stack = stack.pop_all()
+
+    def beside(self, model: Model, price: Price | None = None) -> CallPortal:
+        """Another model within the same limits and budget, with the same ledger. Close it before this one."""
+        other = copy(self)
+        with ExitStack() as stack:
+            running = self._scheduler.beside(model, price).running()
+            other._scheduler = stack.enter_context(self._portal.wrap_async_context_manager(running))
+            other._stack = stack.pop_all()
+        return other
 
     def ask(self, ask: Ask) -> ModelAnswer:
         """The answer, from the ledger where it was paid before. Raises what `Scheduler.ask` raises."""

@@ -85,6 +85,10 @@ class Scheduler:
         self._rate = Rate(self.limits.requests, self.limits.tokens)
         self._waiting: dict[str, anyio.Event] = {}  # keys that this process works on
 
+    def beside(self, model: Model, price: Price | None) -> Scheduler:
+        """One that asks another model for the same run, within the same limits and budget."""
+        return Scheduler(model, self.ledger, self._run, self.limits, self.budget, price)
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Scheduler]:
         """Renew the leases as long as the block runs; give up connections behind it."""

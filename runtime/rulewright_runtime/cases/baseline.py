@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import UNREADABLE, elements_of, outline_of
-from rulewright_runtime.cases.scratch_database import scratch_database
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.scratch_database import scratch_database
 from rulewright_runtime.strict_json import Decoder, DoubledKeyError, JsonObject, decode
 
 ALPHA: Final = 0.05
@@ -109,8 +109,8 @@ def _rows(path: str, start: int) -> Iterator[_Row]:
 def compare(
     plan: CaseScorecardPlan,
     baseline: Baseline,
-    results: Iterable[Mapping[str, Any]],
-    errors: Iterable[Mapping[str, Any]] = (),
+    results: Iterable[Mapping[str, object]],
+    errors: Iterable[Mapping[str, object]] = (),
     settings_hash: str | None = None,
 ) -> JsonObject:
     """The comparison of `results` and errored cases (`errors`) with the baseline, as a section of the report.

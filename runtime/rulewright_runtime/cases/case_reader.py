@@ -15,9 +15,9 @@ import msgspec
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import Holder, Record, id_of, placed, records_of
-from rulewright_runtime.cases.scratch_database import DuplicateIds
 from rulewright_runtime.cases.shape import CaseShape, Mistake, failure, named
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.scratch_database import DuplicateIds
 from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class CaseReader:
             return None, _NO_OUTPUT
         return (None, found) if isinstance(found, str) else self._in_file(*found)
 
-    def _in_file(self, data: bytes, place: str) -> tuple[Any, str | None]:
+    def _in_file(self, data: bytes, place: str) -> tuple[object, str | None]:
         """The output in a record of another file."""
         decoded = self._shape.decoded(data, is_case=False)
         if isinstance(decoded, Mistake):
@@ -157,7 +157,7 @@ class CaseReader:
         problem = failure(envelope)
         return (output, problem) if output or problem else self._beside(envelope, f"{place}: ")
 
-    def _beside(self, envelope: Any, place: str = "") -> tuple[Any, str | None]:
+    def _beside(self, envelope: object, place: str = "") -> tuple[object, str | None]:
         """The output whose keys stand beside the names of a record."""
         output = self._shape.output_beside(envelope)
         return (None, f"{place}{output}") if isinstance(output, Mistake) else (output, None if output else _NO_OUTPUT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Final
 
 import msgspec
 
@@ -284,7 +284,7 @@ def _summary(group: Group) -> JsonObject:
 
 
 def report_head(
-    run: BatchRun, *, batch_id: str, concern_id: str, generated_at: str, about: Mapping[str, Any]
+    run: BatchRun, *, batch_id: str, concern_id: str, generated_at: str, about: Mapping[str, object]
 ) -> JsonObject:
     """The report without its results: what stands before them, in order. `about` (settings, comparison ...) ends it."""
     whole = run.whole

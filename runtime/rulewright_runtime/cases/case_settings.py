@@ -15,9 +15,9 @@ from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.parameters import Parameter, parameter_value, parameter_values
 from rulewright_runtime.plan.scorecard import mentioned
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
-Given = Mapping[str, Any]
+Given = JsonMapping
 
 
 def prepared(plan: CaseScorecardPlan, choices: Choices) -> CaseSettings:

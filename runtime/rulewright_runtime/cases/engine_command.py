@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -20,6 +19,7 @@ from rulewright_runtime.embedding.opening import open_embedding
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.files import open_whole
 from rulewright_runtime.judging.judge import open_judge
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import complain, safe_stream
 
 
@@ -32,7 +32,7 @@ def score(
     concern: str | None,
     judge: str | None,
     semantic: str | None,
-    parameters: Mapping[str, Any],
+    parameters: JsonMapping,
 ) -> int:
     """Score files and folders of cases, write the JSON report to `out` (None: the standard output), name every mistake
     on the standard error and answer with the exit status. RuntimeFailure for what can't be begun."""
@@ -74,7 +74,7 @@ def _files(cases: Iterable[str]) -> Iterator[str]:
             yield place
 
 
-def _choices(plan: CaseScorecardPlan, parameters: Mapping[str, Any]) -> Choices:
+def _choices(plan: CaseScorecardPlan, parameters: JsonMapping) -> Choices:
     """The settings that the plan was compiled under, and over them `parameters`, which the command line sets."""
     declared = {setting.parameter.name: setting.parameter for setting in plan.settings}
     for name in parameters.keys() - declared.keys():

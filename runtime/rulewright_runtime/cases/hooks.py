@@ -15,7 +15,7 @@ import msgspec
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.report.text import plural
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 OBSERVATION: Final = "recordSAFEv0Result"
 RESULT: Final = "safe:v0:result"
@@ -51,7 +51,7 @@ class Hooks:
         """Send OpenTelemetry evaluation events (OTLP over HTTP, JSON encoding) to a collector's address for logs."""
         self._collectors.append(Delivery(address, _bundled(_post(address)), 200, self._undelivered))
 
-    def announce(self, target: str, concern_id: str, batch_id: str, summary: Mapping[str, Any]) -> None:
+    def announce(self, target: str, concern_id: str, batch_id: str, summary: Mapping[str, object]) -> None:
         """Tell `target` what the run came to."""
         self._announced.append(self._delivery(target))
         self._announced[-1].send(mission_event(concern_id, batch_id, summary, self._moment))
@@ -61,7 +61,7 @@ class Hooks:
             return Delivery(target, _post(target), 1, self._undelivered)
         return Delivery(target, _append(target), 1000, self._undelivered)
 
-    def on_case(self, result: Mapping[str, Any]) -> None:
+    def on_case(self, result: JsonMapping) -> None:
         """Send what is to be said of a result on its way; never waits and never raises."""
         for delivery in self._observers:
             delivery.send(observation(result, self._metrics, self._moment))
@@ -93,7 +93,7 @@ class Delivery:
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
-    def send(self, message: Mapping[str, Any]) -> None:
+    def send(self, message: Mapping[str, object]) -> None:
         """Take a message; with too many waiting it does not arrive."""
         data = msgspec.json.encode(message)
         with self._changed:
@@ -215,7 +215,7 @@ def _bundled(deliver: Deliver) -> Deliver:
     return lambda records: deliver([head + b",".join(records) + b"]}]}]}"])
 
 
-def evaluation_events(result: Mapping[str, Any], prefix: str, now: int) -> Iterator[JsonObject]:
+def evaluation_events(result: JsonMapping, prefix: str, now: int) -> Iterator[JsonObject]:
     """A case as log records: one for every metric, named `prefix` and the metric, and one for the composite, which
     bears the label; `now` in nanoseconds since 1970."""
     for name, value in result["scores"].items():
@@ -241,7 +241,7 @@ def _attribute(key: str, value: str | float) -> JsonObject:
     return {"key": key, "value": {kind: value}}
 
 
-def observation(result: Mapping[str, Any], metrics: list[str], timestamp: str) -> JsonObject:
+def observation(result: JsonMapping, metrics: list[str], timestamp: str) -> JsonObject:
     """The observation record of a result (seed 001, 8.1)."""
     return {
         "event": OBSERVATION,
@@ -252,7 +252,7 @@ def observation(result: Mapping[str, Any], metrics: list[str], timestamp: str) -
     }
 
 
-def mission_event(concern_id: str, batch_id: str, summary: Mapping[str, Any], timestamp: str) -> JsonObject:
+def mission_event(concern_id: str, batch_id: str, summary: Mapping[str, object], timestamp: str) -> JsonObject:
     """The event for a dashboard (seed 001, 8.2)."""
     return {
         "event": RESULT,

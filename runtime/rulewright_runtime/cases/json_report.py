@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from rulewright_runtime.cases.case_run import BatchRun
 from rulewright_runtime.report.text import plural
@@ -42,7 +42,7 @@ def complaints(run: BatchRun) -> Iterator[str]:
         yield f"note: {plural(run.other_concerns, 'case')} of other concerns left out"
 
 
-def write_json(stream: IO[bytes], run: BatchRun, head: Mapping[str, Any]) -> None:
+def write_json(stream: IO[bytes], run: BatchRun, head: Mapping[str, object]) -> None:
     """Write the report: the head's keys in order, the results before `failure_analysis`, each on a line of its own."""
     stream.write(b"{")
     comma = b"\n"

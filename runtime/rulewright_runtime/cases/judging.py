@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Question
 from rulewright_runtime.errors import JudgeError, RuntimeFailure
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, UnansweredError
 from rulewright_runtime.judging.replies import strict
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 BUDGETS: Final = (4000, 8000, 16000)
 _FENCE: Final = "~~~"
@@ -25,7 +24,7 @@ class CaseJudge:
         self.verdicts: dict[str, dict[str, int]] = {name: {} for name, _ in self._questions}
         self.unanswered: dict[str, dict[str, int]] = {}  # questions without a usable reply: by metric, by reason
 
-    def judged(self, test_id: str, inputs: Mapping[str, Any]) -> dict[str, JsonObject]:
+    def judged(self, test_id: str, inputs: JsonMapping) -> dict[str, JsonObject]:
         """By metric `{verdict, rationale}`, with `counted` where it is. No usable reply after three attempts is
         UNCLEAR, with `unanswered` and the reason."""
         judged: dict[str, JsonObject] = {}
@@ -62,6 +61,19 @@ class CaseJudge:
             except Exception as error:  # a judge may raise anything; that is not a usable reply either
                 problem = f"the judge failed: {type(error).__name__}"
         return {"verdict": "UNCLEAR", "rationale": problem, "unanswered": True}
+
+
+class QuestionCollector:
+    """A judge that answers nothing and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        """Nothing was asked yet."""
+        self.questions: list[JudgeRequest] = []
+
+    def ask(self, request: JudgeRequest) -> str:
+        """Raises UnansweredError, so that no question is put twice."""
+        self.questions.append(request)
+        raise UnansweredError("nobody is asked yet")
 
 
 def _fenced(subject: Any) -> str:

@@ -9,9 +9,9 @@ from typing import IO, Any, Final
 import msgspec
 
 from rulewright_runtime.cases.records import UNREADABLE, Record, id_of, json_files, placed, records_of, worded
-from rulewright_runtime.cases.scratch_database import scratch_database
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
+from rulewright_runtime.scratch_database import scratch_database
 
 KEYS: Final = ("engine_output", "output")  # where an output stands inside a record
 _NOT_IDS: Final = frozenset({"test_id", "id", "expectations", "test_case", *KEYS})

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from difflib import SequenceMatcher
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Metric
 from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.plan.scorecard import mentioned
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 NEAR: Final = 0.8
 _WORDS: Final = 2000
@@ -33,7 +33,7 @@ class Witness:
             read |= mentioned(texts[name] for name in through)
             self._metrics.append((metric, [name for name in names if name in read], through))
 
-    def testify(self, inputs: Mapping[str, Any], scored: Scored) -> JsonObject:
+    def testify(self, inputs: JsonMapping, scored: Scored) -> JsonObject:
         """`evidence` (by metric: phrase, `in`, `start`, `end`) and `near_misses` (phrase, `text`, `in`, `similarity`).
 
         Offsets count characters of the named part; a phrase that spans two parts is placed in the joined text.
@@ -49,7 +49,7 @@ class Witness:
         return {"evidence": evidence, "near_misses": near}
 
 
-def parts_of(inputs: Mapping[str, Any], names: list[str]) -> Iterator[tuple[str, str]]:
+def parts_of(inputs: JsonMapping, names: list[str]) -> Iterator[tuple[str, str]]:
     """The texts of some inputs, each with its name, such as `signals[1]`."""
     for name in names:
         value = inputs[name]

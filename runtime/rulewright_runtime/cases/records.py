@@ -181,7 +181,7 @@ class _BatchPlan(msgspec.Struct):
     scenarios: list[Any] = []
 
 
-def _archetype(scenario: Any) -> str | None:
+def _archetype(scenario: object) -> str | None:
     """The archetype of a scenario: its own key, a tag such as `[Safety_Signal]` in its text, or the text itself."""
     if isinstance(scenario, dict):
         name = scenario.get("archetype")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -21,13 +21,13 @@ from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.plan.scorecard import mentioned
 from rulewright_runtime.polarity import Polarity, boolean, condition
 from rulewright_runtime.score import Score, parse_score, score_of
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.values import Optional
 
 _MEMO_LIMIT: Final = 16_384
 PASS: Final = "PASS"
 FAIL: Final = "FAIL"
-Values = Mapping[str, Any]
+Values = JsonMapping
 Counts = tuple[tuple[int, int], ...]
 Verdicts = tuple[str, ...]
 

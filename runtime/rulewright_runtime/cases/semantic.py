@@ -11,14 +11,14 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Semantic
 from rulewright_runtime.cases.negation import denied
 from rulewright_runtime.cases.phrase_evidence import parts_of
 from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.plan.scorecard import mentioned
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from rulewright_runtime.embedding.opening import Embedding
@@ -56,7 +56,7 @@ class SemanticWitness:
             semantic = metric.semantic or Semantic(embedding.near)
             self._metrics.append((metric.name, semantic, is_of_missing, names if wanted else []))
 
-    def matches(self, inputs: Mapping[str, Any], scored: Scored) -> dict[str, list[JsonObject]]:
+    def matches(self, inputs: JsonMapping, scored: Scored) -> dict[str, list[JsonObject]]:
         """By metric, at most one for each missing phrase: `phrase`, `text`, `in`, `similarity`, `negated` where one of
         the two denies the other, and `counted` where it is. Of a recalled phrase a negation never counts; of an
         unwanted one it does, because the mention is the harm."""
@@ -69,7 +69,9 @@ class SemanticWitness:
                     match["counted"] = True
         return matches
 
-    def _match(self, phrase: str, inputs: Mapping[str, Any], names: list[str], threshold: float) -> JsonObject | None:
+    def _match(
+        self, phrase: str, inputs: Mapping[str, object], names: list[str], threshold: float
+    ) -> JsonObject | None:
         """The likest words that are not a negation, else the likest that are one."""
         size = len(_WORD.findall(phrase))
         if not size:

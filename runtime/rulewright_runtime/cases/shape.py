@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
@@ -19,19 +19,19 @@ from msgspec import UNSET
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Input
 from rulewright_runtime.cases.records import UNREADABLE, worded
-from rulewright_runtime.strict_json import Decoder, JsonObject
+from rulewright_runtime.strict_json import Decoder, Json, JsonMapping, JsonObject
 
 FAILURES: Final = ("error", "engine_error")
 OUTPUTS: Final = ("engine_output", "output")  # where an output stands inside a record
-NAMES: Final[tuple[tuple[str, Any], ...]] = (
-    ("id", Any),
-    ("test_id", Any),
-    ("batch_id", Any),
+NAMES: Final[tuple[tuple[str, Json], ...]] = (
+    ("id", Json),
+    ("test_id", Json),
+    ("batch_id", Json),
     ("concern_id", str | None),
     ("archetype", str | None),
     ("metric_id", str | None),
 )
-_TYPES: Final[Mapping[str, Any]] = {"string": str, "strings": list[str]}
+_TYPES: Final[JsonMapping] = {"string": str, "strings": list[str]}
 _EMPTY: Final = {"string": '; write `""` for an empty text', "strings": "; write `[]` for an empty list"}
 _KEY: Final = re.compile(r"(unknown|missing required) field `([^`]*)`(?: - at `\$\.?([^`]*)`)?")
 _OF_OUTPUT: Final = re.compile(r" - at `\$\.(?:engine_)?output\b")
@@ -58,10 +58,12 @@ class _Tree:
         inputs = [key for key, kind in self.leaves.items() if kind is not None]
         return inputs + [key for key, tree in self.below.items() if tree.read]
 
-    def struct(self, name: str, *, strict: bool, extra: Iterable[tuple[str, Any]] = (), optional: bool = False) -> Any:
+    def struct(
+        self, name: str, *, strict: bool, extra: Iterable[tuple[str, Json]] = (), optional: bool = False
+    ) -> Json:
         """A type with these keys and `extra` ones. A strict one refuses any other key and, unless it is `optional`,
         asks for those that hold inputs."""
-        own = {key: Any if kind is None else _TYPES[kind] for key, kind in self.leaves.items()}
+        own = {key: Json if kind is None else _TYPES[kind] for key, kind in self.leaves.items()}
         own |= {key: tree.struct(f"{name}_{key}", strict=strict) for key, tree in self.below.items()}
         needed = self.read if strict and not optional else ()
         types = {**dict(extra), **{key: kind if strict else kind | None for key, kind in own.items()}}
@@ -99,12 +101,12 @@ class CaseShape:
             (output if source == "output" else case).add(tuple(steps), None)
         for each in plan.inputs:
             (output if each.source == "output" else case).add(each.path, each.type)
-        failures = [(key, Any) for key in FAILURES]
+        failures = [(key, Json) for key in FAILURES]
         self._output = output.struct("Output", strict=strict, extra=[*NAMES, *failures])
         extra = [*NAMES, *failures, ("test_case", msgspec.Raw), *((key, self._output | None) for key in OUTPUTS)]
-        extra += [(key, Any) for key in (*output.leaves, *output.below)]  # an output beside its `test_id`
+        extra += [(key, object) for key in (*output.leaves, *output.below)]  # an output beside its `test_id`
         record = case.struct("Envelope", strict=strict, extra=extra, optional=True)
-        self._envelope: Decoder[Any] = Decoder(record, keeps_keys=True)
+        self._envelope: Decoder[Json] = Decoder(record, keeps_keys=True)
         self._known = dict([*case.keys(), *output.keys(("engine_output",)), *output.keys(("output",))])
         self._known[()] = {**dict.fromkeys(key for key, _ in extra), **self._known[()]}
         self._case_keys, self._output_keys = case.read, output.read
@@ -113,7 +115,7 @@ class CaseShape:
         self._case_inputs = _Inputs([each for each in plan.inputs if each.source == "case"], strict=strict)
         self._output_inputs = _Inputs([each for each in plan.inputs if each.source == "output"], strict=strict)
 
-    def decoded(self, data: bytes, *, is_case: bool = True) -> tuple[Any, Any] | Mistake:
+    def decoded(self, data: bytes, *, is_case: bool = True) -> tuple[Json, Json] | Mistake:
         """A record and the case that it wraps, which is the record itself where it wraps none, or what is wrong.
 
         A record with an output that `is_case` not need hold no expectations.
@@ -129,7 +131,7 @@ class CaseShape:
         mistake = self._mistake(envelope, case) if self._is_strict and is_case else None
         return (envelope, case) if mistake is None else Mistake(mistake)
 
-    def _mistake(self, envelope: Any, case: Any) -> str | None:
+    def _mistake(self, envelope: Json, case: Json) -> str | None:
         """What is wrong with a record as a whole: a part that is missing, or that stands there twice."""
         if (
             case is envelope
@@ -148,12 +150,12 @@ class CaseShape:
         twice = [key for key in self._case_keys if len(holders) > 1 and getattr(envelope, key) is not UNSET]
         return f"`{twice[0]}` stands beside `test_case`, which holds the case" if twice else None
 
-    def _outputs_in(self, holder: Any) -> list[str]:
+    def _outputs_in(self, holder: object) -> list[str]:
         """The keys of a record under which an output stands; of an output's own keys the first."""
         found = [key for key in OUTPUTS if getattr(holder, key) not in (None, UNSET)]
         return found + [key for key in self._output_keys if getattr(holder, key) is not UNSET][:1]
 
-    def output_beside(self, envelope: Any) -> Any | Mistake | None:
+    def output_beside(self, envelope: object) -> object | Mistake | None:
         """The output whose keys stand beside the names of a record, what is wrong with it, or None without any."""
         values = {key: getattr(envelope, key) for key in self._output_keys}
         values = {key: value for key, value in values.items() if value is not UNSET}
@@ -162,7 +164,7 @@ class CaseShape:
         except msgspec.ValidationError as error:
             return Mistake(self._worded(error, ()), is_of_output=True)
 
-    def inputs(self, case: Any, output: Any) -> JsonObject:
+    def inputs(self, case: Json, output: Json) -> JsonObject:
         """The inputs of a case by name."""
         values = self._case_inputs.of(case)
         values.update(self._output_inputs.of(output))
@@ -198,22 +200,22 @@ class CaseShape:
 class _Names(msgspec.Struct):
     """What can be told of a record whatever else is wrong with it."""
 
-    id: Any = None
-    test_id: Any = None
-    concern_id: Any = None
-    archetype: Any = None
-    metric_id: Any = None
-    test_case: Any = None
-    error: Any = None
-    engine_error: Any = None
-    engine_output: Any = None
-    output: Any = None
+    id: Json = None
+    test_id: Json = None
+    concern_id: Json = None
+    archetype: Json = None
+    metric_id: Json = None
+    test_case: Json = None
+    error: Json = None
+    engine_error: Json = None
+    engine_output: Json = None
+    output: Json = None
 
 
 _NAMES: Final = msgspec.json.Decoder(_Names)
 
 
-def named(data: bytes) -> tuple[Any, Any] | None:
+def named(data: bytes) -> tuple[Json, Json] | None:
     """The names in a record that could not be decoded, and in the case that it wraps; None for a non- object."""
     try:
         envelope = case = _NAMES.decode(data)
@@ -252,14 +254,14 @@ class _Inputs:
         self._each = [(each.name, each.path, each.type) for each in inputs]
         self._is_strict = strict
 
-    def of(self, record: Any) -> JsonObject:
+    def of(self, record: Json) -> JsonObject:
         """The inputs by name."""
         if self._is_strict:
             return dict(zip(self._names, self._all(record), strict=False))
         return {name: _found(record, path, "" if kind == "string" else []) for name, path, kind in self._each}
 
 
-def _found(record: Any, path: Path, empty: Any) -> Any:
+def _found(record: Json, path: Path, empty: Json) -> Json:
     for key in path:
         record = getattr(record, key, None)
         if record is None or record is UNSET:
@@ -267,7 +269,7 @@ def _found(record: Any, path: Path, empty: Any) -> Any:
     return record
 
 
-def _getter(paths: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+def _getter(paths: list[str]) -> Callable[[Json], tuple[Json, ...]]:
     """What reads some attributes as a tuple; of a single one `attrgetter` would give the value itself."""
     return attrgetter(*paths, paths[0]) if paths else lambda record: ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import (
@@ -58,7 +58,7 @@ def lookup(name: str, arguments: int, strict: bool) -> Function:
 
 
 def _refuse(message: str, code: str) -> Function:
-    def refuse(*_: object) -> Any:
+    def refuse(*_: object) -> object:
         raise EvaluationError(message, code)
 
     return refuse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.table import Table
@@ -20,6 +20,7 @@ from rulewright_runtime.values import (
     Timestamp,
     TypeValue,
     UInt,
+    Value,
     cel_type_name,
     no_overload,
 )
@@ -41,7 +42,7 @@ def _range(kind: str) -> EvaluationError:
     return EvaluationError(f"{kind} out of range", "range")
 
 
-def to_int(value: Any) -> int:
+def to_int(value: Value) -> int:
     """An int of a number (cut towards zero), a text, or the Unix seconds of a moment."""
     kind = value.__class__
     if kind is int:
@@ -65,7 +66,7 @@ def to_int(value: Any) -> int:
     return number
 
 
-def to_uint(value: Any) -> UInt:
+def to_uint(value: Value) -> UInt:
     """A uint of a number (cut towards zero) or a text."""
     kind = value.__class__
     if kind is UInt:
@@ -87,7 +88,7 @@ def to_uint(value: Any) -> UInt:
     return UInt(number)
 
 
-def to_double(value: Any) -> float:
+def to_double(value: Value) -> float:
     """A double of a number or a text."""
     kind = value.__class__
     if kind is float or kind is int or kind is UInt or kind is Score:
@@ -125,7 +126,7 @@ def format_double(value: float) -> str:
     return f"{minus}{Decimal(repr(abs(value))).normalize():f}"
 
 
-def to_string(value: Any) -> str:
+def to_string(value: Value) -> str:
     """The text of a scalar: numbers as written, bytes as UTF-8, moments in RFC 3339, spans in seconds."""
     kind = value.__class__
     if kind is str:
@@ -150,7 +151,7 @@ def to_string(value: Any) -> str:
     raise no_overload("string", value)
 
 
-def to_bytes(value: Any) -> bytes:
+def to_bytes(value: object) -> bytes:
     """The UTF-8 bytes of a text."""
     if value.__class__ is bytes:
         return bytes(value)
@@ -162,7 +163,7 @@ def to_bytes(value: Any) -> bytes:
     raise no_overload("bytes", value)
 
 
-def to_bool(value: Any) -> bool:
+def to_bool(value: object) -> bool:
     """The bool written as `true`, `t`, `1`, `false` ... in lower, upper or title case."""
     if value.__class__ is bool:
         return bool(value)
@@ -175,7 +176,7 @@ def to_bool(value: Any) -> bool:
     raise no_overload("bool", value)
 
 
-def to_timestamp(value: Any) -> Timestamp:
+def to_timestamp(value: object) -> Timestamp:
     """A moment from RFC 3339 or Unix seconds."""
     if value.__class__ is Timestamp:
         return Timestamp(value.nanos)
@@ -186,7 +187,7 @@ def to_timestamp(value: Any) -> Timestamp:
     raise no_overload("timestamp", value)
 
 
-def to_duration(value: Any) -> Duration:
+def to_duration(value: object) -> Duration:
     """A span from its text, such as `1h30m`."""
     if value.__class__ is Duration:
         return Duration(value.nanos)
@@ -195,12 +196,12 @@ def to_duration(value: Any) -> Duration:
     raise no_overload("duration", value)
 
 
-def type_of(value: Any) -> TypeValue:
+def type_of(value: Value) -> TypeValue:
     """The type of a value, as a value."""
     return TypeValue(cel_type_name(value))
 
 
-def to_dyn(value: Any) -> Any:
+def to_dyn(value: object) -> object:
     """The value itself; a score leaves here and becomes a double."""
     return leave(value) if value.__class__ is Score else value
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.conversions import to_string
@@ -20,6 +20,7 @@ from rulewright_runtime.values import (
     Timestamp,
     TypeValue,
     UInt,
+    Value,
     cel_type_name,
     no_overload,
     too_large,
@@ -30,7 +31,7 @@ _INVALID: Final = re.compile("[\udc80-\udcff]+")  # what bytes that are not UTF-
 _WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def format_text(template: Any, arguments: Any) -> str:
+def format_text(template: object, arguments: object) -> str:
     """`template` with each clause replaced by the next argument; EvaluationError for a clause that doesn't fit."""
     if template.__class__ is not str or not isinstance(arguments, (list, tuple)):
         raise no_overload("format", template, arguments)
@@ -72,12 +73,12 @@ def _clause(template: str, position: int) -> tuple[int | None, str, int]:
     return precision, letter, position + 1
 
 
-def _refuse(clause: str, wanted: str, value: Any) -> EvaluationError:
+def _refuse(clause: str, wanted: str, value: object) -> EvaluationError:
     found = cel_type_name(value)
     return EvaluationError(f"{clause} clause can only be used on {wanted}, was given {found}", "invalid_argument")
 
 
-def _string(value: Any, _: int | None) -> str:
+def _string(value: object, _: int | None) -> str:
     out: list[str] = []
     try:
         _write(value, out, [0], 0)
@@ -86,7 +87,7 @@ def _string(value: Any, _: int | None) -> str:
     return "".join(out)
 
 
-def _write(value: Any, out: list[str], length: list[int], depth: int) -> None:
+def _write(value: object, out: list[str], length: list[int], depth: int) -> None:
     if depth > MAX_DEPTH:
         raise too_large()
     if isinstance(value, (list, tuple)):
@@ -100,7 +101,7 @@ def _write(value: Any, out: list[str], length: list[int], depth: int) -> None:
         check_text(length[0])
 
 
-def _write_all(items: Any, opening: str, closing: str, out: list[str], length: list[int], depth: int) -> None:
+def _write_all(items: Value, opening: str, closing: str, out: list[str], length: list[int], depth: int) -> None:
     out.append(opening)
     for number, item in enumerate(items):
         if number:
@@ -114,13 +115,13 @@ def _write_all(items: Any, opening: str, closing: str, out: list[str], length: l
     out.append(closing)
 
 
-def _map_key(key: Any) -> str:
+def _map_key(key: object) -> str:
     if isinstance(key, (str, bool, int)):
         return to_string(key if isinstance(key, (bool, UInt, str)) else int(key))
     raise _refuse("string", "maps with bool, int, uint and string keys", key)
 
 
-def _scalar(value: Any) -> str:
+def _scalar(value: Value) -> str:
     if value is None:
         return "null"
     if value.__class__ is float:
@@ -150,7 +151,7 @@ def _digits(value: float) -> str:
     return _special(value) or f"{Decimal(repr(value)).normalize():f}"
 
 
-def _decimal(value: Any, _: int | None) -> str:
+def _decimal(value: object, _: int | None) -> str:
     if value.__class__ is int or value.__class__ is UInt:
         return str(int(value))
     if value.__class__ is float:
@@ -158,7 +159,7 @@ def _decimal(value: Any, _: int | None) -> str:
     raise _refuse("decimal", "numbers", value)
 
 
-def _double(value: Any, clause: str) -> float:
+def _double(value: object, clause: str) -> float:
     if value.__class__ is str and value in _WORDS:
         return _WORDS[value]
     if value.__class__ in (int, UInt, float):
@@ -168,17 +169,17 @@ def _double(value: Any, clause: str) -> float:
     raise _refuse(clause, "numbers", value)
 
 
-def _fixed(value: Any, precision: int | None) -> str:
+def _fixed(value: object, precision: int | None) -> str:
     number = _double(value, "fixed-point")
     return _special(number) or f"{number:.{6 if precision is None else precision}f}"
 
 
-def _scientific(value: Any, precision: int | None) -> str:
+def _scientific(value: object, precision: int | None) -> str:
     number = _double(value, "scientific")
     return _special(number) or f"{number:.{6 if precision is None else precision}e}"
 
 
-def _binary(value: Any, _: int | None) -> str:
+def _binary(value: object, _: int | None) -> str:
     if value.__class__ is bool:
         return "1" if value else "0"
     if value.__class__ is int or value.__class__ is UInt:
@@ -186,13 +187,13 @@ def _binary(value: Any, _: int | None) -> str:
     raise _refuse("binary", "integers and bools", value)
 
 
-def _octal(value: Any, _: int | None) -> str:
+def _octal(value: object, _: int | None) -> str:
     if value.__class__ is int or value.__class__ is UInt:
         return f"{int(value):o}"
     raise _refuse("octal", "integers", value)
 
 
-def _hex(value: Any, _: int | None) -> str:
+def _hex(value: object, _: int | None) -> str:
     if value.__class__ is int or value.__class__ is UInt:
         return f"{int(value):x}"
     if value.__class__ is str:
@@ -202,7 +203,7 @@ def _hex(value: Any, _: int | None) -> str:
     raise _refuse("hex", "integers, bytes and strings", value)
 
 
-_CLAUSES: Final[Mapping[str, Callable[[Any, int | None], str]]] = {
+_CLAUSES: Final[Mapping[str, Callable[[object, int | None], str]]] = {
     "s": _string,
     "d": _decimal,
     "f": _fixed,

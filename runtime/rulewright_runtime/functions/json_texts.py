@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -15,7 +15,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.strings import pattern
 from rulewright_runtime.functions.table import Table
-from rulewright_runtime.values import from_host, no_overload, to_host
+from rulewright_runtime.values import Value, from_host, no_overload, to_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 
-def json_value(text: Any) -> Any:
+def json_value(text: object) -> object:
     """The value of a JSON text. EvaluationError `invalid_argument` where it is none, or holds a key twice."""
     if text.__class__ is not str:
         raise no_overload("json", text)
     return from_host(_decoded(text))
 
 
-def _decoded(text: str) -> Any:
+def _decoded(text: str) -> Value:
     try:
         return strict_json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as why:
         raise EvaluationError(f"the text is not JSON: {str(why)[:200]}", "invalid_argument") from None
 
 
-def is_json(text: Any) -> bool:
+def is_json(text: object) -> bool:
     """Whether a text is JSON, and nothing else."""
     if text.__class__ is not str:
         raise no_overload("is_json", text)
@@ -49,7 +49,7 @@ def is_json(text: Any) -> bool:
     return True
 
 
-def valid_against(value: Any, schema: Any) -> bool:
+def valid_against(value: Value, schema: Value) -> bool:
     """Whether a value is valid against a JSON Schema; a text counts as the JSON that it holds.
 
     A text that is not JSON is not valid. EvaluationError `invalid_argument` where the schema itself is not valid.
@@ -73,7 +73,7 @@ def valid_against(value: Any, schema: Any) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _validator(encoded: bytes) -> Any:
+def _validator(encoded: bytes) -> Value:
     schema = msgspec.json.decode(encoded)
     validator, error = _library()
     try:
@@ -86,7 +86,7 @@ def _validator(encoded: bytes) -> Any:
 
 
 @cache
-def _library() -> tuple[Any, type[Exception]]:
+def _library() -> tuple[Value, type[Exception]]:
     """A validator whose patterns are RE2, and what it raises for a bad schema. EvaluationError where it is missing."""
     try:
         from jsonschema import Draft202012Validator
@@ -96,7 +96,7 @@ def _library() -> tuple[Any, type[Exception]]:
         why = "`valid_against` needs jsonschema: `pip install 'rulewright-runtime[schema]'`"
         raise EvaluationError(why, "unavailable") from None
 
-    build: Any = extend  # its stub is not typed
+    build: Value = extend  # its stub is not typed
     return build(Draft202012Validator, {"pattern": _pattern, "patternProperties": _refused}), SchemaError
 
 

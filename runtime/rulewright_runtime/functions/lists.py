@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.table import Table, check_list, check_steps
-from rulewright_runtime.values import NONE, Optional, comparable, equal, no_overload
+from rulewright_runtime.values import NONE, Optional, Value, comparable, equal, no_overload
 
 
 def _lists(function: str, *values: Any) -> None:
@@ -16,12 +16,12 @@ def _lists(function: str, *values: Any) -> None:
             raise no_overload(function, *values)
 
 
-def distinct(items: Any) -> list[Any]:
+def distinct(items: Value) -> list[object]:
     """The elements without those equal to an earlier one."""
     _lists("distinct", items)
     seen: set[str] = set()
-    kept: list[Any] = []
-    odd: list[Any] = []
+    kept: list[object] = []
+    odd: list[Value] = []
     for item in items:
         if item.__class__ is str:
             if item not in seen:
@@ -34,7 +34,7 @@ def distinct(items: Any) -> list[Any]:
     return kept
 
 
-def flatten(items: Any, depth: Any = 1) -> list[Any]:
+def flatten(items: Value, depth: object = 1) -> list[object]:
     """The elements, those that are lists replaced by theirs, `depth` times."""
     _lists("flatten", items)
     if depth.__class__ is not int:
@@ -49,7 +49,7 @@ def flatten(items: Any, depth: Any = 1) -> list[Any]:
     return flat
 
 
-def make_range(count: Any) -> list[int]:
+def make_range(count: object) -> list[int]:
     """The ints from 0 up to and without `count`."""
     if count.__class__ is not int:
         raise no_overload("lists.range", count)
@@ -57,14 +57,14 @@ def make_range(count: Any) -> list[int]:
     return list(range(count))
 
 
-def reverse(value: Any) -> Any:
+def reverse(value: Value) -> Value:
     """A list or a text from its end to its beginning."""
     if not isinstance(value, (list, tuple, str)):
         raise no_overload("reverse", value)
     return value[::-1] if isinstance(value, str) else list(value[::-1])
 
 
-def cut(items: Any, start: Any, end: Any) -> list[Any]:
+def cut(items: Value, start: Value, end: Value) -> list[Value]:
     """The elements from `start` up to and without `end`."""
     _lists("slice", items)
     if start.__class__ is not int or end.__class__ is not int:
@@ -74,7 +74,7 @@ def cut(items: Any, start: Any, end: Any) -> list[Any]:
     return list(items[start:end])
 
 
-def sort_by_keys(items: Any, keys: Any) -> list[Any]:
+def sort_by_keys(items: Value, keys: Value) -> list[object]:
     """The items in the order of their keys, which must be of one ordered type; equal ones keep their order."""
     pairs = list(zip(keys, items, strict=True))
     if pairs:
@@ -85,46 +85,46 @@ def sort_by_keys(items: Any, keys: Any) -> list[Any]:
     return [item for _, item in sorted(pairs, key=cmp_to_key(_compare))]
 
 
-def _compare(left: tuple[Any, Any], right: tuple[Any, Any]) -> int:
+def _compare(left: tuple[Value, Value], right: tuple[Value, Value]) -> int:
     return int(left[0] > right[0]) - int(left[0] < right[0])
 
 
-def sort(items: Any) -> list[Any]:
+def sort(items: Value) -> list[Value]:
     """The elements, of one ordered type, from the least to the greatest."""
     _lists("sort", items)
     return sort_by_keys(items, items)
 
 
-def first(items: Any) -> Optional:
+def first(items: Value) -> Optional:
     """The first element, or `optional.none()`."""
     _lists("first", items)
     return Optional(items[0]) if items else NONE
 
 
-def last(items: Any) -> Optional:
+def last(items: Value) -> Optional:
     """The last element, or `optional.none()`."""
     _lists("last", items)
     return Optional(items[-1]) if items else NONE
 
 
-def _all_in(items: Any, others: Any) -> bool:
+def _all_in(items: Value, others: Value) -> bool:
     check_steps(len(items) * len(others))
     return all(any(equal(item, other) for other in others) for item in items)
 
 
-def set_contains(items: Any, others: Any) -> bool:
+def set_contains(items: object, others: object) -> bool:
     """Whether every element of `others` is in `items`."""
     _lists("sets.contains", items, others)
     return _all_in(others, items)
 
 
-def set_equivalent(items: Any, others: Any) -> bool:
+def set_equivalent(items: object, others: object) -> bool:
     """Whether the two lists hold the same elements, however often."""
     _lists("sets.equivalent", items, others)
     return _all_in(items, others) and _all_in(others, items)
 
 
-def set_intersects(items: Any, others: Any) -> bool:
+def set_intersects(items: Value, others: Value) -> bool:
     """Whether the two lists share an element."""
     _lists("sets.intersects", items, others)
     check_steps(len(items) * len(others))

@@ -9,10 +9,10 @@ from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.operators import as_int
 from rulewright_runtime.functions.table import Table
 from rulewright_runtime.score import Score
-from rulewright_runtime.values import UINT_MAX, UInt, is_number, less, no_overload
+from rulewright_runtime.values import UINT_MAX, UInt, Value, is_number, less, no_overload
 
 
-def _numbers(function: str, values: tuple[Any, ...]) -> Any:
+def _numbers(function: str, values: tuple[Value, ...]) -> Value:
     numbers = values[0] if len(values) == 1 and isinstance(values[0], (list, tuple)) else values
     if not numbers:
         raise EvaluationError(f"`{function}` needs a number at least", "invalid_argument")
@@ -21,7 +21,7 @@ def _numbers(function: str, values: tuple[Any, ...]) -> Any:
     return numbers
 
 
-def greatest(*values: Any) -> Any:
+def greatest(*values: Any) -> object:
     """The greatest of some numbers, given one by one or in a list; the first of equals."""
     numbers = _numbers("math.greatest", values)
     best = numbers[0]
@@ -31,7 +31,7 @@ def greatest(*values: Any) -> Any:
     return best
 
 
-def least(*values: Any) -> Any:
+def least(*values: Any) -> Value:
     """The least of some numbers, given one by one or in a list; the first of equals."""
     numbers = _numbers("math.least", values)
     best = numbers[0]
@@ -41,7 +41,7 @@ def least(*values: Any) -> Any:
     return best
 
 
-def _double(function: str, value: Any) -> float:
+def _double(function: str, value: object) -> float:
     if value.__class__ is not float:
         raise no_overload(function, value)
     return float(value)
@@ -51,19 +51,19 @@ def _whole(value: float, number: int) -> float:
     return math.copysign(float(number), value)
 
 
-def ceil(value: Any) -> float:
+def ceil(value: object) -> float:
     """The least whole double not below."""
     number = _double("math.ceil", value)
     return _whole(number, math.ceil(number)) if math.isfinite(number) else number
 
 
-def floor(value: Any) -> float:
+def floor(value: object) -> float:
     """The greatest whole double not above."""
     number = _double("math.floor", value)
     return _whole(number, math.floor(number)) if math.isfinite(number) else number
 
 
-def round_half_away(value: Any) -> float:
+def round_half_away(value: object) -> float:
     """The nearest whole double; halves go away from zero."""
     number = _double("math.round", value)
     if not math.isfinite(number):
@@ -72,13 +72,13 @@ def round_half_away(value: Any) -> float:
     return _whole(number, cut + (1 if number > 0 else -1) if abs(number - cut) >= 0.5 else cut)
 
 
-def trunc(value: Any) -> float:
+def trunc(value: object) -> float:
     """The double without its fraction."""
     number = _double("math.trunc", value)
     return _whole(number, math.trunc(number)) if math.isfinite(number) else number
 
 
-def absolute(value: Any) -> Any:
+def absolute(value: Value) -> Value:
     """The absolute value of an int, uint or double."""
     if value.__class__ is int:
         return as_int(abs(value))
@@ -87,7 +87,7 @@ def absolute(value: Any) -> Any:
     raise no_overload("math.abs", value)
 
 
-def sign(value: Any) -> Any:
+def sign(value: Value) -> Value:
     """-1, 0 or 1 in the type of the value; NaN stays NaN."""
     kind = value.__class__
     if kind is int or kind is UInt or kind is float:
@@ -95,51 +95,51 @@ def sign(value: Any) -> Any:
     raise no_overload("math.sign", value)
 
 
-def is_nan(value: Any) -> bool:
+def is_nan(value: object) -> bool:
     """Whether a double is NaN."""
     return math.isnan(_double("math.isNaN", value))
 
 
-def is_inf(value: Any) -> bool:
+def is_inf(value: object) -> bool:
     """Whether a double is infinite."""
     return math.isinf(_double("math.isInf", value))
 
 
-def is_finite(value: Any) -> bool:
+def is_finite(value: object) -> bool:
     """Whether a double is neither NaN nor infinite."""
     return math.isfinite(_double("math.isFinite", value))
 
 
-def square_root(value: Any) -> float:
+def square_root(value: Value) -> float:
     """The square root; NaN of a negative number."""
     if not is_number(value) or isinstance(value, Score):
         raise no_overload("math.sqrt", value)
     return math.sqrt(value) if value >= 0 else math.nan
 
 
-def _bits(function: str, left: Any, right: Any) -> Any:
+def _bits(function: str, left: Value, right: Value) -> Value:
     kind = left.__class__
     if kind is not right.__class__ or (kind is not int and kind is not UInt):
         raise no_overload(function, left, right)
     return kind
 
 
-def bit_and(left: Any, right: Any) -> Any:
+def bit_and(left: Value, right: Value) -> object:
     """Bitwise and of two ints or two uints."""
     return _bits("math.bitAnd", left, right)(int(left) & int(right))
 
 
-def bit_or(left: Any, right: Any) -> Any:
+def bit_or(left: Value, right: Value) -> object:
     """Bitwise or of two ints or two uints."""
     return _bits("math.bitOr", left, right)(int(left) | int(right))
 
 
-def bit_xor(left: Any, right: Any) -> Any:
+def bit_xor(left: Value, right: Value) -> object:
     """Bitwise exclusive or of two ints or two uints."""
     return _bits("math.bitXor", left, right)(int(left) ^ int(right))
 
 
-def bit_not(value: Any) -> Any:
+def bit_not(value: object) -> object:
     """Every bit turned."""
     if value.__class__ is int:
         return ~value
@@ -148,26 +148,26 @@ def bit_not(value: Any) -> Any:
     raise no_overload("math.bitNot", value)
 
 
-def _shift(function: str, value: Any, offset: Any) -> None:
+def _shift(function: str, value: object, offset: object) -> None:
     if (value.__class__ is not int and value.__class__ is not UInt) or offset.__class__ is not int:
         raise no_overload(function, value, offset)
     if offset < 0:
         raise EvaluationError(f"{function} negative offset: {offset}", "invalid_argument")
 
 
-def _from_bits(value: Any, bits: int) -> Any:
+def _from_bits(value: object, bits: int) -> object:
     if value.__class__ is UInt:
         return UInt(bits)
     return bits - 2**64 if bits >> 63 else bits
 
 
-def shift_left(value: Any, offset: Any) -> Any:
+def shift_left(value: Value, offset: Value) -> object:
     """The 64 bits moved to the left; 0 from 64 places on."""
     _shift("math.bitShiftLeft", value, offset)
     return _from_bits(value, (int(value) << offset) & UINT_MAX if offset < 64 else 0)
 
 
-def shift_right(value: Any, offset: Any) -> Any:
+def shift_right(value: Value, offset: Value) -> object:
     """The 64 bits moved to the right, zeros moving in; 0 from 64 places on."""
     _shift("math.bitShiftRight", value, offset)
     return _from_bits(value, (int(value) & UINT_MAX) >> offset if offset < 64 else 0)

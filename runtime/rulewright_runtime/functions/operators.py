@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.table import Table, check_list, check_text
@@ -15,6 +15,7 @@ from rulewright_runtime.values import (
     Duration,
     Timestamp,
     UInt,
+    Value,
     equal,
     find,
     less,
@@ -37,7 +38,7 @@ def as_uint(number: int) -> UInt:
     raise EvaluationError("unsigned integer overflow", "overflow")
 
 
-def add(left: Any, right: Any) -> Any:
+def add(left: Value, right: Value) -> Value:
     """`left + right`: numbers of one type, texts, bytes, lists, moments and spans.
 
     A sum of spans must fit in 64 bits of nanoseconds.
@@ -63,7 +64,7 @@ def add(left: Any, right: Any) -> Any:
     raise no_overload("_+_", left, right)
 
 
-def subtract(left: Any, right: Any) -> Any:
+def subtract(left: Value, right: Value) -> object:
     """`left - right`; a span that it gives must fit in 64 bits of nanoseconds."""
     a, b = left.__class__, right.__class__
     if a is b:
@@ -82,7 +83,7 @@ def subtract(left: Any, right: Any) -> Any:
     raise no_overload("_-_", left, right)
 
 
-def multiply(left: Any, right: Any) -> Any:
+def multiply(left: Value, right: Value) -> object:
     """`left * right`, numbers of one type."""
     a = left.__class__
     if a is right.__class__:
@@ -95,7 +96,7 @@ def multiply(left: Any, right: Any) -> Any:
     raise no_overload("_*_", left, right)
 
 
-def divide(left: Any, right: Any) -> Any:
+def divide(left: Value, right: Value) -> object:
     """`left / right`: integers are cut towards zero, doubles follow IEEE 754."""
     a = left.__class__
     if a is right.__class__:
@@ -117,7 +118,7 @@ def _divide_doubles(left: float, right: float) -> float:
     return math.copysign(math.inf, math.copysign(1.0, left) * math.copysign(1.0, right))
 
 
-def modulo(left: Any, right: Any) -> Any:
+def modulo(left: Value, right: Value) -> object:
     """`left % right`: the remainder has the sign of `left`."""
     a = left.__class__
     if a is right.__class__ and (a is int or a is UInt):
@@ -132,7 +133,7 @@ def modulo(left: Any, right: Any) -> Any:
     raise no_overload("_%_", left, right)
 
 
-def negate(value: Any) -> Any:
+def negate(value: object) -> object:
     """`-value` of an int or a double."""
     if value.__class__ is int:
         return as_int(-value)
@@ -141,22 +142,22 @@ def negate(value: Any) -> Any:
     raise no_overload("-_", value)
 
 
-def not_equal(left: Any, right: Any) -> bool:
+def not_equal(left: object, right: object) -> bool:
     """`left != right`."""
     return not equal(left, right)
 
 
-def greater(left: Any, right: Any) -> bool:
+def greater(left: object, right: object) -> bool:
     """`left > right`."""
     return less(right, left)
 
 
-def greater_equal(left: Any, right: Any) -> bool:
+def greater_equal(left: object, right: object) -> bool:
     """`left >= right`."""
     return less_equal(right, left)
 
 
-def contained(value: Any, container: Any) -> bool:
+def contained(value: object, container: object) -> bool:
     """`value in container`: an element of a list, or a key of a map."""
     if isinstance(container, (list, tuple)):
         return any(equal(value, item) for item in container)
@@ -165,7 +166,7 @@ def contained(value: Any, container: Any) -> bool:
     raise no_overload("@in", value, container)
 
 
-def index(container: Any, key: Any) -> Any:
+def index(container: Value, key: Value) -> Value:
     """`container[key]`; EvaluationError for an absent key and an index out of bounds."""
     if isinstance(container, (list, tuple)):
         place = list_place(container, key)
@@ -186,7 +187,7 @@ def no_such_key(key: object) -> EvaluationError:
     return EvaluationError(f"no such key: `{shown}`", "no_such_key")
 
 
-def list_place(container: Any, key: Any) -> int | None:
+def list_place(container: Value, key: Value) -> int | None:
     """The position `key` names in a list, or None when it is outside; EvaluationError when it is not a whole number."""
     if key.__class__ is float and key.is_integer():
         key = int(key)
@@ -195,7 +196,7 @@ def list_place(container: Any, key: Any) -> int | None:
     return int(key) if 0 <= key < len(container) else None
 
 
-def size(value: Any) -> int:
+def size(value: Value) -> int:
     """The number of code points, bytes, elements or entries."""
     if isinstance(value, (str, bytes, list, tuple, Mapping)):
         return len(value)

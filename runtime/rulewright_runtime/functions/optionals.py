@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.table import Table
-from rulewright_runtime.values import NONE, Duration, Optional, Timestamp, no_overload
+from rulewright_runtime.values import NONE, Duration, Optional, Timestamp, Value, no_overload
 
 
-def of(value: Any) -> Optional:
+def of(value: Value) -> Optional:
     """An optional that holds the value."""
     return Optional(value)
 
@@ -20,7 +20,7 @@ def none() -> Optional:
     return NONE
 
 
-def is_zero(value: Any) -> bool:
+def is_zero(value: object) -> bool:
     """Whether a value is the zero of its type: null, false, 0, empty."""
     if value is None:
         return True
@@ -33,19 +33,19 @@ def is_zero(value: Any) -> bool:
     return isinstance(value, (str, bytes, list, tuple, Mapping)) and len(value) == 0
 
 
-def of_non_zero(value: Any) -> Optional:
+def of_non_zero(value: object) -> Optional:
     """An optional that holds the value, or the empty one for the zero of its type."""
     return NONE if is_zero(value) else Optional(value)
 
 
-def has_value(value: Any) -> bool:
+def has_value(value: object) -> bool:
     """Whether the optional holds something."""
     if not isinstance(value, Optional):
         raise no_overload("hasValue", value)
     return value.present
 
 
-def value_of(value: Any) -> Any:
+def value_of(value: object) -> object:
     """What the optional holds; EvaluationError when it is empty."""
     if not isinstance(value, Optional):
         raise no_overload("value", value)
@@ -54,7 +54,7 @@ def value_of(value: Any) -> Any:
     return value.value
 
 
-def unwrap(values: Any) -> list[Any]:
+def unwrap(values: object) -> list[object]:
     """What the optionals of a list hold, without the empty ones."""
     if not isinstance(values, (list, tuple)) or not all(isinstance(item, Optional) for item in values):
         raise no_overload("optional.unwrap", values)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.functions.table import Function, Table
 from rulewright_runtime.functions.texts import Span, Spans, find_spans
-from rulewright_runtime.values import no_overload
+from rulewright_runtime.values import Value, no_overload
 
 _EMAIL: Final = r"(?i)\b[a-z0-9][a-z0-9._%+\-]{0,63}@(?:[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?\.)+[a-z]{2,24}\b"
 _IBAN: Final = r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}(?: ?[A-Z0-9]{1,3})?\b"
@@ -84,7 +84,7 @@ def _personal_spans(text: str) -> Iterator[Span]:
 
 
 def _lister(name: str, spans: Callable[[str], Iterator[Span]], says: str) -> Function:
-    def function(text: Any) -> list[str]:
+    def function(text: Value) -> list[str]:
         if text.__class__ is not str:
             raise no_overload(name, text)
         return [text[start:end] for start, end in spans(text)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime import score as exact
 from rulewright_runtime.errors import EvaluationError
@@ -11,14 +11,14 @@ from rulewright_runtime.functions.operators import as_int
 from rulewright_runtime.functions.table import Table
 from rulewright_runtime.matching.folding import fold_case
 from rulewright_runtime.score import Score
-from rulewright_runtime.values import is_number, no_overload
+from rulewright_runtime.values import Value, is_number, no_overload
 
 
-def _is_mixed(left: Any, right: Any) -> bool:
+def _is_mixed(left: object, right: object) -> bool:
     return left.__class__ is not right.__class__ and is_number(left) and is_number(right)
 
 
-def add(left: Any, right: Any) -> Any:
+def add(left: Value, right: Value) -> Value:
     """`left + right`; mixed numbers promote, scores stay exact."""
     if left.__class__ is Score or right.__class__ is Score:
         return exact.add(left, right)
@@ -27,7 +27,7 @@ def add(left: Any, right: Any) -> Any:
     return operators.add(left, right)
 
 
-def subtract(left: Any, right: Any) -> Any:
+def subtract(left: object, right: object) -> object:
     """`left - right`; mixed numbers promote, scores stay exact."""
     if left.__class__ is Score or right.__class__ is Score:
         return exact.subtract(left, right)
@@ -36,7 +36,7 @@ def subtract(left: Any, right: Any) -> Any:
     return operators.subtract(left, right)
 
 
-def multiply(left: Any, right: Any) -> Any:
+def multiply(left: object, right: object) -> object:
     """`left * right`; mixed numbers promote, scores stay exact."""
     if left.__class__ is Score or right.__class__ is Score:
         return exact.multiply(left, right)
@@ -45,7 +45,7 @@ def multiply(left: Any, right: Any) -> Any:
     return operators.multiply(left, right)
 
 
-def divide(left: Any, right: Any) -> Any:
+def divide(left: object, right: object) -> object:
     """`left / right`; mixed numbers promote, scores stay exact, two ints divide as in CEL."""
     if left.__class__ is Score or right.__class__ is Score:
         return exact.divide(left, right)
@@ -54,19 +54,19 @@ def divide(left: Any, right: Any) -> Any:
     return operators.divide(left, right)
 
 
-def modulo(left: Any, right: Any) -> Any:
+def modulo(left: object, right: object) -> object:
     """`left % right` of whole numbers, mixed ones promote."""
     if _is_mixed(left, right) and not isinstance(left, (float, Score)) and not isinstance(right, (float, Score)):
         return operators.modulo(*_promote(left, right))
     return operators.modulo(left, right)
 
 
-def negate(value: Any) -> Any:
+def negate(value: object) -> object:
     """`-value` of an int, double or score."""
     return -value if value.__class__ is Score else operators.negate(value)
 
 
-def _promote(left: Any, right: Any) -> tuple[Any, Any]:
+def _promote(left: Value, right: Value) -> tuple[object, object]:
     """Two numbers of different types as two of one: double beside a double, else int."""
     if left.__class__ is float or right.__class__ is float:
         try:
@@ -76,14 +76,14 @@ def _promote(left: Any, right: Any) -> tuple[Any, Any]:
     return as_int(int(left)), as_int(int(right))
 
 
-def contains_ci(text: Any, part: Any) -> bool:
+def contains_ci(text: object, part: object) -> bool:
     """Whether `part` occurs in `text` once both are lower-cased as Python does (SAFE, markers, branches)."""
     if text.__class__ is not str or part.__class__ is not str:
         raise no_overload("contains_ci", text, part)
     return part.lower() in text.lower()
 
 
-def substring_ci(text: Any, part: Any) -> bool:
+def substring_ci(text: object, part: object) -> bool:
     """Whether `part` occurs in `text` under simple case folding, as in a lexicon with `fold: none`."""
     if text.__class__ is not str or part.__class__ is not str:
         raise no_overload("substring_ci", text, part)

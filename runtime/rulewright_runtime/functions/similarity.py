@@ -11,18 +11,18 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.functions.table import Table, check_steps
 from rulewright_runtime.matching.similarity import common, words
-from rulewright_runtime.values import no_overload
+from rulewright_runtime.values import Value, no_overload
 
 _ORDER: Final = 4  # the longest n-grams of BLEU
 _STEP: Final = 256  # bits that one step of a bit-parallel loop deals with
 _TOKEN: Final = re.compile(r"(?:[^\s!-&(-/:-@\[-`{-~]|(?<![0-9])-|(?<=[0-9])[.,](?=[0-9]))+|\S")
 
 
-def _texts(function: str, *values: Any) -> None:
+def _texts(function: str, *values: object) -> None:
     if any(value.__class__ is not str for value in values):
         raise no_overload(function, *values)
 
@@ -31,7 +31,7 @@ def _affordable(one: int, other: int) -> None:
     check_steps(other * (1 + one // _STEP))
 
 
-def edit_distance(text: Any, reference: Any) -> int:
+def edit_distance(text: Value, reference: Value) -> int:
     """The number of characters to insert, delete or replace that make one text of the other."""
     _texts("edit_distance", text, reference)
     _affordable(len(text), len(reference))
@@ -52,13 +52,13 @@ def edit_distance(text: Any, reference: Any) -> int:
     return distance
 
 
-def edit_similarity(text: Any, reference: Any) -> float:
+def edit_similarity(text: Value, reference: Value) -> float:
     """1 for equal texts, 0 where every character has to change: `1 - edit_distance / longer length`."""
     distance = edit_distance(text, reference)
     return 1.0 - distance / (max(len(text), len(reference)) or 1)
 
 
-def rouge_l(text: Any, reference: Any) -> float:
+def rouge_l(text: Value, reference: Value) -> float:
     """ROUGE-L: F1 of the longest common subsequence of words, from 0 to 1."""
     _texts("rouge_l", text, reference)
     said, wanted = ([word for word, _, _ in words(each)] for each in (text, reference))
@@ -67,7 +67,7 @@ def rouge_l(text: Any, reference: Any) -> float:
     return 2 * shared / (len(said) + len(wanted)) if shared else 0.0
 
 
-def bleu(text: Any, reference: Any) -> float:
+def bleu(text: Value, reference: Value) -> float:
     """BLEU of one sentence against one reference, from 0 to 1."""
     _texts("bleu", text, reference)
     said, wanted = _TOKEN.findall(text), _TOKEN.findall(reference)
@@ -89,7 +89,7 @@ def _grams(tokens: list[str], size: int) -> Counter[tuple[str, ...]]:
     return Counter(zip(*(tokens[start:] for start in range(size)), strict=False))
 
 
-def word_overlap(text: Any, source: Any) -> float:
+def word_overlap(text: Value, source: Value) -> float:
     """The share of the different words of `text` that also stand in `source`; 0 for a text without words."""
     _texts("word_overlap", text, source)
     said, given = ({word for word, _, _ in words(each)} for each in (text, source))

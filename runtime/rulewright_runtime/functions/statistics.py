@@ -11,10 +11,10 @@ from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.operators import as_int
 from rulewright_runtime.functions.table import Table
 from rulewright_runtime.score import MAX_BITS, Score, exact_pair
-from rulewright_runtime.values import NONE, Optional, UInt, is_number, less, no_overload
+from rulewright_runtime.values import NONE, Optional, UInt, Value, is_number, less, no_overload
 
 
-def _numbers(function: str, values: Any) -> list[Any]:
+def _numbers(function: str, values: Value) -> list[Value]:
     if not isinstance(values, (list, tuple)) or not all(is_number(value) for value in values):
         raise no_overload(function, values)
     return list(values)
@@ -33,7 +33,7 @@ def _total(pairs: Iterable[tuple[int, int]]) -> Fraction:
     return total
 
 
-def _result(value: Fraction, inputs: Iterable[Any]) -> Optional:
+def _result(value: Fraction, inputs: Iterable[Value]) -> Optional:
     """A score when a score took part, else a double, rounded once."""
     if any(number.__class__ is Score for number in inputs):
         return Optional(Score(value.numerator, value.denominator))
@@ -43,7 +43,7 @@ def _result(value: Fraction, inputs: Iterable[Any]) -> Optional:
         raise EvaluationError("a statistic is out of the range of a double", "overflow") from None
 
 
-def total(values: Any) -> Optional:
+def total(values: Value) -> Optional:
     """The sum: an int of ints, a score with scores, else a double; `optional.none()` of an empty list."""
     numbers = _numbers("sum", values)
     if not numbers:
@@ -54,7 +54,7 @@ def total(values: Any) -> Optional:
     return _result(exact, numbers)
 
 
-def mean(values: Any) -> Optional:
+def mean(values: Value) -> Optional:
     """The mean, exact and rounded once; `optional.none()` of an empty list."""
     numbers = _numbers("mean", values)
     if not numbers:
@@ -62,7 +62,7 @@ def mean(values: Any) -> Optional:
     return _result(_total(map(exact_pair, numbers)) / len(numbers), numbers)
 
 
-def _weighted(values: list[Any], weights: list[Any]) -> Optional:
+def _weighted(values: list[object], weights: list[Value]) -> Optional:
     if any(weight < 0 for weight in weights):
         raise EvaluationError("a weight below 0", "invalid_argument")
     whole = _total(map(exact_pair, weights))
@@ -72,7 +72,7 @@ def _weighted(values: list[Any], weights: list[Any]) -> Optional:
     return _result(_total((a * c, b * d) for (a, b), (c, d) in pairs) / whole, [*values, *weights])
 
 
-def weighted_mean(values: Any, weights: Any) -> Optional:
+def weighted_mean(values: object, weights: object) -> Optional:
     """The mean of `values` weighted by `weights`, two lists of one length; none where the weights sum to 0."""
     numbers, parts = _numbers("wmean", values), _numbers("wmean", weights)
     if len(numbers) != len(parts):
@@ -80,7 +80,7 @@ def weighted_mean(values: Any, weights: Any) -> Optional:
     return _weighted(numbers, parts)
 
 
-def weighted_mean_present(values: Any, weights: Any) -> Optional:
+def weighted_mean_present(values: object, weights: object) -> Optional:
     """The mean of the entries that have a weight and a value (neither null nor `optional.none()`)."""
     if not isinstance(values, Mapping) or not isinstance(weights, Mapping):
         raise no_overload("wmean_present", values, weights)
@@ -94,20 +94,20 @@ def weighted_mean_present(values: Any, weights: Any) -> Optional:
     return _weighted(_numbers("wmean_present", numbers), _numbers("wmean_present", parts))
 
 
-def _present(value: Any) -> Any:
+def _present(value: object) -> object:
     if isinstance(value, Optional):
         return value.value if value.present else None
     return value
 
 
-def _ordered(function: str, values: Any) -> list[Any]:
+def _ordered(function: str, values: object) -> list[object]:
     numbers = _numbers(function, values)
     if any(number != number for number in numbers):
         raise EvaluationError(f"`{function}` of NaN", "not_a_score")
     return numbers
 
 
-def minimum(values: Any) -> Optional:
+def minimum(values: Value) -> Optional:
     """The least number, or `optional.none()`."""
     numbers = _ordered("min", values)
     best = numbers[0] if numbers else None
@@ -116,7 +116,7 @@ def minimum(values: Any) -> Optional:
     return Optional(best) if numbers else NONE
 
 
-def maximum(values: Any) -> Optional:
+def maximum(values: Value) -> Optional:
     """The greatest number, or `optional.none()`."""
     numbers = _ordered("max", values)
     best = numbers[0] if numbers else None
@@ -125,7 +125,7 @@ def maximum(values: Any) -> Optional:
     return Optional(best) if numbers else NONE
 
 
-def quantile(values: Any, fraction: Any) -> Optional:
+def quantile(values: object, fraction: object) -> Optional:
     """The value below which that fraction of the numbers lies, linear between neighbours (0: the least)."""
     numbers = _numbers("quantile", values)
     if not is_number(fraction):
@@ -142,14 +142,14 @@ def quantile(values: Any, fraction: Any) -> Optional:
     return _result(exact[low] + (exact[high] - exact[low]) * (place - low), numbers)
 
 
-def share(values: Any) -> Optional:
+def share(values: Value) -> Optional:
     """The exact share of true among bools, a score; `optional.none()` of an empty list."""
     if not isinstance(values, (list, tuple)) or not all(value.__class__ is bool for value in values):
         raise no_overload("share", values)
     return Optional(Score(sum(values), len(values))) if values else NONE
 
 
-def rate(hits: Any, *whole: Any) -> Optional:
+def rate(hits: Value, *whole: Any) -> Optional:
     """`rate(hits, total)`, two counts, or `rate(bools)`: an exact score; `optional.none()` of nothing."""
     if not whole:
         return share(hits)

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.table import Table, check_list, check_text
-from rulewright_runtime.values import NONE, Optional, no_overload
+from rulewright_runtime.regex import compile_re2
+from rulewright_runtime.values import NONE, Optional, Value, no_overload
 
-PATTERN_MEMORY: Final = 8 << 20  # bytes RE2 may use for one pattern
 # What Unicode calls white space, which `str.isspace` is not quite.
 _BLANKS: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -37,13 +37,13 @@ _UPPER: Final = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
-def _texts(function: str, *values: Any) -> None:
+def _texts(function: str, *values: object) -> None:
     for value in values:
         if value.__class__ is not str:
             raise no_overload(function, *values)
 
 
-def _ints(function: str, *values: Any) -> None:
+def _ints(function: str, *values: object) -> None:
     for value in values:
         if value.__class__ is not int:
             raise no_overload(function, *values)
@@ -53,48 +53,41 @@ def _out_of_range(index: int) -> EvaluationError:
     return EvaluationError(f"index out of range: {index}", "index_out_of_bounds")
 
 
-def contains(text: Any, part: Any) -> bool:
+def contains(text: Value, part: Value) -> bool:
     """Whether `part` occurs in `text`."""
     _texts("contains", text, part)
     return part in text
 
 
-def starts_with(text: Any, part: Any) -> bool:
+def starts_with(text: Value, part: Value) -> bool:
     """Whether `text` begins with `part`."""
     _texts("startsWith", text, part)
     return bool(text.startswith(part))
 
 
-def ends_with(text: Any, part: Any) -> bool:
+def ends_with(text: Value, part: Value) -> bool:
     """Whether `text` ends with `part`."""
     _texts("endsWith", text, part)
     return bool(text.endswith(part))
 
 
 @lru_cache(maxsize=512)
-def pattern(source: str) -> Any:
+def pattern(source: str) -> Value:
     """The compiled RE2 pattern; EvaluationError `invalid_argument` with RE2's reason."""
-    import re2
-
-    options = re2.Options()
-    options.max_mem = PATTERN_MEMORY
-    options.log_errors = False
     try:
-        return re2.compile(source, options)
-    except (re2.error, UnicodeEncodeError) as why:
-        reason = why.args[0] if why.args else why
-        text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise EvaluationError(f"invalid regular expression: {text}", "invalid_argument") from None
+        return compile_re2(source)
+    except ValueError as why:
+        raise EvaluationError(f"invalid regular expression: {why}", "invalid_argument") from None
 
 
-def _search(compiled: Any, text: str) -> Any:
+def _search(compiled: Value, text: str) -> Value:
     try:
         return compiled.search(text)
     except UnicodeEncodeError:
         raise EvaluationError("a text that is not Unicode can't be matched", "invalid_argument") from None
 
 
-def matches(text: Any, source: Any) -> bool:
+def matches(text: Value, source: Value) -> bool:
     """Whether the RE2 pattern occurs somewhere in `text`."""
     _texts("matches", text, source)
     compiled = pattern(source)
@@ -104,7 +97,7 @@ def matches(text: Any, source: Any) -> bool:
         raise EvaluationError("a text that is not Unicode can't be matched", "invalid_argument") from None
 
 
-def char_at(text: Any, index: Any) -> str:
+def char_at(text: Value, index: Value) -> str:
     """The code point at `index`; empty at the very end."""
     _texts("charAt", text)
     _ints("charAt", index)
@@ -113,7 +106,7 @@ def char_at(text: Any, index: Any) -> str:
     return str(text[index : index + 1])
 
 
-def index_of(text: Any, part: Any, start: Any = 0) -> int:
+def index_of(text: Value, part: Value, start: Value = 0) -> int:
     """Where `part` first occurs from `start` on, or -1."""
     _texts("indexOf", text, part)
     _ints("indexOf", start)
@@ -122,7 +115,7 @@ def index_of(text: Any, part: Any, start: Any = 0) -> int:
     return int(text.find(part, start))
 
 
-def last_index_of(text: Any, part: Any, *last: Any) -> int:
+def last_index_of(text: Value, part: Value, *last: Any) -> int:
     """Where `part` last occurs, beginning at `last` or before, or -1."""
     _texts("lastIndexOf", text, part)
     _ints("lastIndexOf", *last)
@@ -133,7 +126,7 @@ def last_index_of(text: Any, part: Any, *last: Any) -> int:
     return int(text.rfind(part, 0, last[0] + len(part)))
 
 
-def join(parts: Any, separator: Any = "") -> str:
+def join(parts: Value, separator: Value = "") -> str:
     """The texts of a list in one, `separator` between them."""
     if not isinstance(parts, (list, tuple)):
         raise no_overload("join", parts)
@@ -142,13 +135,13 @@ def join(parts: Any, separator: Any = "") -> str:
     return str(separator.join(parts))
 
 
-def quote(text: Any) -> str:
+def quote(text: Value) -> str:
     """The text between double quotes, with its control characters, quotes and backslashes escaped."""
     _texts("strings.quote", text)
     return f'"{str(text).translate(_QUOTED)}"'
 
 
-def replace(text: Any, old: Any, new: Any, limit: Any = -1) -> str:
+def replace(text: Value, old: Value, new: Value, limit: Value = -1) -> str:
     """`text` with `old` replaced by `new`, `limit` times at most (negative: everywhere)."""
     _texts("replace", text, old, new)
     _ints("replace", limit)
@@ -157,7 +150,7 @@ def replace(text: Any, old: Any, new: Any, limit: Any = -1) -> str:
     return str(text.replace(old, new, times))
 
 
-def split(text: Any, separator: Any, limit: Any = -1) -> list[str]:
+def split(text: Value, separator: Value, limit: Value = -1) -> list[str]:
     """The parts between separators, `limit` parts at most (negative: all); an empty separator gives the code points."""
     _texts("split", text, separator)
     _ints("split", limit)
@@ -173,7 +166,7 @@ def split(text: Any, separator: Any, limit: Any = -1) -> list[str]:
     return [*text[: limit - 1], text[limit - 1 :]]
 
 
-def substring(text: Any, start: Any, *end: Any) -> str:
+def substring(text: Value, start: Value, *end: Any) -> str:
     """The code points from `start` up to `end`, or to the end of the text."""
     _texts("substring", text)
     _ints("substring", start, *end)
@@ -186,25 +179,25 @@ def substring(text: Any, start: Any, *end: Any) -> str:
     return str(text[start:stop])
 
 
-def trim(text: Any) -> str:
+def trim(text: Value) -> str:
     """The text without the white space (as Unicode defines it) around it."""
     _texts("trim", text)
     return str(text.strip(_BLANKS))
 
 
-def upper_ascii(text: Any) -> str:
+def upper_ascii(text: Value) -> str:
     """The text with a-z in upper case."""
     _texts("upperAscii", text)
     return str(text.translate(_UPPER))
 
 
-def lower_ascii(text: Any) -> str:
+def lower_ascii(text: Value) -> str:
     """The text with A-Z in lower case."""
     _texts("lowerAscii", text)
     return str(text.translate(_LOWER))
 
 
-def encode_base64(data: Any) -> str:
+def encode_base64(data: object) -> str:
     """Bytes in base64, with padding."""
     if data.__class__ is not bytes:
         raise no_overload("base64.encode", data)
@@ -212,7 +205,7 @@ def encode_base64(data: Any) -> str:
     return base64.b64encode(data).decode()
 
 
-def decode_base64(text: Any) -> bytes:
+def decode_base64(text: Value) -> bytes:
     """The bytes of a base64 text, with or without its padding; line ends in it don't count."""
     _texts("base64.decode", text)
     text = text.replace("\r", "").replace("\n", "")
@@ -222,7 +215,7 @@ def decode_base64(text: Any) -> bytes:
         raise EvaluationError("invalid base64 data", "invalid_argument") from None
 
 
-def _found(compiled: Any, text: str) -> Iterator[Any]:
+def _found(compiled: Value, text: str) -> Iterator[Value]:
     """Every match, but for an empty one that touches the match before it."""
     end = -1
     for found in compiled.finditer(text):
@@ -231,7 +224,7 @@ def _found(compiled: Any, text: str) -> Iterator[Any]:
         end = found.end()
 
 
-def regex_replace(text: Any, source: Any, new: Any, limit: Any = -1) -> str:
+def regex_replace(text: Value, source: object, new: Value, limit: Value = -1) -> str:
     r"""`text` with what the pattern matches replaced; `\1` in `new` is the first group."""
     _texts("regex.replace", text, source, new)
     _ints("regex.replace", limit)
@@ -272,14 +265,14 @@ def _pieces(new: str, groups: int) -> list[str | int]:
     return [*pieces, new[end:]]
 
 
-def _one_group(source: str) -> Any:
+def _one_group(source: str) -> Value:
     compiled = pattern(source)
     if compiled.groups > 1:
         raise EvaluationError("a pattern to extract with has one group at most", "invalid_argument")
     return compiled
 
 
-def regex_extract(text: Any, source: Any) -> Optional:
+def regex_extract(text: Value, source: Value) -> Optional:
     """The first match, or its group where the pattern has one, or `optional.none()`."""
     _texts("regex.extract", text, source)
     compiled = _one_group(source)
@@ -288,7 +281,7 @@ def regex_extract(text: Any, source: Any) -> Optional:
     return NONE if value is None else Optional(value)
 
 
-def regex_extract_all(text: Any, source: Any) -> list[str]:
+def regex_extract_all(text: Value, source: Value) -> list[str]:
     """Every match, or its group where the pattern has one."""
     _texts("regex.extractAll", text, source)
     compiled = _one_group(source)

@@ -4,11 +4,11 @@ make and take at most."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from rulewright_runtime.errors import EvaluationError
 
-Function: TypeAlias = Callable[..., Any]
+Function: TypeAlias = Callable[..., object]
 Table: TypeAlias = Mapping[str, tuple[Function, int, int]]  # the function; its arguments: least, most
 BROUGHT: Final[dict[str, tuple[Function, int, int]]] = {}  # of plug-ins, once a plan that calls them is opened
 

@@ -16,7 +16,7 @@ from rulewright_runtime.functions.strings import matches, pattern
 from rulewright_runtime.functions.table import Table
 from rulewright_runtime.matching.folding import Folded, fold
 from rulewright_runtime.matching.similarity import words
-from rulewright_runtime.values import no_overload
+from rulewright_runtime.values import Value, no_overload
 
 Span: TypeAlias = tuple[int, int]
 Spans: TypeAlias = Callable[..., Iterator[Span]]
@@ -50,13 +50,13 @@ _REFUSALS: Final = (
 )  # fmt: skip
 
 
-def _text(function: str, value: Any, *others: Any) -> str:
+def _text(function: str, value: Value, *others: Any) -> str:
     if value.__class__ is not str:
         raise no_overload(function, value, *others)
     return str(value)
 
 
-def _phrases(function: str, text: Any, phrases: Any) -> list[str]:
+def _phrases(function: str, text: object, phrases: object) -> list[str]:
     """The phrases of a list, which may not be empty: of none, everything and nothing would be said."""
     _text(function, text, phrases)
     if not isinstance(phrases, (list, tuple)) or any(each.__class__ is not str for each in phrases):
@@ -80,22 +80,22 @@ def _says(text: str, phrase: str) -> bool:
     return _folded_phrase(phrase) in _folded(text).text
 
 
-def contains_any(text: Any, phrases: Any) -> bool:
+def contains_any(text: Value, phrases: Value) -> bool:
     """Whether `text` says one of the phrases, folded as a lexicon does (`matching.folding`)."""
     return any(_says(text, each) for each in _phrases("contains_any", text, phrases))
 
 
-def contains_all(text: Any, phrases: Any) -> bool:
+def contains_all(text: Value, phrases: Value) -> bool:
     """Whether `text` says every one of the phrases."""
     return all(_says(text, each) for each in _phrases("contains_all", text, phrases))
 
 
-def contains_none(text: Any, phrases: Any) -> bool:
+def contains_none(text: Value, phrases: Value) -> bool:
     """Whether `text` says none of the phrases."""
     return not any(_says(text, each) for each in _phrases("contains_none", text, phrases))
 
 
-def has_any_word(text: Any, words: Any) -> bool:
+def has_any_word(text: object, words: object) -> bool:
     """As `contains_any`, for phrases that stand as whole words: `moron` is not in `oxymoron`."""
     return any(_word_span(_folded(text).text, _folded_phrase(each)) for each in _phrases("has_any_word", text, words))
 
@@ -115,17 +115,17 @@ def _joins(before: str, after: str) -> bool:
     return all(each == "_" or each.isalnum() for each in (before, after))
 
 
-def same_text(text: Any, other: Any) -> bool:
+def same_text(text: object, other: object) -> bool:
     """Whether two texts are equal once both are folded and trimmed: equality with an expected answer."""
     return _folded(_text("same_text", text, other)).text.strip() == _folded(_text("same_text", other)).text.strip()
 
 
-def word_count(text: Any) -> int:
+def word_count(text: object) -> int:
     """How many words: runs of letters and digits, with apostrophes inside."""
     return len(words(_text("word_count", text)))
 
 
-def sentence_count(text: Any) -> int:
+def sentence_count(text: Value) -> int:
     """How many sentences: what ends in `.`, `!`, `?` or their likes before a blank, at an empty line, or at the end."""
     _text("sentence_count", text)
     ends = [end for _, end in find_spans(_SENTENCE_END, text)]
@@ -133,7 +133,7 @@ def sentence_count(text: Any) -> int:
     return sum(any(map(str.isalnum, piece)) for piece in pieces)
 
 
-def scripts(text: Any) -> list[str]:
+def scripts(text: Value) -> list[str]:
     """The scripts of the letters, by their Unicode names, the most frequent first."""
     _text("scripts", text)
     found = {name: sum(map(len, _findall(rf"\p{{{name}}}+", text))) for name in _SCRIPTS}
@@ -152,7 +152,7 @@ def find_spans(source: str, text: str) -> Iterator[Span]:
         raise EvaluationError("a text that is not Unicode can't be matched", "invalid_argument") from None
 
 
-def urls(text: Any) -> list[str]:
+def urls(text: Value) -> list[str]:
     """The web addresses in `text`, without the punctuation behind them."""
     return [text[start:end] for start, end in _url_spans(_text("urls", text))]
 
@@ -162,7 +162,7 @@ def _url_spans(text: str) -> Iterator[Span]:
         yield start, start + len(text[start:end].rstrip(_TRAILING))
 
 
-def citations(text: Any) -> list[int]:
+def citations(text: Value) -> list[int]:
     """The numbers of the sources cited in brackets, in the order in which they are first cited: `[1]`, `[2, 3]`,
     `[^4]`, `[5-7]`."""
     numbers: dict[int, None] = {}
@@ -176,13 +176,13 @@ def _citation_spans(text: str) -> Iterator[Span]:
     return find_spans(_CITATION, text)
 
 
-def numbers(text: Any) -> list[str]:
+def numbers(text: Value) -> list[str]:
     """The numbers in `text` as they are written, without commas between thousands: `1,200` is `1200`."""
     found = _NUMBER.findall(_text("numbers", text))
     return [each.replace(",", "") if _GROUPED.fullmatch(each.lstrip("-+\u2212")) else each for each in found]
 
 
-def code_blocks(text: Any) -> list[str]:
+def code_blocks(text: object) -> list[str]:
     """What stands in the fenced code blocks of a Markdown text; one that is not closed goes to the end."""
     blocks: list[str] = []
     fence = ""
@@ -198,7 +198,7 @@ def code_blocks(text: Any) -> list[str]:
     return blocks
 
 
-def is_refusal(text: Any) -> bool:
+def is_refusal(text: object) -> bool:
     """Whether an English reply declines what was asked, by the usual phrases."""
     return contains_any(_text("is_refusal", text), list(_REFUSALS))
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from functools import lru_cache
-from typing import Any, Final
-from zoneinfo import ZoneInfo
+from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.table import Table
@@ -95,14 +94,16 @@ def format_duration(span: Duration) -> str:
 
 
 @lru_cache(maxsize=256)
-def _zone(name: str) -> ZoneInfo:
+def _zone(name: str) -> dt.tzinfo:
+    from zoneinfo import ZoneInfo  # which looks for the zones of this machine
+
     try:
         return ZoneInfo(name)
     except (OSError, ValueError, LookupError):
         raise EvaluationError(f"unknown time zone `{name[:60]}`", "invalid_argument") from None
 
 
-def _offset_seconds(moment: Timestamp, zone: Any) -> int:
+def _offset_seconds(moment: Timestamp, zone: object) -> int:
     if not isinstance(zone, str):
         raise no_overload("timestamp selector", moment, zone)
     if zone in ("", "UTC"):
@@ -121,7 +122,7 @@ def _offset_seconds(moment: Timestamp, zone: Any) -> int:
     return offset.days * 86400 + offset.seconds
 
 
-def _local(moment: Timestamp, zone: Any) -> tuple[int, dt.date, int, int]:
+def _local(moment: Timestamp, zone: object) -> tuple[int, dt.date, int, int]:
     """Cycles of 400 years to add to the date, the date, the second of the day and the nanosecond."""
     days, rest = divmod(moment.nanos + _offset_seconds(moment, zone) * NANOS, _DAY)
     ordinal = days + _EPOCH_DAY
@@ -129,39 +130,39 @@ def _local(moment: Timestamp, zone: Any) -> tuple[int, dt.date, int, int]:
     return cycles, dt.date.fromordinal(ordinal - cycles * _CYCLE), rest // NANOS, rest % NANOS
 
 
-def _of_moment(name: str, moment: Any, zone: Any) -> tuple[int, dt.date, int, int]:
+def _of_moment(name: str, moment: object, zone: object) -> tuple[int, dt.date, int, int]:
     if not isinstance(moment, Timestamp):
         raise no_overload(name, moment)
     return _local(moment, zone)
 
 
-def get_full_year(moment: Any, zone: Any = "") -> int:
+def get_full_year(moment: object, zone: object = "") -> int:
     """The year."""
     cycles, day, _, _ = _of_moment("getFullYear", moment, zone)
     return day.year + 400 * cycles
 
 
-def get_month(moment: Any, zone: Any = "") -> int:
+def get_month(moment: object, zone: object = "") -> int:
     """The month, January being 0."""
     return _of_moment("getMonth", moment, zone)[1].month - 1
 
 
-def get_date(moment: Any, zone: Any = "") -> int:
+def get_date(moment: object, zone: object = "") -> int:
     """The day of the month, from 1."""
     return _of_moment("getDate", moment, zone)[1].day
 
 
-def get_day_of_month(moment: Any, zone: Any = "") -> int:
+def get_day_of_month(moment: object, zone: object = "") -> int:
     """The day of the month, from 0."""
     return _of_moment("getDayOfMonth", moment, zone)[1].day - 1
 
 
-def get_day_of_week(moment: Any, zone: Any = "") -> int:
+def get_day_of_week(moment: object, zone: object = "") -> int:
     """The day of the week, Sunday being 0."""
     return _of_moment("getDayOfWeek", moment, zone)[1].isoweekday() % 7
 
 
-def get_day_of_year(moment: Any, zone: Any = "") -> int:
+def get_day_of_year(moment: object, zone: object = "") -> int:
     """The day of the year, from 0."""
     return _of_moment("getDayOfYear", moment, zone)[1].timetuple().tm_yday - 1
 
@@ -170,28 +171,28 @@ def _whole(nanos: int, unit: int) -> int:
     return nanos // unit if nanos >= 0 else -(-nanos // unit)
 
 
-def get_hours(value: Any, *zone: Any) -> int:
+def get_hours(value: object, *zone: object) -> int:
     """The hour of a moment, or all the hours of a span."""
     if isinstance(value, Duration) and not zone:
         return _whole(value.nanos, 3600 * NANOS)
     return _of_moment("getHours", value, *zone or ("",))[2] // 3600
 
 
-def get_minutes(value: Any, *zone: Any) -> int:
+def get_minutes(value: object, *zone: object) -> int:
     """The minute of a moment, or all the minutes of a span."""
     if isinstance(value, Duration) and not zone:
         return _whole(value.nanos, 60 * NANOS)
     return _of_moment("getMinutes", value, *zone or ("",))[2] // 60 % 60
 
 
-def get_seconds(value: Any, *zone: Any) -> int:
+def get_seconds(value: object, *zone: object) -> int:
     """The second of a moment, or all the seconds of a span."""
     if isinstance(value, Duration) and not zone:
         return _whole(value.nanos, NANOS)
     return _of_moment("getSeconds", value, *zone or ("",))[2] % 60
 
 
-def get_milliseconds(value: Any, *zone: Any) -> int:
+def get_milliseconds(value: object, *zone: object) -> int:
     """The milliseconds within the second, of a moment or a span."""
     if isinstance(value, Duration) and not zone:
         whole = _whole(value.nanos, 10**6)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.functions.table import Table
-from rulewright_runtime.values import equal, no_overload
+from rulewright_runtime.values import Value, equal, no_overload
 
 
-def _names(function: str, calls: Any, *others: Any) -> list[str]:
+def _names(function: str, calls: object, *others: object) -> list[str]:
     if not isinstance(calls, (list, tuple)) or not all(isinstance(call, Mapping) for call in calls):
         raise no_overload(function, calls, *others)
     names = [call.get("name") for call in calls]
@@ -18,7 +18,7 @@ def _names(function: str, calls: Any, *others: Any) -> list[str]:
     return names
 
 
-def called(calls: Any, name: Any, arguments: Any = None) -> bool:
+def called(calls: Value, name: Value, arguments: object = None) -> bool:
     """Whether one of the calls is of that tool and, where `arguments` are given, has these among its own."""
     names = _names("called", calls, name)
     if name.__class__ is not str or not (arguments is None or isinstance(arguments, Mapping)):
@@ -27,18 +27,18 @@ def called(calls: Any, name: Any, arguments: Any = None) -> bool:
     return any(arguments is None or _has(call.get("arguments"), arguments) for call in meant)
 
 
-def _has(given: Any, wanted: Mapping[Any, Any]) -> bool:
+def _has(given: object, wanted: Mapping[object, object]) -> bool:
     return isinstance(given, Mapping) and all(key in given and equal(given[key], wanted[key]) for key in wanted)
 
 
-def call_count(calls: Any, name: Any) -> int:
+def call_count(calls: object, name: object) -> int:
     """How often the tool was called."""
     if name.__class__ is not str:
         raise no_overload("call_count", calls, name)
     return _names("call_count", calls, name).count(name)
 
 
-def called_in_order(calls: Any, names: Any) -> bool:
+def called_in_order(calls: object, names: object) -> bool:
     """Whether the tools were called in this order; others may be called in between."""
     made = iter(_names("called_in_order", calls, names))
     if not isinstance(names, (list, tuple)) or not names or any(name.__class__ is not str for name in names):

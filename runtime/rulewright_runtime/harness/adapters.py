@@ -20,6 +20,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.input_files import read_expanded
+from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +66,7 @@ class Reply(msgspec.Struct, frozen=True):
     output_tokens: int | None = None
     finish: str | None = None
     served_model: str | None = None
-    parameters: dict[str, Any] = {}
+    parameters: JsonObject = {}
 
 
 def transcript_id_of(model: str, scenario_id: str) -> str:
@@ -155,7 +156,7 @@ class ProductAdapter:
                 data = answer.read(MAX_REPLY + 1)
             if len(data) > MAX_REPLY:
                 raise AdapterError(f"the product's answer has more than {MAX_REPLY} bytes")
-            found = strict_json.decode(data, type=dict[str, Any]).get("reply")
+            found = strict_json.decode(data, type=JsonObject).get("reply")
         except (OSError, ValueError, msgspec.MsgspecError) as error:
             raise AdapterError(f"the product did not answer: {error}") from None
         if not isinstance(found, str):
@@ -178,13 +179,6 @@ class _Script(msgspec.Struct):
 
 
 ADAPTERS: Final[dict[str, Callable[[str], Adapter]]] = {"product-http": ProductAdapter, "scripted": _scripted}
-
-
-def register(name: str, open_adapter: Callable[[str], Adapter]) -> None:
-    """Let `NAME:REST` on the command line be opened by `open_adapter(REST)`; a name can't be taken twice."""
-    if name in ADAPTERS:
-        raise AdapterError(f"there is an adapter `{name}` already")
-    ADAPTERS[name] = open_adapter
 
 
 def open_adapter(specification: str) -> Adapter:

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
-from rulewright_runtime.matching.regex import compile_regex
 from rulewright_runtime.plan import envelope
 from rulewright_runtime.plan.envelope import Kind
 from rulewright_runtime.plan.guard import LIMITS, PlanLimits
 from rulewright_runtime.plan.part import PlanPart
+from rulewright_runtime.regex import compile_regex
 
 FORMAT: Final = "rulewright-run-plan"
 VERSION: Final = 1
@@ -52,11 +52,15 @@ class Session(PlanPart, frozen=True):
 
 
 class Script(PlanPart, frozen=True):
-    """One scenario as the model meets it: the visible part of the persona, then the sessions."""
+    """One scenario as the model meets it: the visible part of the persona, then the sessions.
+
+    `persona` is the whole persona, and is there only for a model that plays the user.
+    """
 
     id: str
     sessions: tuple[Session, ...]
     context: tuple[tuple[str, str], ...] = ()
+    persona: tuple[tuple[str, str], ...] = ()
 
     @property
     def turns(self) -> tuple[Turn, ...]:

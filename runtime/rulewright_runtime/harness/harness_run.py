@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -25,6 +25,7 @@ from rulewright_runtime.harness.adapters import transcript_id_of
 from rulewright_runtime.harness.play import Line, play
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.redaction import Redaction
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from rulewright_runtime.harness.adapters import Adapter
     from rulewright_runtime.harness.harness_plan import RunPlan, Script
+    from rulewright_runtime.harness.simulated_user import SimulatedUser
 
 FOLDER: Final = "transcripts"
 HEADER: Final = "header.json"
@@ -46,6 +48,7 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: str
     harness: str
     replies: str = ""  # who answers under that name, where the adapter tells
+    user: str = ""  # who plays the user, where a model does
 
 
 def run(
@@ -57,32 +60,43 @@ def run(
     attempts: int = 3,
     resume: bool = False,
     progress: Callable[[int], None] = lambda _: None,
-) -> dict[str, Any]:
+    user: SimulatedUser | None = None,
+) -> JsonObject:
     """Play every scenario, write the folder `out` and return what its `harness.json` holds.
 
     `parallel` scenarios are played at a time, their turns one after the other; the files are the same for every
-    number. With `resume` a killed run is continued: no turn that was answered is asked again, and one that ended in an
-    error is. Raises PlanError where `out` belongs to another run or was damaged, BusyError where another process
-    writes to it, OSError where it can't be written; what was said until then can be resumed.
+    number. A model may play the `user`. With `resume` a killed run is continued: no turn that was answered is asked
+    again, and one that ended in an error is. Raises PlanError where `out` belongs to another run or was damaged,
+    BusyError where another process writes to it, OSError where it can't be written; what was said until then can be
+    resumed.
     """
     for script in plan.scripts:
         if not _FILE_NAME.fullmatch(script.id):
             raise PlanError(f"`{script.id}` can't name a file; a scenario's id may hold letters, digits, `.`, `_`, `-`")
     with held_folder(out):
-        folder = _Folder(os.fspath(out), _header(plan, adapter), resume)
+        folder = _Folder(os.fspath(out), _header(plan, adapter, user), resume)
         write_whole(folder.at("run_plan.json"), encode(plan))
-        return _played(plan, adapter, folder, parallel, attempts, progress)
+        return _played(plan, _Players(adapter, user, attempts), folder, parallel, progress)
 
 
-def _header(plan: RunPlan, adapter: Adapter) -> _Header:
-    return _Header(plan.hash, adapter.model, adapter.harness, getattr(adapter, "identity", ""))
+class _Players(msgspec.Struct, frozen=True):
+    """Who speaks, and how often is tried."""
+
+    adapter: Adapter
+    user: SimulatedUser | None
+    attempts: int
 
 
-def finished(plan: RunPlan, adapter: Adapter, out: str | os.PathLike[str]) -> int:
+def _header(plan: RunPlan, adapter: Adapter, user: SimulatedUser | None) -> _Header:
+    who = "" if user is None else user.speaker.identity
+    return _Header(plan.hash, adapter.model, adapter.harness, getattr(adapter, "identity", ""), who)
+
+
+def finished(plan: RunPlan, adapter: Adapter, out: str | os.PathLike[str], user: SimulatedUser | None = None) -> int:
     """How many conversations of the run in `out` are finished. Raises PlanError where `run` would not resume it."""
     if not holds_run(out):
         raise PlanError(f"`{os.fspath(out)}` holds no run to resume")
-    _check_header(os.fspath(out), _header(plan, adapter))
+    _check_header(os.fspath(out), _header(plan, adapter, user))
     with os.scandir(os.path.join(out, FOLDER)) as entries:
         return sum(entry.name.endswith(".jsonl") for entry in entries)
 
@@ -96,7 +110,9 @@ def _check_header(out: str, header: _Header) -> None:
     except msgspec.MsgspecError as error:
         raise PlanError(f"`{place}` is damaged ({error}); choose another folder") from None
     if known != header:
-        raise PlanError(f"the run in `{out}` has another plan, model, harness or other replies; choose another folder")
+        raise PlanError(
+            f"the run in `{out}` has another plan, model, user, harness or other replies; choose another folder"
+        )
 
 
 def holds_run(out: str | os.PathLike[str]) -> bool:
@@ -105,12 +121,12 @@ def holds_run(out: str | os.PathLike[str]) -> bool:
 
 
 def _played(
-    plan: RunPlan, adapter: Adapter, folder: _Folder, parallel: int, attempts: int, progress: Callable[[int], None]
-) -> dict[str, Any]:
-    rows: list[dict[str, Any]] = []
+    plan: RunPlan, players: _Players, folder: _Folder, parallel: int, progress: Callable[[int], None]
+) -> JsonObject:
+    rows: list[JsonObject] = []
     redaction = Redaction(plan.redact)
     with ThreadPoolExecutor(max(parallel, 1)) as pool:
-        waiting = [pool.submit(_conversation, script, adapter, folder, attempts, redaction) for script in plan.scripts]
+        waiting = [pool.submit(_conversation, script, players, folder, redaction) for script in plan.scripts]
         try:
             for done in waiting:
                 rows.append(done.result())
@@ -118,10 +134,12 @@ def _played(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    adapter, user = players.adapter, players.user
     about = {
         "plan": plan.hash,
         "model": adapter.model,
         "harness": adapter.harness,
+        "user": None if user is None else user.model,
         "experimental": getattr(adapter, "experimental", False),
     }
     by_scenario = {script.id: row for script, row in zip(plan.scripts, rows, strict=True)}
@@ -164,7 +182,7 @@ def forget_conversation(out: str | os.PathLike[str], transcript_id: str) -> list
         return gone
     with open(summary, "rb") as stream:
         try:
-            known = strict_json.decode(stream.read(), type=dict[str, Any])
+            known = strict_json.decode(stream.read(), type=JsonObject)
             model, rows = known["model"], dict(known["by_scenario"])
         except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
             raise _damaged(summary, str(error)) from None
@@ -173,7 +191,7 @@ def forget_conversation(out: str | os.PathLike[str], transcript_id: str) -> list
     return [*gone, summary]
 
 
-def _write_summary(path: str, about: dict[str, Any], rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _write_summary(path: str, about: JsonObject, rows: dict[str, JsonObject]) -> dict[str, object]:
     summary = {
         **about,
         "scenarios": len(rows),
@@ -185,9 +203,7 @@ def _write_summary(path: str, about: dict[str, Any], rows: dict[str, dict[str, A
     return summary
 
 
-def _conversation(
-    script: Script, adapter: Adapter, folder: _Folder, attempts: int, redaction: Redaction
-) -> dict[str, Any]:
+def _conversation(script: Script, players: _Players, folder: _Folder, redaction: Redaction) -> JsonObject:
     """Hold one conversation to its end, or take the transcript that a run before has finished.
 
     One that ended in an error goes on from the turn that was not answered.
@@ -202,12 +218,12 @@ def _conversation(
             return finished
         os.replace(path, part)
     before = [line for line in _lines(part) if line.error is None]
-    answered = {line.turn: line for line in before if line.role == "assistant"}
+    recorded = {(line.turn, line.role): line for line in before}
     size = sum(len(msgspec.json.encode(line)) + 1 for line in before)
     lines: list[Line] = []
     with open_part(part, size) as stream:
         make_room(stream, size)
-        for line in play(script, adapter, attempts, answered, redaction):
+        for line in play(script, players.adapter, players.attempts, recorded, redaction, players.user):
             lines.append(line)
             if len(lines) > len(before):  # what the killed run wrote stands there already
                 size += stream.write(msgspec.json.encode(line) + b"\n")
@@ -236,10 +252,10 @@ def _damaged(path: str, why: str) -> PlanError:
     return PlanError(f"`{path}` is damaged ({why}); remove it to have the scenario played again")
 
 
-def _about(lines: list[Line]) -> dict[str, Any]:
+def _about(lines: list[Line]) -> JsonObject:
     failed = next((line for line in lines if line.error is not None), None)
     return {
         "turns": sum(line.role == "assistant" and line.error is None for line in lines),
         "branches": {str(line.turn): line.branch_id for line in lines if line.branch_id is not None},
-        "error": None if failed is None else {"turn": failed.turn, **(failed.error or {})},
+        "error": None if failed is None else {"turn": failed.turn, "role": failed.role, **(failed.error or {})},
     }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from rulewright_runtime.calls.ask import Ask
+from rulewright_runtime.calls.ask import Ask, ask_key
 from rulewright_runtime.harness.adapters import RAW, Reply, Request, transcript_id_of
 from rulewright_runtime.models.call import ChatMessage, ModelCall
 from rulewright_runtime.models.redacted import RedactedModel
@@ -66,17 +66,31 @@ class ModelAdapter:
 
     def reply(self, request: Request) -> Reply:
         """The model's answer, also one that it refused to give or that was cut off. Raises CallFailure."""
-        if self._portal is None:
-            raise AssertionError("the adapter is not open")
+        return self.say(self.ask_of(request))
+
+    def ask_of(self, request: Request) -> Ask:
+        """The call that a turn is."""
         told = (ChatMessage("system", request.context),) if request.context else ()
         said = tuple(
             ChatMessage("assistant" if each.role == "assistant" else "user", each.content) for each in request.messages
         )
-        call = ModelCall((*told, *said), self._max_tokens, self._temperature)
-        answer = self._portal.ask(
-            Ask(call, transcript_id_of(self.model, request.conversation), "", "turn", request.turn, self._sample)
-        )
-        finish = None if answer.finish == "stop" else answer.finish
+        return self.ask((*told, *said), transcript_id_of(self.model, request.conversation), "turn", request.turn)
+
+    def ask(self, messages: tuple[ChatMessage, ...], transcript_id: str, purpose: str, turn: int) -> Ask:
+        """The call that asks the model what comes behind `messages`, for a turn of a transcript."""
+        call = ModelCall(messages, self._max_tokens, self._temperature)
+        return Ask(call, transcript_id, "", purpose, turn, self._sample)
+
+    def key_of(self, ask: Ask) -> str:
+        """Its key in the ledger."""
+        return ask_key(self._model.identity, ask)
+
+    def say(self, ask: Ask) -> Reply:
+        """What the model says. Raises CallFailure."""
+        if self._portal is None:
+            raise AssertionError("the adapter is not open")
+        answer = self._portal.ask(ask)
+        finish = None if answer.is_whole else answer.finish
         usage = answer.usage
         return Reply(
             answer.text, usage.input_tokens, usage.output_tokens, finish, answer.model or None, self.parameters

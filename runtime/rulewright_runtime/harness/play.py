@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -11,18 +12,21 @@ from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.harness.adapters import Message, Reply, Request
 from rulewright_runtime.harness.branches import choose
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import says_something
+from rulewright_runtime.transcripts.messages import Turn as Said
 from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rulewright_runtime.harness.adapters import Adapter
-    from rulewright_runtime.harness.harness_plan import Script
+    from rulewright_runtime.harness.harness_plan import Script, Session, Turn
+    from rulewright_runtime.harness.simulated_user import SimulatedUser
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of a transcript. The assistant's lines say which model spoke and through which harness; `error` stands
+    """A line of a transcript. What a model said bears its name, and through which harness it spoke; `error` stands
     where it did not speak, `finish` where what it said is not whole. `undecided` holds the conditions of branches that
     had no answer."""
 
@@ -30,7 +34,7 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
     role: str
     content: str
     branch_id: str | None = None
-    error: dict[str, Any] | None = None
+    error: JsonObject | None = None
     harness: str | None = None
     model: str | None = None
     session: int | None = None
@@ -39,7 +43,7 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
     output_tokens: int | None = None
     finish: str | None = None
     served_model: str | None = None
-    parameters: dict[str, Any] = {}
+    parameters: JsonObject = {}
 
 
 class EmptyReplyError(Exception):
@@ -50,38 +54,57 @@ def play(
     script: Script,
     adapter: Adapter,
     attempts: int = 1,
-    recorded: Mapping[int, Line] | None = None,
+    recorded: Mapping[tuple[int, str], Line] | None = None,
     redaction: Redaction = NOTHING,
+    user: SimulatedUser | None = None,
 ) -> Iterator[Line]:
     """The lines of the conversation as they come, a user's and an assistant's for every turn.
 
     What the user says depends on the reply before, so a turn that the model does not answer in `attempts` tries ends
-    the conversation with a line that holds the error. Turns in `recorded` are not asked again. What `redaction`
-    finds in replies is replaced.
+    the conversation with a line that holds the error; so does a message that `user`, who plays the user, does not
+    write. Lines in `recorded`, by turn and role, are not asked again. What `redaction` finds in what models say is
+    replaced.
     """
     known = recorded or {}
     several = len(script.sessions) > 1
-    messages: list[Message] = []
-    replies: list[str] = []
+    said: list[Line] = []
     for session in script.sessions:
+        number = session.number if several else None
         for place, turn in enumerate(session.turns):
-            choice = choose(turn, replies)
-            number = session.number if several else None
-            yield Line(
-                turn.number, "user", choice.message, choice.branch_id, session=number, undecided=choice.undecided
-            )
-            messages.append(Message("user", choice.message))
-            line = known.get(turn.number)
-            if line is None:
-                request = Request(
-                    script.id, session.number, turn.number, place == 0, context_of(script), tuple(messages)
-                )
-                line = _redacted(_asked(request, adapter, attempts, number), redaction)
-            yield line
-            if line.error is not None:
+            line = _users(script, session, turn, said, known, user, attempts)
+            said.append(_redacted(line, redaction) if user is not None else line)
+            yield said[-1]
+            if said[-1].error is not None:
                 return
-            messages.append(Message("assistant", line.content))
-            replies.append(line.content)
+            messages = tuple(Message(each.role, each.content) for each in said)
+            request = Request(script.id, session.number, turn.number, place == 0, context_of(script), messages)
+            blank = Line(turn.number, "assistant", "", harness=adapter.harness, model=adapter.model, session=number)
+            answer = known.get((turn.number, "assistant")) or _asked(partial(adapter.reply, request), blank, attempts)
+            said.append(_redacted(answer, redaction))
+            yield said[-1]
+            if said[-1].error is not None:
+                return
+
+
+def _users(
+    script: Script,
+    session: Session,
+    turn: Turn,
+    said: Sequence[Line],
+    known: Mapping[tuple[int, str], Line],
+    user: SimulatedUser | None,
+    attempts: int,
+) -> Line:
+    """The user's line of a turn: the scenario's own message, or what a model makes of it."""
+    choice = choose(turn, [each.content for each in said if each.role == "assistant"])
+    number = session.number if len(script.sessions) > 1 else None
+    line = Line(turn.number, "user", choice.message, choice.branch_id, session=number, undecided=choice.undecided)
+    if user is None:
+        return line
+    before = [Said(each.turn, each.role, each.content) for each in said]
+    blank = replace(line, content="", harness=user.harness, model=user.model)
+    ask = partial(user.message, script, session, turn.number, choice.message, before)
+    return known.get((turn.number, "user")) or _asked(ask, blank, attempts)
 
 
 def _redacted(line: Line, redaction: Redaction) -> Line:
@@ -93,12 +116,12 @@ def context_of(script: Script) -> str:
     return "\n".join(f"{key.replace('_', ' ')}: {value}" for key, value in script.context)
 
 
-def _asked(request: Request, adapter: Adapter, attempts: int, session: int | None) -> Line:
-    """The assistant's line for a turn; whatever the adapter raises becomes an error on it."""
-    error: dict[str, Any] = {}
+def _asked(ask: Callable[[], Reply], blank: Line, attempts: int) -> Line:
+    """The line of a turn with what `ask` gives; whatever it raises becomes an error on it."""
+    error: JsonObject = {}
     for attempt in range(1, max(attempts, 1) + 1):
         try:
-            reply = adapter.reply(request)
+            reply = ask()
             if not isinstance(reply, Reply) or not says_something(reply.content):
                 raise EmptyReplyError("the reply says nothing")
         except (BudgetError, OutageError):
@@ -106,19 +129,13 @@ def _asked(request: Request, adapter: Adapter, attempts: int, session: int | Non
         except Exception as why:
             error = {"type": type(why).__name__, "message": str(why)[:500], "attempts": attempt}
             continue
-        return Line(
-            request.turn,
-            "assistant",
-            reply.content,
-            harness=adapter.harness,
-            model=adapter.model,
-            session=session,
+        return replace(
+            blank,
+            content=reply.content,
             input_tokens=reply.input_tokens,
             output_tokens=reply.output_tokens,
             finish=reply.finish,
             served_model=reply.served_model,
             parameters=reply.parameters,
         )
-    return Line(
-        request.turn, "assistant", "", error=error, harness=adapter.harness, model=adapter.model, session=session
-    )
+    return replace(blank, error=error)

@@ -7,24 +7,24 @@ themselves; in others a frame, a list of the bindings, the steps that loops have
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
+
+import msgspec
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import lookup
 from rulewright_runtime.functions.table import Function
 from rulewright_runtime.ir import BINDING, Node, Program
-from rulewright_runtime.values import no_overload
+from rulewright_runtime.values import Value, no_overload
 
-Closure: TypeAlias = Callable[[Any], Any]
+Closure: TypeAlias = Callable[[Value], Value]
 Lookup: TypeAlias = Callable[[str, int, bool], Function]  # name, number of arguments, strict CEL
 Builder: TypeAlias = Callable[["Layout", Node, list[Closure]], Closure]  # of a node, given those of its operands
 FIRST_SLOT: Final = 2  # of a frame: before it stand the bindings and the steps left
 UNUSED: Final = -1  # the place in a frame for what nobody reads
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """Where a program's closures find things: whether their argument is a frame, and with how many slots. `lazy` are
     those that `bind` fills, whose values may have failed; `depth` is how deeply closures call each other; `function`
     finds what a call names."""
@@ -61,11 +61,13 @@ def absorbed(why: EvaluationError) -> EvaluationError:
     return why
 
 
-def deciding(name: str, decides: bool, ask: Callable[[Any, Any], Any]) -> Callable[[Any, Iterable[Any]], bool]:
+def deciding(
+    name: str, decides: bool, ask: Callable[[Value, Value], Value]
+) -> Callable[[Value, Iterable[Value]], bool]:
     """`and`, `or`, `all` and `exists`: an answer that `decides` wins over errors of others (CEL spec, logical
     operators). `ask` gives the answer of a step, given the closure's argument."""
 
-    def decide(argument: Any, steps: Iterable[Any]) -> bool:
+    def decide(argument: Value, steps: Iterable[Value]) -> bool:
         error: EvaluationError | None = None
         for step in steps:
             try:

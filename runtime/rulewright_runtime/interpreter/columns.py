@@ -16,34 +16,35 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from operator import add
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter.closures import Layout
 from rulewright_runtime.interpreter.conditions import Keys, Number, condition_of
 from rulewright_runtime.interpreter.evaluator import Evaluator, prepare
 from rulewright_runtime.ir import Program
+from rulewright_runtime.values import Value
 
 _MOST_CELLS: Final = 4096
 _REMEMBERED: Final = 10_000  # different numbers of a column
 ABSENT: Final = object()  # the cell of a row that lacks the value
-Columns = Mapping[str, Any]  # sequences of one length
+Columns = Mapping[str, Value]  # sequences of one length
 
 
 @dataclass(frozen=True, slots=True)
-class Answers(Sequence[Any]):
+class Answers(Sequence[Value]):
     """The answers of a batch: row i has `by_code[codes[i]]`, or what `odd[i]` holds: a value, or the EvaluationError of
     a row without one."""
 
     codes: Sequence[int]
-    by_code: tuple[Any, ...]
-    odd: Mapping[int, Any]
+    by_code: tuple[Value, ...]
+    odd: Mapping[int, Value]
 
     def __len__(self) -> int:
         """The number of rows."""
         return len(self.codes)
 
-    def __getitem__(self, row: Any) -> Any:
+    def __getitem__(self, row: Value) -> Value:
         """The answer of one row, or its EvaluationError."""
         row = row if row >= 0 else row + len(self.codes)
         return self.odd[row] if row in self.odd else self.by_code[self.codes[row]]
@@ -121,7 +122,7 @@ def _numbers(layout: Layout) -> list[Number] | None:
     return None if pending else found
 
 
-def _answers(evaluate: Evaluator, axes: list[_Axis], paths: list[str]) -> tuple[Any, ...] | None:
+def _answers(evaluate: Evaluator, axes: list[_Axis], paths: list[str]) -> tuple[Value, ...] | None:
     """The answer of every cell, the last axis running fastest; None where one has no answer."""
     cells = product(*(axis.cells for axis in axes))
     try:
@@ -130,9 +131,9 @@ def _answers(evaluate: Evaluator, axes: list[_Axis], paths: list[str]) -> tuple[
         return None
 
 
-def _bindings(values: Mapping[str, Any]) -> dict[str, Any]:
+def _bindings(values: Mapping[str, Value]) -> dict[str, Value]:
     """The bindings of one row, given the value at each path; numbers of numpy become Python's."""
-    bindings: dict[str, Any] = {}
+    bindings: dict[str, Value] = {}
     for path, value in values.items():
         *records, last = path.split(".")
         record = bindings
@@ -143,14 +144,14 @@ def _bindings(values: Mapping[str, Any]) -> dict[str, Any]:
     return bindings
 
 
-def _answer(evaluate: Evaluator, columns: Columns, row: int) -> Any:
+def _answer(evaluate: Evaluator, columns: Columns, row: int) -> Value:
     try:
         return evaluate(_bindings({path: column[row] for path, column in columns.items()}))
     except EvaluationError as why:
         return why
 
 
-class _Quantiser(dict[Any, int]):
+class _Quantiser(dict[Value, int]):
     """What each number of a column adds to the code of its row; `odd` for what lies outside the domain."""
 
     def __init__(self, axis: _Axis, weight: int, odd: int) -> None:
@@ -164,12 +165,12 @@ class _Quantiser(dict[Any, int]):
             self[number] = code
         return code
 
-    def of(self, value: Any) -> int:
+    def of(self, value: Value) -> int:
         """As for a number; what is none is odd."""
         return self[value] if value.__class__ is float else self.odd
 
 
-def _code(axes: list[_Axis], columns: list[Any], cells: int) -> tuple[Sequence[int], list[int]]:
+def _code(axes: list[_Axis], columns: list[Value], cells: int) -> tuple[Sequence[int], list[int]]:
     """The cell of each row, and the rows that lie in none."""
     weight, parts = cells, list[Iterator[int]]()
     for axis, column in zip(axes, columns, strict=True):
@@ -181,12 +182,12 @@ def _code(axes: list[_Axis], columns: list[Any], cells: int) -> tuple[Sequence[i
     return codes, [row for row, code in enumerate(codes) if code >= cells]
 
 
-def _code_with_numpy(axes: list[_Axis], columns: list[Any], cells: int) -> tuple[Any, list[int]]:
+def _code_with_numpy(axes: list[_Axis], columns: list[Value], cells: int) -> tuple[Value, list[int]]:
     """As `_code`, with numpy."""
     import numpy as np
 
     kind = np.uint8 if cells <= 256 else np.intp
-    total: Any = None
+    total: Value = None
     odd: set[int] = set()
     for axis, column in zip(axes, columns, strict=True):
         is_double = getattr(column, "dtype", None) == np.float64

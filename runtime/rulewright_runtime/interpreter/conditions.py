@@ -9,30 +9,31 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from operator import truth
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from rulewright_runtime.interpreter.closures import FIRST_SLOT, Layout
 from rulewright_runtime.ir import Node, literal_value
 from rulewright_runtime.score import Score, exact_pair
-from rulewright_runtime.values import INT_MAX, INT_MIN
+from rulewright_runtime.values import INT_MAX, INT_MIN, Value
 
 _INEXACT: Final = 2**53  # from here on a double may stand for several integers
 _MOST: Final = sys.float_info.max  # an exact score can't be compared with infinity
 _MIRRORED: Final = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_", "_==_": "_==_", "_!=_": "_!=_"}
-Keys: TypeAlias = tuple[Any, ...]  # the subscripts from a closure's argument to a value
+Keys: TypeAlias = tuple[Value, ...]  # the subscripts from a closure's argument to a value
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(msgspec.Struct, frozen=True):
     """True for a number in [low, high], else false for one in [other_low, other_high]."""
 
     keys: Keys
-    low: Any
-    high: Any
-    other_low: Any
-    other_high: Any
+    low: Value
+    high: Value
+    other_low: Value
+    other_high: Value
 
     def negated(self) -> Number | None:
         """The condition that is true where this one is false; equality with a number has none."""
@@ -41,15 +42,14 @@ class Number:
         return replace(self, low=self.other_low, high=self.other_high, other_low=self.low, other_high=self.high)
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
+class Test(msgspec.Struct, frozen=True):
     """Whether what `asks` says of a value of the type `kind` is as `wanted`. A text is asked whether it is among the
     `texts`; any other value is not, but that is for the general closure to say."""
 
     keys: Keys
     kind: type
     wanted: bool
-    asks: Callable[[Any], bool]
+    asks: Callable[[Value], bool]
     texts: frozenset[str] = frozenset()
 
     def negated(self) -> Test:
@@ -126,7 +126,7 @@ def _comparison(layout: Layout, operand: int, operator: str, constant: Node) -> 
     )
 
 
-def _number(keys: Keys, operator: str, bound: Any, least: Any, most: Any) -> Number | None:
+def _number(keys: Keys, operator: str, bound: Value, least: Value, most: Value) -> Number | None:
     if abs(bound) >= _INEXACT:
         return None  # there an integer beside a double counts as the nearest double, which Python's order does not know
     whole = bound.__class__ is int
@@ -175,7 +175,7 @@ def _text_of(node: Node) -> str | None:
 def _texts_of(layout: Layout, number: int) -> frozenset[str] | None:
     """The texts of a list that holds nothing else, written as a constant or item by item."""
     node = layout.program.nodes[number]
-    items: Any = None
+    items: Value = None
     if node.op == "const":
         items = literal_value(node.value)
     elif node.op == "list" and not node.value:

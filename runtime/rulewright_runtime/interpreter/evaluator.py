@@ -4,7 +4,7 @@ one."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import lookup
@@ -14,6 +14,7 @@ from rulewright_runtime.interpreter.fused import fuse
 from rulewright_runtime.interpreter.loops import LOOPS
 from rulewright_runtime.interpreter.operations import OPERATIONS
 from rulewright_runtime.ir import Program, validate
+from rulewright_runtime.values import Value
 
 _GENERAL: Final = {**OPERATIONS, **LOOPS}
 _GUARD_DEPTH: Final = 40  # below it no evaluation can run out of Python's stack by itself
@@ -25,7 +26,7 @@ class Evaluator(Protocol):
     Raises EvaluationError and nothing else. Thread-safe and reentrant.
     """
 
-    def __call__(self, bindings: Mapping[str, Any], /) -> Any:
+    def __call__(self, bindings: Mapping[str, object], /) -> Value:
         """The value of the expression for these bindings."""
 
 
@@ -44,7 +45,7 @@ def evaluator(program: Program, *, fast: bool = True, function: Lookup = lookup)
         return root
     framed, slots = layout.framed, [None] * layout.slots
 
-    def run(bindings: Mapping[str, Any]) -> Any:
+    def run(bindings: Mapping[str, Value]) -> Value:
         try:
             return root([bindings, MAX_STEPS, *slots] if framed else bindings)
         except RecursionError:
@@ -68,7 +69,7 @@ def _fallbacks(layout: Layout) -> Callable[[int], Closure]:
     made: list[Closure] = []
 
     def fallback(number: int) -> Closure:
-        def general(argument: Any) -> Any:
+        def general(argument: Value) -> Value:
             if not made:
                 made.extend(_closures(layout))
             return made[number](argument)

@@ -8,12 +8,13 @@ closure of the same node. Expressions have no effects, so evaluating again is al
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter.closures import FIRST_SLOT, Closure, Layout
 from rulewright_runtime.interpreter.conditions import Condition, Keys, Number, Test, condition_of, path_of
 from rulewright_runtime.ir import Node, literal_value
+from rulewright_runtime.values import Value
 
 _ABSENT: Final = (LookupError, TypeError)
 _UNDECIDED: Final = (*_ABSENT, EvaluationError)
@@ -34,7 +35,7 @@ def fuse(layout: Layout, number: int, general: Closure, built: Sequence[Closure]
     return None
 
 
-def _three(keys: Keys) -> tuple[Any, Any, Any]:
+def _three(keys: Keys) -> tuple[object, object, object]:
     """The first three keys of a path, None where there are fewer."""
     first, second, third = (*keys, None, None, None)[:3]
     return first, second, third
@@ -45,7 +46,7 @@ def _path(keys: Keys | None, general: Closure) -> Closure | None:
         return None
     first, second, third = _three(keys)
 
-    def read(a: Any) -> Any:
+    def read(a: Value) -> Value:
         try:
             return a[first] if second is None else a[first][second] if third is None else a[first][second][third]
         except _ABSENT:
@@ -116,7 +117,7 @@ def _found(over: Closure, place: int, text: Test | None, rest: Closure | None, h
     """An element decides when its text is as wanted and `rest` answers with `hit`."""
     key, wanted, among = (text.keys[1], text.wanted, text.texts) if text else (None, True, ())
 
-    def decide(frame: Any) -> Any:
+    def decide(frame: Value) -> Value:
         try:
             items = over(frame)
             if items.__class__ is list and len(items) <= frame[1]:
@@ -134,10 +135,12 @@ def _found(over: Closure, place: int, text: Test | None, rest: Closure | None, h
     return decide
 
 
-def _chain(simple: Sequence[Condition], rest: Closure | None, yes: Any, no: Any, general: Closure) -> Closure | None:
+def _chain(
+    simple: Sequence[Condition], rest: Closure | None, yes: Value, no: Value, general: Closure
+) -> Closure | None:
     """The closure that answers `no` when a condition is false, and when all are true `yes`, or what `rest` says. They
     are asked in their order: of two choices the first has to be decided before the second."""
-    groups: list[list[Any]] = []
+    groups: list[list[Value]] = []
     for each in simple:
         last = groups[-1] if groups else [None]
         numbers = isinstance(each, Number) and isinstance(last[0], Number) and last[0].keys[:-1] == each.keys[:-1]
@@ -151,7 +154,7 @@ def _chain(simple: Sequence[Condition], rest: Closure | None, yes: Any, no: Any,
     return rest
 
 
-def _numbers(numbers: Sequence[Number], rest: Closure | None, yes: Any, no: Any, general: Closure) -> Closure:
+def _numbers(numbers: Sequence[Number], rest: Closure | None, yes: Value, no: Value, general: Closure) -> Closure:
     """One to three numbers of one record. A bool would pass for a number, so that it is ruled out by identity."""
     first, second, _ = _three(numbers[0].keys[:-1])
     three = (*numbers, _NO_NUMBER, _NO_NUMBER)[:3]
@@ -159,7 +162,7 @@ def _numbers(numbers: Sequence[Number], rest: Closure | None, yes: Any, no: Any,
     (low, high), (low_2, high_2), (low_3, high_3) = ((each.low, each.high) for each in three)
     false, false_2, false_3 = ((each.other_low, each.other_high) for each in three)
 
-    def test(a: Any) -> Any:
+    def test(a: Value) -> Value:
         try:
             record = a if first is None else a[first] if second is None else a[first][second]
             v, other = record[key], false
@@ -183,13 +186,13 @@ def _numbers(numbers: Sequence[Number], rest: Closure | None, yes: Any, no: Any,
     return test
 
 
-def _asked(tests: Sequence[Test], rest: Closure | None, yes: Any, no: Any, general: Closure) -> Closure:
+def _asked(tests: Sequence[Test], rest: Closure | None, yes: object, no: object, general: Closure) -> Closure:
     """One test of a text, a bool or a list."""
     (test,) = tests
     first, second, third = _three(test.keys)
     kind, asks, wanted = test.kind, test.asks, test.wanted
 
-    def ask(a: Any) -> Any:
+    def ask(a: Value) -> Value:
         try:
             v = a[first] if second is None else a[first][second] if third is None else a[first][second][third]
             if v.__class__ is kind:

@@ -7,7 +7,7 @@ runs over pairs: one variable is the second of them, and the first goes to the p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.lists import sort_by_keys
@@ -23,12 +23,12 @@ from rulewright_runtime.interpreter.closures import (
     deciding,
 )
 from rulewright_runtime.ir import Node
-from rulewright_runtime.values import NONE, Optional, make_map, no_overload
+from rulewright_runtime.values import NONE, Optional, Value, make_map, no_overload
 
-_Pairs: TypeAlias = Callable[[Any], Iterable[tuple[Any, Any]]]
+_Pairs: TypeAlias = Callable[[Value], Iterable[tuple[Value, Value]]]
 
 
-def take_steps(frame: list[Any], count: int) -> None:
+def take_steps(frame: list[Value], count: int) -> None:
     """Take what a loop needs from the steps that the frame has left; EvaluationError where it has fewer."""
     frame[1] -= count
     if frame[1] < 0:
@@ -41,7 +41,7 @@ def _pairs(node: Node, over: Closure) -> tuple[_Pairs, int, int]:
     two = len(node.value) == 2
     first, second = (FIRST_SLOT + slot for slot in node.value) if two else (UNUSED, FIRST_SLOT + node.value[0])
 
-    def pairs(frame: Any) -> Iterable[tuple[Any, Any]]:
+    def pairs(frame: Value) -> Iterable[tuple[Value, Value]]:
         value = over(frame)
         is_map = isinstance(value, Mapping)
         if not is_map and not isinstance(value, (list, tuple)):
@@ -53,7 +53,7 @@ def _pairs(node: Node, over: Closure) -> tuple[_Pairs, int, int]:
 
 
 def _test(body: Closure, name: str) -> Closure:
-    def test(frame: Any) -> bool:
+    def test(frame: Value) -> bool:
         value = body(frame)
         if value is True or value is False:
             return value is True
@@ -65,7 +65,7 @@ def _test(body: Closure, name: str) -> Closure:
 def _quantifier(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     (pairs, first, second), body = _pairs(node, args[0]), args[1]
 
-    def ask(frame: Any, step: Any) -> Any:
+    def ask(frame: Value, step: Value) -> Value:
         frame[first], frame[second] = step
         return body(frame)
 
@@ -104,7 +104,7 @@ def _map_values(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     )
 
 
-def _refused(_: Any) -> Any:
+def _refused(_: Value) -> Value:
     raise EvaluationError("`map_values` binds two variables", "no_such_overload")
 
 
@@ -112,8 +112,8 @@ def _map_entries(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     pairs, first, second = _pairs(node, args[0])
     test, body = _tested(args, "transformMapEntry")
 
-    def collect(frame: Any) -> Any:
-        entries, steps = list[tuple[Any, Any]](), pairs(frame)
+    def collect(frame: Value) -> object:
+        entries, steps = list[tuple[Value, Value]](), pairs(frame)
         for frame[first], frame[second] in steps:
             if test(frame):
                 made = body(frame)
@@ -129,7 +129,7 @@ def _map_entries(layout: Layout, node: Node, args: list[Closure]) -> Closure:
 def _sort_by(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     (over, key), place = args, FIRST_SLOT + node.value[0]
 
-    def sort(frame: Any) -> list[Any]:
+    def sort(frame: Value) -> list[Value]:
         items = over(frame)
         if not isinstance(items, (list, tuple)):
             raise no_overload("sortBy", items)
@@ -142,7 +142,7 @@ def _sort_by(layout: Layout, node: Node, args: list[Closure]) -> Closure:
 def _bind(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     (bound, body), place = args, FIRST_SLOT + node.value[0]
 
-    def bind(frame: Any) -> Any:
+    def bind(frame: Value) -> object:
         try:
             frame[place] = bound(frame)
         except EvaluationError as why:
@@ -156,7 +156,7 @@ def _opt_map(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     (operand, body), place = args, FIRST_SLOT + node.value[0]
     name, flat = node.op, node.op == "opt_flat_map"
 
-    def apply(frame: Any) -> Any:
+    def apply(frame: Value) -> object:
         value = operand(frame)
         if not isinstance(value, Optional):
             raise no_overload(name, value)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import operators
 from rulewright_runtime.functions.operators import list_place, no_such_key
 from rulewright_runtime.interpreter.closures import FIRST_SLOT, Builder, Closure, Failed, Layout, deciding
 from rulewright_runtime.ir import Node, literal_value
-from rulewright_runtime.values import NONE, Optional, find, make_map, no_overload
+from rulewright_runtime.values import NONE, Optional, Value, find, make_map, no_overload
 
 
 def _const(layout: Layout, node: Node, args: list[Closure]) -> Closure:
@@ -23,7 +23,7 @@ def _name(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     candidates = [(sys.intern(name), tuple(fields)) for name, fields in node.value]
     framed, last = layout.framed, candidates[-1][0]
 
-    def resolve(argument: Any) -> Any:
+    def resolve(argument: Value) -> object:
         bindings = argument[0] if framed else argument
         for name, fields in candidates:
             if name in bindings:
@@ -41,7 +41,7 @@ def _local(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     if node.value not in layout.lazy:
         return lambda frame: frame[place]
 
-    def bound(frame: Any) -> Any:
+    def bound(frame: Value) -> Value:
         value = frame[place]
         if value.__class__ is Failed:
             raise value.error
@@ -50,7 +50,7 @@ def _local(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     return bound
 
 
-def _selected(value: Any, field: str) -> Any:
+def _selected(value: object, field: str) -> object:
     """`value.field`; of an optional, the optional field of what it holds."""
     if isinstance(value, Mapping):
         found = find(value, field)
@@ -62,7 +62,7 @@ def _selected(value: Any, field: str) -> Any:
     raise no_overload(f"selection of `{field}`", value)
 
 
-def _optional(value: Any, key: Any, function: str) -> Optional:
+def _optional(value: object, key: object, function: str) -> Optional:
     """`value.?key` or `value[?key]`: an optional, empty for an absent key and an index out of bounds; of an optional,
     that of what it holds."""
     if isinstance(value, Optional):
@@ -79,7 +79,7 @@ def _optional(value: Any, key: Any, function: str) -> Optional:
     return NONE if place is None else Optional(value[place])
 
 
-def _element(value: Any, key: Any) -> Any:
+def _element(value: Value, key: Value) -> Value:
     """`value[key]`; of an optional, the optional element of what it holds."""
     return _optional(value, key, "_[?_]") if isinstance(value, Optional) else operators.index(value, key)
 
@@ -87,14 +87,14 @@ def _element(value: Any, key: Any) -> Any:
 def _select(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     (operand,), field = args, sys.intern(node.value)
 
-    def select(argument: Any) -> Any:
+    def select(argument: Value) -> Value:
         value = operand(argument)
         return value[field] if value.__class__ is dict and field in value else _selected(value, field)
 
     return select
 
 
-def _of_field(function: Callable[[Any, str], Any]) -> Builder:
+def _of_field(function: Callable[[Value, str], Value]) -> Builder:
     def build(layout: Layout, node: Node, args: list[Closure]) -> Closure:
         (operand,), field = args, node.value
         return lambda argument: function(operand(argument), field)
@@ -102,7 +102,7 @@ def _of_field(function: Callable[[Any, str], Any]) -> Builder:
     return build
 
 
-def _of_key(function: Callable[[Any, Any], Any]) -> Builder:
+def _of_key(function: Callable[[object, object], object]) -> Builder:
     def build(layout: Layout, node: Node, args: list[Closure]) -> Closure:
         operand, key = args
         return lambda argument: function(operand(argument), key(argument))
@@ -115,7 +115,7 @@ def _list(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     if not optional:
         return lambda argument: [item(argument) for item in args]
 
-    def collect(argument: Any) -> list[Any]:
+    def collect(argument: object) -> list[object]:
         given = [_written("[?]", item(argument), number in optional) for number, item in enumerate(args)]
         return [each.value for each in given if each.present]
 
@@ -125,7 +125,7 @@ def _list(layout: Layout, node: Node, args: list[Closure]) -> Closure:
 def _map(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     entries, optional = list(zip(args[::2], args[1::2], strict=True)), frozenset(node.value or ())
 
-    def collect(argument: Any) -> Any:
+    def collect(argument: object) -> object:
         given = [
             (key(argument), _written("{?}", item(argument), number in optional))
             for number, (key, item) in enumerate(entries)
@@ -135,7 +135,7 @@ def _map(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     return collect
 
 
-def _written(what: str, value: Any, optional: bool) -> Optional:
+def _written(what: str, value: object, optional: bool) -> Optional:
     """An element as an optional; one written with `?` must be one."""
     if not optional:
         return Optional(value)
@@ -153,7 +153,7 @@ def _logic(layout: Layout, node: Node, args: list[Closure]) -> Closure:
 def _not(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     (operand,) = args
 
-    def negate(argument: Any) -> bool:
+    def negate(argument: object) -> bool:
         value = operand(argument)
         if value is True or value is False:
             return value is False
@@ -165,7 +165,7 @@ def _not(layout: Layout, node: Node, args: list[Closure]) -> Closure:
 def _cond(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     condition, then, otherwise = args
 
-    def choose(argument: Any) -> Any:
+    def choose(argument: object) -> object:
         value = condition(argument)
         if value.__class__ is not bool:
             raise no_overload("_?_:_", value)
@@ -191,7 +191,7 @@ def _optional_or(operand: Closure, other: Closure, name: str) -> Closure:
     """`or` and `orValue` are not functions: they evaluate what follows only when they need it."""
     unwraps = name == "orValue"
 
-    def choose(argument: Any) -> Any:
+    def choose(argument: object) -> object:
         value = operand(argument)
         if not isinstance(value, Optional):
             raise no_overload(name, value)

@@ -31,13 +31,13 @@ def quoted(reply: Mapping[str, Any]) -> tuple[EvidenceSpan, ...]:
     )
 
 
-def tolerant(reply: Mapping[str, Any]) -> tuple[list[EvidenceSpan], list[Any]]:
+def tolerant(reply: Mapping[str, object]) -> tuple[list[EvidenceSpan], list[object]]:
     """The quotes of a reply that name a turn and a role and, as they are, its other items."""
     items = reply.get("evidence")
     if not isinstance(items, list):
         return [], [] if items is None else [items]
     spans: list[EvidenceSpan] = []
-    malformed: list[Any] = []
+    malformed: list[object] = []
     for item in items:
         span = _span(item)
         if span is None:
@@ -65,6 +65,7 @@ class QuotedTurns:
     def __init__(self, turns: Sequence[Turn]) -> None:
         """Nothing is folded before a quote names its turn."""
         self._turns = turns
+        self._named: dict[tuple[str, int], list[int]] = {}
         self._folded: dict[int, str] = {}
         self._found: dict[tuple[str, int, str], frozenset[int]] = {}
 
@@ -74,9 +75,16 @@ class QuotedTurns:
         found = self._found.get(key)
         if found is None:
             quote = Quote.of(span.quote)
-            named = (i for i, turn in enumerate(self._turns) if (turn.role, turn.turn) == (span.role, span.turn))
+            named = self._turns_named().get((span.role, span.turn), ())
             found = self._found[key] = frozenset(index for index in named if occurs(quote, self._fold(index)))
         return found
+
+    def _turns_named(self) -> dict[tuple[str, int], list[int]]:
+        """The indices of the turns by role and number."""
+        if not self._named:
+            for index, turn in enumerate(self._turns):
+                self._named.setdefault((turn.role, turn.turn), []).append(index)
+        return self._named
 
     def _fold(self, index: int) -> str:
         if index not in self._folded:
@@ -93,7 +101,7 @@ class Quote(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, text: str) -> Quote:
         """The quote as it is looked for."""
-        pieces = _ELLIPSIS.split(text)
+        pieces = _ELLIPSIS.split(text) if _may_hold_ellipsis(text) else ()
         parts = (fold(piece).strip(_ENDS) for piece in pieces) if len(pieces) > 1 else ()
         return cls(fold(text).strip(_ENDS), tuple(filter(None, parts)))
 
@@ -159,9 +167,10 @@ _WITHOUT_BLANK: Final = re.compile(f"[{_ALL_LETTERS}]")
 def _words(text: str) -> int:
     """The number of words in a folded text."""
     count = 0
-    for size, letter in _LETTERS.items():
-        text, letters = letter.subn(" ", text)
-        count += letters // size
+    if not text.isascii():
+        for size, letter in _LETTERS.items():
+            text, letters = letter.subn(" ", text)
+            count += letters // size
     return count + sum(1 for word in text.split() if any(map(str.isalnum, word)))
 
 
@@ -181,21 +190,36 @@ def _goes_on(char: str) -> bool:
     return char.isalnum() or char == "'" or unicodedata.category(char).startswith("M")
 
 
+# Most texts hold nothing of what these find. Looking for characters that they need is far cheaper than searching.
 _ELLIPSIS: Final = re.compile(r"[\[(]?(?:\.(?:\s?\.){2,}|…+)[\])]?")
+_TWO_DOTS: Final = re.compile(r"\.\s?\.")
 _LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _AT_LINE_START: Final = re.compile(r"^[ \t]*(?:#{1,6}(?=\s)|>[> \t]*|[+•◦▪](?=\s))", re.MULTILINE)
+_LINE_STARTS: Final = "#>+•◦▪"
 _ESCAPED_LINE_BREAK: Final = "\\n"  # in a reply that escaped it twice
-_MARKS: Final = (
-    dict.fromkeys(map(ord, "[]\\")) | dict.fromkeys(map(ord, '"‹›「」『』'), "'") | dict.fromkeys(map(ord, "-|"), " ")
-)
-_OUTER_QUOTES: Final = re.compile(r"(?<![^\W_])'+|'+(?![^\W_])")
+_MARKS: Final = dict.fromkeys("[]\\", "") | dict.fromkeys('"‹›「」『』', "'") | dict.fromkeys("-|", " ")
+_OUTER_QUOTES: Final = re.compile(r"'(?:(?<![^\W_]')'*|'*(?![^\W_]))")
 _BLANK: Final = re.compile(rf"(?<=[{_ALL_LETTERS}])\s+(?=[{_ALL_LETTERS}])")
 _ENDS: Final = " .,;:!?()<>…·。、，！？；：（）؟،؛।॥"
+
+
+def _may_hold_ellipsis(text: str) -> bool:
+    return "…" in text or _TWO_DOTS.search(text) is not None
 
 
 def fold(text: str) -> str:
     """The text without what judges change when they quote: all that lexicons ignore (see `folding`), and links,
     bullets, headings, dashes, ellipses and the quotation marks at the edges of words."""
-    text = _AT_LINE_START.sub(" ", _LINK.sub(r"\1", text.replace(_ESCAPED_LINE_BREAK, " ")))
-    text = folding.folded_text(_ELLIPSIS.sub(" ", text), folding.TEXT).translate(_MARKS)
-    return _BLANK.sub("", " ".join(_OUTER_QUOTES.sub("", text).split()))
+    text = text.replace(_ESCAPED_LINE_BREAK, " ")
+    if "](" in text:
+        text = _LINK.sub(r"\1", text)
+    if any(char in text for char in _LINE_STARTS):
+        text = _AT_LINE_START.sub(" ", text)
+    if _may_hold_ellipsis(text):
+        text = _ELLIPSIS.sub(" ", text)
+    text = folding.folded_text(text, folding.TEXT)
+    for char, plain in _MARKS.items():
+        if char in text:
+            text = text.replace(char, plain)
+    text = " ".join(_OUTER_QUOTES.sub("", text).split())
+    return text if text.isascii() else _BLANK.sub("", text)

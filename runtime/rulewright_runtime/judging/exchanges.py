@@ -8,6 +8,7 @@ import msgspec
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.judging.judge import TooLongError
+from rulewright_runtime.models.call import WHOLE
 
 if TYPE_CHECKING:
     import os
@@ -47,7 +48,7 @@ def replay_of(exchanges: Iterable[Recorded]) -> bytes:
     A check that was asked once about one window has its id as the key; otherwise the key is `CHECK/PURPOSE/WINDOW`.
     A reply that was cut off or refused counts as no reply, as it did in the run.
     """
-    by_question: dict[str, dict[tuple[str, str, int], dict[tuple[int, int], Any]]] = {}
+    by_question: dict[str, dict[tuple[str, str, int], dict[tuple[int, int], object]]] = {}
     for each in exchanges:
         questions = by_question.setdefault(each.transcript_id, {})
         place = (each.check_id, each.purpose, each.window)
@@ -69,7 +70,7 @@ def _key(place: tuple[str, str, int], questions: Iterable[tuple[str, str, int]])
     return place[0] if alone else key_of(*place)
 
 
-def _sequence(entries: dict[tuple[int, int], Any]) -> list[list[Any]]:
+def _sequence(entries: dict[tuple[int, int], object]) -> list[list[object]]:
     repetitions = 1 + max(repetition for repetition, _ in entries)
     return [
         [entry for (asked, _), entry in sorted(entries.items(), key=lambda item: item[0]) if asked == repetition]
@@ -81,6 +82,6 @@ def _entry(each: Recorded) -> Any:
     if each.error is not None:
         code = {"code": TooLongError.code} if each.error == "too_long" else {}
         return {"raise": each.error, **code}
-    if each.finish in ("length", "refusal", "filter"):
+    if each.finish not in ("", WHOLE):  # not a word about it: a judge that gives texts alone
         return {"raise": each.finish, "reply": each.reply}
     return each.reply

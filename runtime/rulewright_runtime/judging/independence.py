@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.models.capabilities import bare_name, family_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _FILE_ENDING: Final = re.compile(r"\.gguf$")
 
@@ -34,6 +37,10 @@ class Independence(msgspec.Struct, frozen=True):
             f"the judge `{judge}` is of the family `{self.family(judge)}`, {same}; "
             "choose another judge, or allow it under `judge.same_family` with a reason"
         )
+
+    def refusal_among(self, judge: str, speakers: Iterable[str]) -> str | None:
+        """Why `judge` may not judge a conversation of these models; None where it may."""
+        return next(filter(None, (self.refusal(judge, speaker) for speaker in speakers)), None)
 
     def allows(self, subject: str) -> bool:
         """Whether a judge of its own family may judge the model."""

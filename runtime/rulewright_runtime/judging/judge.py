@@ -18,21 +18,27 @@ from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.input_files import MAX_EXPANDED, read_expanded
 from rulewright_runtime.plan.question import ReplyField
+from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
     pass
 
 REPLAY: Final = "replay:"
 PLUGIN: Final = "plugin:"  # a judge that an installed distribution brings
-UNFINISHED: Final = frozenset({"length", "refusal", "filter"})  # how an answer ends that is not whole
+SPEAKERS: Final = ("user", "assistant")
 WRAPPER: Final = "1"  # how questions are put and replies are read; another number is another judge
+
+
+def is_live(judge: str | None) -> bool:
+    """Whether a judge, as `--judge` names it, is a model: not recorded replies and no plug-in."""
+    return judge is not None and not judge.startswith((REPLAY, PLUGIN))
 
 
 class JudgeRequest(msgspec.Struct, frozen=True):
     """One call: which question is asked, for which repetition and attempt (from 0), and how much may be answered.
 
     `window` counts the windows of the check from 0; `purpose` is `check`, `edge`, `confirm` or `sweep`. `fields` are
-    those that the reply must hold besides its verdict.
+    those that the reply must hold besides its verdict, `roles` those that its quotes may name.
     """
 
     transcript_id: str
@@ -45,6 +51,7 @@ class JudgeRequest(msgspec.Struct, frozen=True):
     window: int = 0
     purpose: str = "check"
     fields: tuple[ReplyField, ...] = ()
+    roles: tuple[str, ...] = SPEAKERS
 
 
 class JudgeRecord(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -59,7 +66,7 @@ class JudgeRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     digest: str = ""
     requested_model: str = ""
     served_models: tuple[str, ...] = ()
-    parameters: dict[str, Any] = {}
+    parameters: JsonObject = {}
     prompts: dict[str, str] = {}
     wrapper: str = ""
 
@@ -162,7 +169,7 @@ def holds_answers(data: bytes) -> bool:
     """Whether a file is lines of answers, told by its first one."""
     first = data.lstrip().partition(b"\n")[0]
     try:
-        return "custom_id" in msgspec.json.decode(first, type=dict[str, Any])
+        return "custom_id" in msgspec.json.decode(first, type=JsonObject)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return False
 
@@ -176,7 +183,7 @@ class AnsweredElsewhere:
         self._answers: dict[str, _Answer] = {}
         for number, line in enumerate(data.splitlines(), 1):
             if line.strip():
-                found = strict_json.decode(line, type=dict[str, Any])
+                found = strict_json.decode(line, type=JsonObject)
                 key = found.get("custom_id")
                 if not isinstance(key, str):
                     raise JudgeError(f"line {number} has no `custom_id`")
@@ -210,12 +217,14 @@ class AnsweredElsewhere:
         return answer.reply
 
 
-def _answer(line: dict[str, Any]) -> _Answer:
+def _answer(line: JsonObject) -> _Answer:
     """The answer in a line: `{"reply": TEXT}`, or what a batch of chat completions gives."""
+    if line.get("error"):
+        return _Answer(None, "failed")
     if isinstance(line.get("reply"), str):
         return _Answer(line["reply"])
     response = line.get("response")
-    if line.get("error") or not isinstance(response, dict) or response.get("status_code") != 200:
+    if not isinstance(response, dict) or response.get("status_code") != 200:
         return _Answer(None, "failed")
     from rulewright_runtime.models.call import CallFailure
     from rulewright_runtime.models.wire import WIRES
@@ -227,7 +236,7 @@ def _answer(line: dict[str, Any]) -> _Answer:
         said = None
     if said is None:
         return _Answer(None, "failed")
-    return _Answer(None, "not whole", said.model) if said.finish in UNFINISHED else _Answer(said.text, "", said.model)
+    return _Answer(said.text, "", said.model) if said.is_whole else _Answer(None, "not whole", said.model)
 
 
 class LimitedJudge:

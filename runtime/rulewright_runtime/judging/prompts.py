@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from rulewright_runtime.judging.judge import SPEAKERS
 from rulewright_runtime.plan.question import ForSegment, IfSegment, TextSegment
+from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.transcripts.view import Aside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from rulewright_runtime.interpreter import Evaluator
     from rulewright_runtime.ir import Program
@@ -25,24 +28,37 @@ _NOTES_RULE: Final = "A fixed reading of the whole conversation made these steps
 _ANSWER_RULE: Final = (
     "Answer with one raw JSON object and nothing around it: "
     '{"rationale": one or two sentences that say why, "verdict": "PASS", "FAIL", "UNCLEAR" or "NOT_APPLICABLE", '
-    '"evidence": [{"role": "user" or "assistant", "turn": the number in brackets, '
+    '"evidence": [{"role": ROLES, "turn": the number in brackets, '
     '"quote": three words or more, copied exactly}], '
     '"rationale_code": "short_snake_case"}'
 )
 
 
+class Fenced(NamedTuple):
+    """Turns as a judge is shown them, and the roles that its quotes may name."""
+
+    text: str
+    roles: tuple[str, ...]
+
+    @classmethod
+    def of(cls, turns: Sequence[Turn]) -> Fenced:
+        """The turns, and what may be shown beside them."""
+        roles = dict.fromkeys((*SPEAKERS, *(turn.role for turn in turns if turn.role != "expected")))
+        return cls(fenced(turns), tuple(roles))
+
+
 def render(
     judging: Judging,
-    turns: Sequence[Turn],
-    bindings: Mapping[str, Any],
+    conversation: Fenced,
+    bindings: JsonMapping,
     *,
     part: bool = False,
-    candidates: Sequence[Mapping[str, Any]] = (),
+    candidates: Sequence[JsonMapping] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """The whole request: the check's prompt, its tags, candidates and `notes`, the fenced `turns`, the answer's form.
+    """The whole request: the check's prompt, its tags, candidates and `notes`, the fenced turns, the answer's form.
 
-    `part` says that `turns` are not the whole conversation. The author's labels of cues are never shown.
+    `part` says that they are not the whole conversation. The author's labels of cues are never shown.
     """
     sections = [filled(judging.prompt, bindings)]
     if judging.tags:
@@ -53,7 +69,8 @@ def render(
         sections.append(_candidates(candidates))
     if notes:
         sections.append("\n".join([_NOTES_RULE, *(f"- {note}" for note in notes)]))
-    sections += [_FENCE_RULE, _fenced(turns), _ANSWER_RULE]
+    answer = _ANSWER_RULE.replace("ROLES", " or ".join(f'"{role}"' for role in conversation.roles))
+    sections += [_FENCE_RULE, conversation.text, answer]
     if judging.fields:
         sections.append("\n".join(["The object also holds these fields:", *map(_field, judging.fields)]))
     return "\n\n".join(sections)
@@ -64,7 +81,7 @@ def _field(field: ReplyField) -> str:
     return f'- "{field.name}": {values}'
 
 
-def _candidates(candidates: Sequence[Mapping[str, Any]]) -> str:
+def _candidates(candidates: Sequence[JsonMapping]) -> str:
     lines = [
         f"- turn {found['turn']}, {found['role']}: {json.dumps(found['quote'], ensure_ascii=False)}"
         for found in candidates
@@ -72,22 +89,24 @@ def _candidates(candidates: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(["A word list found these places. They are hints; neither they nor their lack decide.", *lines])
 
 
-def _fenced(turns: Sequence[Turn]) -> str:
-    lines: list[str] = []
-    for turn in turns:
-        lines.append(f"[turn {turn.turn}, {turn.role}]")
-        lines.extend(f"| {line}" for line in turn.content.splitlines() or [""])
-    body = "\n".join(lines)
+def fenced(turns: Sequence[Turn]) -> str:
+    """The turns between marks that nothing inside them can know."""
+    body = "\n".join(map(_behind_bars, turns))
     mark = hashlib.sha256(body.encode()).hexdigest()[:12]  # nothing inside can know the mark that depends on it
     return f"<<<conversation {mark}\n{body}\nconversation {mark}>>>"
 
 
-def filled(segments: Sequence[Segment], bindings: Mapping[str, Any]) -> str:
+def _behind_bars(turn: Turn) -> str:
+    head = turn.head if isinstance(turn, Aside) else f"turn {turn.turn}, {turn.role}"
+    return "\n| ".join([f"[{head}]", *(turn.content.splitlines() or [""])])
+
+
+def filled(segments: Sequence[Segment], bindings: JsonMapping) -> str:
     """The author's part of a request. Raises EvaluationError or TypeError where a value can't be shown."""
     return "".join(_segment(segment, bindings) for segment in segments)
 
 
-def _segment(segment: Segment, bindings: Mapping[str, Any]) -> str:
+def _segment(segment: Segment, bindings: JsonMapping) -> str:
     if isinstance(segment, TextSegment):
         return segment.text
     if isinstance(segment, IfSegment):
@@ -107,7 +126,7 @@ def _value(program: Program) -> Evaluator:
     return prepare(program)
 
 
-def _holds(program: Program) -> Callable[[Mapping[str, Any]], bool]:
+def _holds(program: Program) -> Callable[[JsonMapping], bool]:
     from rulewright_runtime.polarity import Polarity, boolean
 
     return boolean(program, Polarity.PERMITTING)

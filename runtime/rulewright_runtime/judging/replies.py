@@ -11,10 +11,13 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import msgspec
 
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.strict_json import Json, JsonObject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,12 +29,12 @@ MAX_LENGTH: Final = 200_000  # code points; a longer answer is not what was aske
 MAX_STEPS: Final = 2_000_000  # code points that the lenient reading looks at in search of balanced objects
 
 
-def read(raw: str, judging: Judging) -> dict[str, Any]:
+def read(raw: str, judging: Judging) -> JsonObject:
     """The reply in `raw`, with the fields that `judging` asks for. Raises JudgeError where it is not usable."""
     return checked(strict(raw) if judging.reading == "strict" else lenient(raw), judging)
 
 
-def checked(reply: dict[str, Any], judging: Judging) -> dict[str, Any]:
+def checked(reply: dict[str, object], judging: Judging) -> dict[str, object]:
     """The reply, if it holds the fields that `judging` asks for and they agree with its verdict; else JudgeError."""
     if not judging.fields:
         return reply
@@ -60,18 +63,20 @@ _CLOSING_FENCE: Final = re.compile(r"\s*(`{3,}+|~{3,}+)[ \t]*+(?:\n|\Z)")
 # What encloses an object as something quoted, an item of a list or the value of a key.
 _ENCLOSED_BEFORE: Final = re.compile(r"""(?:["'`“”„‘’«»‹›「『(\[\],|]|["']\s*:|^[ \t]*>[> \t]*)\s*\Z""", re.MULTILINE)
 _ENCLOSED_AFTER: Final = re.compile(r"""\s*["'`“”‘’«»‹›」』)\[\],|]""")
-_MAY_NOT_BE_STORABLE: Final = re.compile(r"\\u|[\ud800-\udfff]|[0-9]{19}")  # what `_storable` may replace
 _TAG: Final = re.compile(r"<(/?)((?!br\b|hr\b)[a-z][a-z0-9_-]*)(?:\s[^<>]*)?>", re.IGNORECASE)
-_VERDICT_WORD: Final = re.compile(r"\b(?:PASS|FAIL|UNCLEAR|NOT_APPLICABLE)\b")
+# Verdicts as words in capitals; an underscore beside one may be emphasis.
+_VERDICT_WORD: Final = re.compile(
+    r"(?<![^\W_])(?:(PASS)(?:ED|ES)?|(FAIL)(?:ED|S|URE)?|(UNCLEAR)|(NOT[_ ]APPLICABLE))(?![^\W_])"
+)
 
 
 class _Pairs:
     """What JSON objects are made of: no key twice. It keeps every value whose key names a verdict, or may look so."""
 
     def __init__(self) -> None:
-        self.verdicts: list[Any] = []
+        self.verdicts: list[object] = []
 
-    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def __call__(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
         made = dict(pairs)
         if len(made) != len(pairs):
             raise JudgeError("the reply holds a key twice")
@@ -79,7 +84,7 @@ class _Pairs:
         return made
 
 
-def strict(raw: str) -> dict[str, Any]:
+def strict(raw: str) -> JsonObject:
     """The verdict object of a reply that is exactly one JSON object. Raises JudgeError for any other reply.
 
     The object may stand in one fence and have prose around it that holds no brace; `verdict` is one of its own keys,
@@ -91,16 +96,34 @@ def strict(raw: str) -> dict[str, Any]:
     verdict = found.get("verdict")
     if not isinstance(verdict, str) or verdict not in VERDICTS:
         raise JudgeError("the reply's object holds no `verdict`, or none of the four")
-    said = {value.strip().upper() for value in pairs.verdicts if isinstance(value, str)}
-    if said.intersection(VERDICTS) != {verdict}:
+    if pairs.verdicts != [verdict] and any(_verdicts_in(text) - {verdict} for text in _texts_of(pairs.verdicts)):
         raise JudgeError("the reply gives two verdicts")
-    if {*_VERDICT_WORD.findall(before), *_VERDICT_WORD.findall(after)} - {verdict}:
+    if (_verdicts_in(before) | _verdicts_in(after)) - {verdict}:
         raise JudgeError("the reply's prose names another verdict than its object")
-    made: dict[str, Any] = _storable(found) if _MAY_NOT_BE_STORABLE.search(raw) else found
-    return made
+    return _storable(found)
 
 
-def only_object(raw: str) -> dict[str, Any]:
+def _texts_of(values: list[Json]) -> Iterator[str]:
+    """The texts in JSON values, at any depth."""
+    left = list(values)
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+
+
+def _verdicts_in(text: str) -> set[str]:
+    """The verdicts that a text names in capitals; of a text that is nothing but one also in small letters."""
+    alone = text.strip(" \t\r\n.!*_`").upper()
+    named = {found.group(found.lastindex or 0) for found in _VERDICT_WORD.finditer(text)}
+    return {word.replace(" ", "_") for word in named} | {alone}.intersection(VERDICTS)
+
+
+def only_object(raw: str) -> JsonObject:
     """The object of a reply that is exactly one JSON object, in one fence or not, with prose around it or not.
 
     Raises JudgeError for any other reply: no object, two, a key twice, NaN, a brace in the prose, an object that is
@@ -109,18 +132,20 @@ def only_object(raw: str) -> dict[str, Any]:
     return _one_object(raw, _Pairs())[0]
 
 
-def _one_object(raw: str, pairs: _Pairs) -> tuple[dict[str, Any], str, str]:
+def _one_object(raw: str, pairs: _Pairs) -> tuple[dict[str, object], str, str]:
     """The object, and the prose before and after it: plain, and without the fence."""
     if len(raw) > MAX_LENGTH:
         raise JudgeError(f"the reply has {len(raw)} characters; at most {MAX_LENGTH} are read")
     start = raw.find("{")
     if start < 0:
         raise JudgeError("the reply holds no JSON object")
-    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=_not_a_number)
+    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=_not_a_number, parse_int=_integer)
     try:
         found, end = decoder.raw_decode(raw, start)
     except (ValueError, RecursionError):
         raise JudgeError("the reply holds no JSON object that can be read") from None
+    if len(raw) == end - start:
+        return found, "", ""
     before, after = _unfenced(_plain(raw[:start]), _plain(raw[end:]))
     if _BRACES & {*before, *after}:
         raise JudgeError("the reply holds more than one JSON object")
@@ -154,6 +179,12 @@ def _plain(text: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) != "Cf")
 
 
+def _integer(digits: str) -> int | str:
+    """The number; the first digits of one of more than 64 bits, which no file of ours can hold."""
+    value = int(digits)
+    return value if -(2**63) <= value < 2**64 else digits[:40]
+
+
 def _not_a_number(word: str) -> NoReturn:
     raise JudgeError(f"the reply holds `{word}`, which JSON does not have")
 
@@ -162,10 +193,11 @@ def _not_a_number(word: str) -> NoReturn:
 
 _CLOSED_FENCE: Final = re.compile(r"```(?:[A-Za-z0-9_-]*)\s*\n?(.*?)```", re.DOTALL)
 _OPEN_FENCE: Final = re.compile(r"\A\s*```(?:[A-Za-z0-9_-]*)\s*\n?(.*)\Z", re.DOTALL)
+_DECODER: Final = json.JSONDecoder(parse_int=_integer)
 _TRAILING_COMMA: Final = re.compile(r",\s*([}\]])")
 
 
-def lenient(raw: str) -> dict[str, Any]:
+def lenient(raw: str) -> dict[str, object]:
     """The first object in `raw` that holds a verdict. Raises JudgeError where there is none.
 
     Tried are the content of the first fence, then the whole text; of each the text itself, then every balanced
@@ -222,9 +254,9 @@ def _closing(text: str, start: int) -> int | None:
     return None
 
 
-def _verdict_object(text: str) -> dict[str, Any] | None:
+def _verdict_object(text: str) -> dict[str, object] | None:
     try:
-        value = json.loads(_TRAILING_COMMA.sub(r"\1", text.strip()))
+        value = _DECODER.decode(_TRAILING_COMMA.sub(r"\1", text.strip()))
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):
@@ -233,14 +265,20 @@ def _verdict_object(text: str) -> dict[str, Any] | None:
     return _storable(value) if isinstance(verdict, str) and verdict in VERDICTS else None
 
 
-def _storable(value: Any) -> Any:
-    """The value with what no file of ours can hold replaced: half surrogate pairs, integers of more than 64 bits."""
+def _storable(value: JsonObject) -> JsonObject:
+    """The value with half surrogate pairs replaced, which no file of ours can hold."""
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return {_replaced(key): _replaced(item) for key, item in value.items()}
+    return value
+
+
+def _replaced(value: Json) -> Json:
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "replace").decode()
-    if isinstance(value, int):
-        return value if -(2**63) <= value < 2**64 else str(value)[:40]
+        return value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
-        return [_storable(item) for item in value]
+        return [_replaced(item) for item in value]
     if isinstance(value, dict):
-        return {_storable(key): _storable(item) for key, item in value.items()}
+        return {_replaced(key): _replaced(item) for key, item in value.items()}
     return value

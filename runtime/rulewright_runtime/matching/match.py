@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from rulewright_runtime.matching.folding import fold, fold_case, folded_text
-from rulewright_runtime.matching.regex import compile_regex
+from rulewright_runtime.regex import compile_re2, compile_regex
 
 if TYPE_CHECKING:
     import re
@@ -201,18 +201,38 @@ def _fuse(lexicons: Iterable[list[tuple[_View, str]]]) -> list[tuple[_View, re.P
     for view, part in chain.from_iterable(lexicons):
         views.setdefault(view, set()).add(part)
     try:
-        import re2
-    except ImportError:
-        return []
-    options = re2.Options()
-    options.max_mem = FUSED_MEMORY
-    options.never_capture = True
-    options.log_errors = False
-    try:
         # Sorted, so that RE2 sees which begin alike and need be told apart only behind that.
-        return [(view, re2.compile("|".join(sorted(parts)), options)) for view, parts in views.items()]
-    except re2.error:  # too large when fused; every pattern alone was accepted
+        return [
+            (view, compile_re2("|".join(sorted(parts)), FUSED_MEMORY, never_capture=True))
+            for view, parts in views.items()
+        ]
+    except (ImportError, ValueError):  # too large when fused; every pattern alone was accepted
         return []
+
+
+class Fusion(NamedTuple):
+    """What one expression finds in one go: the patterns of lexicons, by name, in texts `without` these differences and,
+    where `case` is ignored, without that of case."""
+
+    without: tuple[str, ...]
+    case: bool
+    patterns: dict[str, int]
+
+
+def fusions(lexicons: Mapping[str, Lexicon]) -> tuple[list[Fusion], dict[str, Pattern]]:
+    """How a `Matcher` fuses what is looked for in the turns of one role, and the lexicons that stay apart, each with
+    the pattern that can't be looked for in joined turns."""
+    views: dict[_View, dict[str, int]] = {}
+    apart: dict[str, Pattern] = {}
+    for name, lexicon in lexicons.items():
+        parts = _parts(lexicon)
+        for view, _ in parts or ():
+            counts = views.setdefault(view, {})
+            counts[name] = counts.get(name, 0) + 1
+        if parts is None:
+            alone = (msgspec.structs.replace(lexicon, patterns=(each,)) for each in lexicon.patterns)
+            apart[name] = next(each.patterns[0] for each in alone if _parts(each) is None)
+    return [Fusion(tuple(sorted(view.differences)), view.case, counts) for view, counts in views.items()], apart
 
 
 def _escaped(literal: str) -> str:

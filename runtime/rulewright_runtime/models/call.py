@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -11,6 +11,7 @@ from rulewright_runtime.models.capabilities import Capabilities
 
 Role = Literal["system", "user", "assistant"]
 Finish = Literal["stop", "length", "refusal", "filter", "other"]
+WHOLE: Final = "stop"  # how an answer ends that was neither cut nor refused
 
 
 class ChatMessage(msgspec.Struct, frozen=True):
@@ -34,12 +35,15 @@ class ModelCall(msgspec.Struct, frozen=True):
     schema: dict[str, Any] | None = None
 
 
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+
+
 class Usage(msgspec.Struct, frozen=True):
     """Tokens as the endpoint counts them; None where it does not say."""
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cached_tokens: int | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cached_tokens: Count | None = None
 
 
 class ModelAnswer(msgspec.Struct, frozen=True):
@@ -54,6 +58,11 @@ class ModelAnswer(msgspec.Struct, frozen=True):
     finish: Finish = "stop"
     usage: Usage = Usage()
     raw: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the endpoint says that the model had finished."""
+        return self.finish == WHOLE
 
 
 class Identity(msgspec.Struct, frozen=True):

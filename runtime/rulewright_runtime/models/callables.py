@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
-import anyio.to_thread
+import msgspec
 
 from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer
@@ -34,22 +37,56 @@ class CallableModel:
         self.identity = Identity("python", name, name, str(getattr(function, "version", "")), WRAPPER)
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
-        """What the callable gives. Whatever it raises is a CallFailure that may be retried."""
+        """What the callable gives. Whatever it raises is a CallFailure that may be retried, also that it would end the
+        process."""
         try:
-            if inspect.iscoroutinefunction(self._function):
-                given = await self._function(call)
-            else:
-                given = await anyio.to_thread.run_sync(self._function, call, abandon_on_cancel=True)
+            given = await (self._function(call) if _is_async(self._function) else self._in_thread(call))
         except CallFailure:
             raise
-        except Exception as error:
-            raise CallFailure(f"{type(error).__name__}: {error}", "server") from error
-        if isinstance(given, str):
-            return ModelAnswer(given, self.identity.model, raw=given)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise  # ours; another one is the callable's
+            raise _raised(error) from error
+        except (Exception, SystemExit) as error:
+            raise _raised(error) from error
+        return self._checked(ModelAnswer(given, self.identity.model, raw=given) if isinstance(given, str) else given)
+
+    async def _in_thread(self, call: ModelCall) -> Any:
+        """What the callable gives in a thread of its own; one that never ends does not keep the process alive."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Any] = loop.create_future()
+
+        def settle(given: Any, failure: CallFailure | None) -> None:
+            if not done.done():
+                done.set_result(given) if failure is None else done.set_exception(failure)
+
+        def work() -> None:
+            given, failure = None, None
+            try:
+                given = self._function(call)
+            except CallFailure as error:
+                failure = error
+            except BaseException as error:
+                failure = _raised(error)
+            with suppress(RuntimeError):  # the loop has ended: nobody waits any more
+                loop.call_soon_threadsafe(settle, given, failure)
+
+        Thread(target=work, daemon=True).start()
+        return await done
+
+    def _checked(self, given: object) -> ModelAnswer:
+        """The answer, if it is one that can be kept. Raises CallFailure."""
         if not isinstance(given, ModelAnswer):
-            message = f"`{self.identity.model}` gave {type(given).__name__}; expected a text or an `Answer`"
+            message = f"`{self.identity.model}` gave {type(given).__name__}; expected a text or a `ModelAnswer`"
             raise CallFailure(message, "denied")
-        return given
+        try:
+            return msgspec.json.decode(msgspec.json.encode(given), type=ModelAnswer)
+        except UnicodeEncodeError as error:
+            raise CallFailure(f"`{self.identity.model}` gave text that is not Unicode: {error}", "malformed") from None
+        except (msgspec.ValidationError, TypeError, OverflowError) as error:
+            message = f"`{self.identity.model}` gave a `ModelAnswer` that can't be read: {error}"
+            raise CallFailure(message, "denied") from None
 
     async def aclose(self) -> None:
         """Nothing is held open."""
@@ -66,11 +103,19 @@ def open_model(_: str, rest: str, __: Capabilities | None = None) -> CallableMod
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        function: Any = import_module(module)
+        function: object = import_module(module)
         for part in name.split("."):
             function = getattr(function, part)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ModelError(f"`python:{rest}` can't be imported: {type(error).__name__}: {error}") from error
     if not callable(function):
         raise ModelError(f"`python:{rest}` is not callable")
     return CallableModel(rest, function)
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def _raised(error: BaseException) -> CallFailure:
+    return CallFailure(f"{type(error).__name__}: {error}", "server")

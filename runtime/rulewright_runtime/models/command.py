@@ -7,9 +7,10 @@ on one line; the command answers each with one line `{"id": N, "text": ..., "mod
 
 from __future__ import annotations
 
+import secrets
 import shlex
 import subprocess
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import msgspec
@@ -17,7 +18,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.models import ModelError
-from rulewright_runtime.models.call import CallFailure, Finish, Identity, ModelAnswer, Usage
+from rulewright_runtime.models.call import CallFailure, Count, Finish, Identity, ModelAnswer, Usage
 from rulewright_runtime.models.capabilities import Capabilities
 
 if TYPE_CHECKING:
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
 
 WRAPPER: Final = "1"
 MAX_LINE: Final = 2**24  # bytes
+ID_BITS: Final = 48  # a command that numbers its answers itself never meets the number of another question
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
     """A line that the command writes."""
 
     id: int
@@ -37,8 +39,49 @@ class _Line(msgspec.Struct):
     model: str = ""
     finish: Finish = "stop"
     error: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+
+
+class _Command:
+    """A command that was started, and what it has written."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process, self._stdin = process, process.stdin
+        self._lines = BufferedByteReceiveStream(process.stdout)
+        self._unanswered: set[int] = set()  # also what nobody waits for any more
+        self._answers: dict[int, _Line] = {}
+        self._writing, self._reading = anyio.Lock(), anyio.Lock()
+
+    async def ask(self, number: int, request: bytes) -> _Line:
+        """The line that answers the request: whoever holds the stream reads for all."""
+        async with self._writing:
+            self._unanswered.add(number)
+            try:
+                await self._stdin.send(request)
+            except BaseException:
+                self._kill()  # it may have read half a line, and would take the next one for its end
+                raise
+        while True:
+            async with self._reading:
+                if number in self._answers:
+                    return self._answers.pop(number)
+                line = strict_json.decode(await self._lines.receive_until(b"\n", MAX_LINE), type=_Line)
+                if line.id not in self._unanswered:
+                    raise msgspec.ValidationError(f"it answers {line.id}, which is answered already or was not asked")
+                self._unanswered.remove(line.id)
+                self._answers[line.id] = line
+
+    def _kill(self) -> None:
+        if self._process.returncode is None:
+            self._process.kill()
+
+    async def aclose(self) -> None:
+        with anyio.CancelScope(shield=True):
+            self._kill()
+            await self._process.aclose()
 
 
 class CommandModel:
@@ -51,61 +94,47 @@ class CommandModel:
         """`argv` is started at the first call."""
         self._argv = argv
         self.identity = Identity("command", argv[0], shlex.join(argv), "lines/1", WRAPPER)
-        self._process: Process | None = None
-        self._lines: BufferedByteReceiveStream | None = None
-        self._answers: dict[int, _Line] = {}
-        self._next = 0
-        self._writing, self._reading = anyio.Lock(), anyio.Lock()
+        self._command: _Command | None = None
+        self._starting = anyio.Lock()
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
         """The command's line for the call. Raises CallFailure where it ends, or writes what is no such line."""
-        self._next += 1
-        number = self._next
-        try:
-            await self._send({"id": number, **msgspec.to_builtins(call)})
-            line = await self._receive(number)
-        except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, anyio.IncompleteRead):
-            await self.aclose()
-            raise CallFailure(f"`{self._argv[0]}` ended before it answered", "network") from None
-        except (msgspec.MsgspecError, anyio.DelimiterNotFound, UnicodeDecodeError) as error:
-            await self.aclose()  # what a later line answers is not known any more
-            raise CallFailure(f"`{self._argv[0]}` wrote a line that can't be read: {error}", "malformed") from None
-        if line.text is None:
+        number = secrets.randbits(ID_BITS)
+        line = await self._line(number, msgspec.json.encode({"id": number, **msgspec.to_builtins(call)}) + b"\n")
+        if line.error is not None or line.text is None:
             raise CallFailure(line.error or "the command's line has neither `text` nor `error`", "server")
         usage = Usage(line.input_tokens, line.output_tokens)
         return ModelAnswer(line.text, line.model or self.identity.model, line.finish, usage, line.text)
 
+    async def _line(self, number: int, request: bytes) -> _Line:
+        command: _Command | None = None
+        try:
+            command = await self._started()
+            return await command.ask(number, request)
+        except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, anyio.IncompleteRead):
+            await self._end(command)
+            raise CallFailure(f"`{self._argv[0]}` ended before it answered", "network") from None
+        except (msgspec.MsgspecError, anyio.DelimiterNotFound, UnicodeDecodeError) as error:
+            await self._end(command)  # what a later line answers is not known any more
+            raise CallFailure(f"`{self._argv[0]}` wrote a line that can't be read: {error}", "malformed") from None
+
+    async def _started(self) -> _Command:
+        async with self._starting:
+            if self._command is None:
+                self._command = _Command(await anyio.open_process(self._argv, stdin=subprocess.PIPE, stderr=None))
+            return self._command
+
+    async def _end(self, command: _Command | None) -> None:
+        """End a command, unless another one was started since."""
+        if command is None:
+            return
+        if self._command is command:
+            self._command = None
+        await command.aclose()
+
     async def aclose(self) -> None:
         """End the command."""
-        process, self._process, self._lines = self._process, None, None
-        self._answers.clear()
-        if process is None:
-            return
-        with anyio.CancelScope(shield=True):
-            if process.returncode is None:
-                process.kill()
-            await process.aclose()
-
-    async def _send(self, request: dict[str, Any]) -> None:
-        async with self._writing:
-            if self._process is None:
-                self._process = await anyio.open_process(self._argv, stdin=subprocess.PIPE, stderr=None)
-                assert self._process.stdout is not None
-                self._lines = BufferedByteReceiveStream(self._process.stdout)
-            assert self._process.stdin is not None
-            await self._process.stdin.send(msgspec.json.encode(request) + b"\n")
-
-    async def _receive(self, number: int) -> _Line:
-        """The line with this number: whoever holds the stream reads for all."""
-        while True:
-            async with self._reading:
-                if number in self._answers:
-                    return self._answers.pop(number)
-                if self._lines is None:
-                    raise anyio.EndOfStream
-                read = await self._lines.receive_until(b"\n", MAX_LINE)
-                line = strict_json.decode(read, type=_Line)
-                self._answers[line.id] = line
+        await self._end(self._command)
 
 
 def open_model(_: str, rest: str, __: Capabilities | None = None) -> CommandModel:

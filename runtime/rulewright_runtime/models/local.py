@@ -42,7 +42,7 @@ class LocalModel:
         settings.verbosity = 0
         settings.ui = False
         try:
-            self._server: Any = xllamacpp.Server(settings)
+            self._server: object = xllamacpp.Server(settings)
         except Exception as error:
             raise ModelError(f"the model `{path}` can't be loaded: {error}") from error
         address = f"{self._server.listening_address}/v1"

@@ -7,12 +7,13 @@ Anthropic's API speaks.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.models.call import CallFailure, ModelAnswer, Usage
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,10 +39,10 @@ class Wire(Protocol):
     def headers(self, key: str | None) -> dict[str, str]:
         """The headers that identify the caller."""
 
-    def body(self, model: str, call: ModelCall, capabilities: Capabilities) -> dict[str, Any]:
+    def body(self, model: str, call: ModelCall, capabilities: Capabilities) -> JsonObject:
         """The request's body."""
 
-    def answer(self, data: Mapping[str, Any], raw: str) -> ModelAnswer:
+    def answer(self, data: JsonMapping, raw: str) -> ModelAnswer:
         """The answer in a response of status 200. Raises CallFailure where it holds none."""
 
 
@@ -55,9 +56,9 @@ class ChatCompletions:
         """A bearer token, where there is a key."""
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def body(self, model: str, call: ModelCall, capabilities: Capabilities) -> dict[str, Any]:
+    def body(self, model: str, call: ModelCall, capabilities: Capabilities) -> JsonObject:
         """Messages, the longest reply, and what the model takes of temperature and schema."""
-        body: dict[str, Any] = {
+        body: JsonObject = {
             "model": model,
             "messages": [{"role": message.role, "content": message.content} for message in call.messages],
             capabilities.limit: call.max_tokens,
@@ -71,7 +72,7 @@ class ChatCompletions:
             body["response_format"] = {"type": "json_object"}
         return body
 
-    def answer(self, data: Mapping[str, Any], raw: str) -> ModelAnswer:
+    def answer(self, data: JsonMapping, raw: str) -> ModelAnswer:
         """The only choice's message. Some routers answer 200 with an error object; that is a failure."""
         _refuse_error(data, raw)
         choices = data.get("choices")
@@ -104,10 +105,10 @@ class Messages:
         """The version of the API, and the key where there is one."""
         return {"anthropic-version": ANTHROPIC_VERSION} | ({"x-api-key": key} if key else {})
 
-    def body(self, model: str, call: ModelCall, capabilities: Capabilities) -> dict[str, Any]:
+    def body(self, model: str, call: ModelCall, capabilities: Capabilities) -> JsonObject:
         """As for chat completions; system messages stand apart from the conversation."""
         system = "\n\n".join(message.content for message in call.messages if message.role == "system")
-        body: dict[str, Any] = {
+        body: JsonObject = {
             "model": model,
             "max_tokens": call.max_tokens,
             "messages": [
@@ -124,7 +125,7 @@ class Messages:
             body["output_config"] = {"format": {"type": "json_schema", "schema": call.schema}}
         return body
 
-    def answer(self, data: Mapping[str, Any], raw: str) -> ModelAnswer:
+    def answer(self, data: JsonMapping, raw: str) -> ModelAnswer:
         """The text blocks of the content, joined; thinking is left out."""
         _refuse_error(data, raw)
         content = data.get("content")
@@ -155,7 +156,7 @@ _TOO_LONG: Final = re.compile(
 WIRES: Final[dict[str, Wire]] = {"anthropic": Messages(), "openai": ChatCompletions()}
 
 
-def decoded(body: bytes) -> dict[str, Any]:
+def decoded(body: bytes) -> JsonObject:
     """A response's body as a mapping. Raises CallFailure for anything else."""
     raw = body.decode("utf-8", "replace")
     try:
@@ -190,7 +191,7 @@ def kind_of(status: int) -> str:
     return "denied"  # 401, 402, 403, 404, a redirect: nothing changes until somebody changes the settings
 
 
-def _refuse_error(data: Mapping[str, Any], raw: str) -> None:
+def _refuse_error(data: Mapping[str, object], raw: str) -> None:
     error = data.get("error")
     if error in (None, "", {}):
         return
@@ -205,7 +206,7 @@ def _message(error: object) -> str:
     return " ".join(found.split()) if isinstance(found, str) else ""
 
 
-def _mapping(value: object) -> dict[str, Any]:
+def _mapping(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 

@@ -9,9 +9,9 @@ import msgspec
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import validate
-from rulewright_runtime.matching.regex import compile_regex
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
+from rulewright_runtime.regex import compile_regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +90,7 @@ def _check_references(plan: Plan) -> None:
     for check in plan.checks:
         if check.id in seen:
             raise PlanError(f"the plan has two checks `{check.id}`")
-        if check.severity not in plan.severities:
+        if check.severity not in (*plan.severities, ""):
             raise PlanError(f"check `{check.id}` has the severity `{check.severity}`, which the plan does not know")
         seen.add(check.id)
         for name in _lexicons_needed(check, plan):

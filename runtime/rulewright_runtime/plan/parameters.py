@@ -28,7 +28,7 @@ _KINDS: Final = {
 }
 
 
-def parameter_values(declared: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+def parameter_values(declared: Sequence[Parameter], given: Mapping[str, object]) -> dict[str, object]:
     """The value of every declared parameter: the given one, else the default. PlanError for a bad name or value."""
     names = [parameter.name for parameter in declared]
     for name in given:

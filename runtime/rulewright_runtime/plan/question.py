@@ -64,6 +64,10 @@ def lexicons_of(window: Window) -> Iterator[str]:
         yield window.cue
 
 
+# What a judge may see beside the turns: instructions of the system and the developer, calls of tools with what they
+# gave, and the answer that was wanted.
+Beside = Literal["system", "tools", "expected"]
+
 Filter = Literal["join", "length", "lower", "tojson", "trim", "upper"]
 FILTERS: Final[tuple[Filter, ...]] = get_args(Filter)
 
@@ -150,7 +154,8 @@ class Judging(PlanPart, frozen=True):
 
     `repetitions` 0 means that the profile switched the check off. `budgets` are the token budgets of one repetition's
     attempts. An adaptive stop ends the repetitions after a usable first PASS or NOT_APPLICABLE. `precheck` names the
-    lexicon whose hits in the window are recorded and given to the judge as candidates. A `strict` reading takes a
+    lexicon whose hits in the window are recorded and given to the judge as candidates. `shows` is what the judge sees
+    beside the turns, inside the same fence; quotes of it count. A `strict` reading takes a
     reply that is one JSON object, a `lenient` one the first object of a reply that holds a verdict. With `fields` a
     reply must hold them, and its verdict must be FAIL exactly where `violates`, a condition over `reply` (undecidable:
     it holds), is met by them; any other reply is not usable.
@@ -171,6 +176,7 @@ class Judging(PlanPart, frozen=True):
     evidence: EvidencePolicy = EvidencePolicy()
     reading: Literal["strict", "lenient"] = "strict"
     precheck: str | None = None
+    shows: tuple[Beside, ...] = ()
     tags: tuple[str, ...] = ()  # the check's eligibility tags, told to the judge
     fields: tuple[ReplyField, ...] = ()
     violates: Program | None = None

@@ -193,7 +193,7 @@ class Plan(PlanPart, frozen=True):
     empty_reply: Literal["error", "reply"] = "error"
     redact: tuple[tuple[str, str], ...] = ()
     plugins: dict[str, PlugInFunction] = field(default_factory=dict)  # the functions that its checks call, by name
-    severities: tuple[str, ...] = SEVERITIES  # the mildest first; every check has one of them
+    severities: tuple[str, ...] = SEVERITIES  # the mildest first; every check has one of them, or none
     format: str = FORMAT
     version: int = VERSION
     hash: str = ""

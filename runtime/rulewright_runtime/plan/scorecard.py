@@ -143,7 +143,7 @@ def mentioned(programs: Iterable[Program]) -> set[str]:
     return found
 
 
-def _gather(value: Any, found: set[str]) -> None:
+def _gather(value: object, found: set[str]) -> None:
     if isinstance(value, str):
         found.update(value.split("."))
     elif isinstance(value, (list, tuple)):

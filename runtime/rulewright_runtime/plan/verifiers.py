@@ -20,9 +20,10 @@ class Route(PlanPart, frozen=True, tag_field="type"):
     """What every route answers about itself; one that needs nothing of the kind says nothing."""
 
     reads_scenario: ClassVar[bool] = False  # beside what its expressions read
+    asks_on_hit: ClassVar[bool] = False  # a judge only confirms what it found itself
 
     def judgings(self) -> Iterator[Judging]:
-        """Every question that it may put to a judge."""
+        """Every question that it may put to a judge; the last one is asked in any case, unless it `asks_on_hit`."""
         return iter(())
 
     def lexicons(self) -> Iterator[str]:
@@ -68,6 +69,8 @@ class LexiconVerifier(Route, frozen=True, tag="lexicon"):
     miss_confidence: Unit = 0.9
     edge: Edge | None = None
     nothing: Literal["PASS", "UNCLEAR"] = "UNCLEAR"
+
+    asks_on_hit: ClassVar[bool] = True
 
     def judgings(self) -> Iterator[Judging]:
         """The question of the edge."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.report.summary import equations, gaps, judge_line, label_name, scores, unproven
 from rulewright_runtime.report.text import number, percent, plural
 from rulewright_runtime.report.unresolved import is_unresolved, unresolved_lines
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import fit, left, paint, right
 
 _BAR: Final = 20
 _RULE: Final = "─"
 
 
-def scorecard(summary: Mapping[str, Any], *, columns: int = 80, colour: bool = False, most: int = 8) -> str:
+def scorecard(summary: JsonMapping, *, columns: int = 80, colour: bool = False, most: int = 8) -> str:
     """The summary as a person reads it, no line wider than `columns`; lists are cut after `most` entries.
 
     Colours come only when asked for: the caller knows whether a terminal is listening.
@@ -42,10 +43,11 @@ class _Paint:
         return paint(text, kind) if self.colour and text.strip(" 0") else text
 
 
-def _head(summary: Mapping[str, Any], columns: int) -> Iterator[str]:
+def _head(summary: JsonMapping, columns: int) -> Iterator[str]:
     refused = summary["refused"]["count"]
     words = [plural(summary["transcripts"], "transcript")]
     words += [f"{key} {summary[key]}" for key in ("profile", "scorecard") if summary.get(key)]
+    words += ["gates only"] if summary.get("gates_only") else []
     if refused:
         words.append(f"{refused} refused")
     yield fit("Rulewright scan: " + ", ".join(words), columns)
@@ -55,7 +57,7 @@ def _head(summary: Mapping[str, Any], columns: int) -> Iterator[str]:
         yield ""
 
 
-def _gates(summary: Mapping[str, Any], paint: _Paint, columns: int) -> Iterator[str]:
+def _gates(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     if not summary["gates"]:
         return
     name = columns - 4 * 11
@@ -70,11 +72,12 @@ def _gates(summary: Mapping[str, Any], paint: _Paint, columns: int) -> Iterator[
         ]
         yield left("  " + gate, name) + "".join(cells)
     if summary.get("left_out"):
-        yield fit(f"  open because the profile leaves out: {', '.join(summary['left_out'])}", columns)
+        why = "not asked" if summary.get("gates_only") else "open because the profile leaves out"
+        yield fit(f"  {why}: {', '.join(summary['left_out'])}", columns)
     yield ""
 
 
-def _failed(summary: Mapping[str, Any], paint: _Paint, columns: int, most: int) -> Iterator[str]:
+def _failed(summary: JsonMapping, paint: _Paint, columns: int, most: int) -> Iterator[str]:
     failed, outcomes = summary["failed"], summary["outcomes"]
     share = f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])})"
     by = "a gate" if summary["decided_by"] == "gates" else "a check; no gate holds one"
@@ -93,14 +96,14 @@ def _failed(summary: Mapping[str, Any], paint: _Paint, columns: int, most: int) 
     yield ""
 
 
-def _unresolved(summary: Mapping[str, Any], paint: _Paint, columns: int) -> Iterator[str]:
+def _unresolved(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     for place, line in enumerate(unresolved_lines(summary["unresolved"])):
         yield left("" if place else "Unresolved", 20) + paint("open", fit(line, columns - 20))
     if is_unresolved(summary["unresolved"]):
         yield ""
 
 
-def _scores(summary: Mapping[str, Any], columns: int) -> Iterator[str]:
+def _scores(summary: JsonMapping, columns: int) -> Iterator[str]:
     yield left("Scores", 32) + right("mean", 6) + "  " + left("", _BAR) + right("counted", 10) + right("absent", 10)
     rows = scores(summary)
     for name, means in rows:
@@ -121,7 +124,7 @@ def _scores(summary: Mapping[str, Any], columns: int) -> Iterator[str]:
     yield ""
 
 
-def _categories(summary: Mapping[str, Any], columns: int) -> Iterator[str]:
+def _categories(summary: JsonMapping, columns: int) -> Iterator[str]:
     groups = summary["categories"]
     if len(groups) < 2:
         return
@@ -134,7 +137,7 @@ def _categories(summary: Mapping[str, Any], columns: int) -> Iterator[str]:
     yield ""
 
 
-def _blindspots(summary: Mapping[str, Any], columns: int, most: int) -> Iterator[str]:
+def _blindspots(summary: JsonMapping, columns: int, most: int) -> Iterator[str]:
     rates = {label: rate for label, rate in summary["blindspots"]["rates"].items() if rate}
     if not rates:
         return
@@ -146,7 +149,7 @@ def _blindspots(summary: Mapping[str, Any], columns: int, most: int) -> Iterator
     yield ""
 
 
-def _open(summary: Mapping[str, Any], paint: _Paint, columns: int, most: int) -> Iterator[str]:
+def _open(summary: JsonMapping, paint: _Paint, columns: int, most: int) -> Iterator[str]:
     lacking = summary["incomplete"]
     if lacking["count"]:
         yield paint("open", f"{plural(lacking['count'], 'incomplete transcript')}: nothing passes there")

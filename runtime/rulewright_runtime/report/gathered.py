@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct, field
+
+from rulewright_runtime.strict_json import JsonObject
 
 MOST: Final = 1000  # entries of a list in summary.json; all are counted, and the run's rows hold all
 
@@ -60,7 +62,7 @@ class Means(Struct):
         else:
             self.values.add(value)
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> JsonObject:
         """`{mean, counted, absent}`; the mean of nothing is null."""
         return {"mean": self.values.mean, "counted": self.values.count, "absent": self.absent}
 
@@ -94,9 +96,9 @@ class Listed(Struct):
     """The first entries of a list, and how many there are."""
 
     count: int = 0
-    items: list[dict[str, Any]] = field(default_factory=list)
+    items: list[JsonObject] = field(default_factory=list)
 
-    def add(self, item: dict[str, Any]) -> None:
+    def add(self, item: JsonObject) -> None:
         """Take in one entry."""
         self.count += 1
         if len(self.items) < MOST:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.aggregate.outcome import GATE_STATES
 from rulewright_runtime.report.summary import UNPROVEN, equations, gaps, judge_line, label_name, scores, unproven
-from rulewright_runtime.report.text import escape, number, percent, plural, table
+from rulewright_runtime.report.text import escape, headline_name, number, percent, plural, table
 from rulewright_runtime.report.unresolved import gate_result, unresolved_lines
+from rulewright_runtime.strict_json import JsonMapping
 
 NO_GATE: Final = "No gate holds a check, so a transcript fails when a check does."
 GATE_HEADS: Final = ("gate", "result", *(state.replace("_", " ") for state in GATE_STATES))
 _MOST: Final = 50  # rows of a table of transcripts
 
 
-def markdown(summary: Mapping[str, Any]) -> str:
+def markdown(summary: Mapping[str, object]) -> str:
     """The summary as a Markdown page."""
     return "\n".join(_page(summary)).rstrip() + "\n"
 
 
-def _page(summary: Mapping[str, Any]) -> Iterator[str]:
+def _page(summary: JsonMapping) -> Iterator[str]:
     yield "# Scan"
     yield ""
     about = ", ".join(
@@ -42,7 +43,7 @@ def _page(summary: Mapping[str, Any]) -> Iterator[str]:
     yield from _refused(summary)
 
 
-def _judge(judge: Mapping[str, Any] | None) -> Iterator[str]:
+def _judge(judge: JsonMapping | None) -> Iterator[str]:
     if judge:
         parameters = ", ".join(f"{name} {value}" for name, value in judge.get("parameters", {}).items())
         about = f"{plural(len(judge.get('prompts', ())), 'prompt')}, wrapper {judge.get('wrapper', '')}"
@@ -50,7 +51,7 @@ def _judge(judge: Mapping[str, Any] | None) -> Iterator[str]:
         yield ""
 
 
-def _people(adjudicated: Mapping[str, Any] | None) -> Iterator[str]:
+def _people(adjudicated: JsonMapping | None) -> Iterator[str]:
     if adjudicated:
         names = ", ".join(escape(name) for name in adjudicated["by"])
         count = plural(adjudicated["decisions"], "verdict")
@@ -65,7 +66,7 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
     yield ""
 
 
-def gate_rows(summary: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+def gate_rows(summary: JsonMapping) -> list[tuple[object, ...]]:
     """The rows of the table of gates, under `GATE_HEADS`: what each comes to over the run, and how often it does."""
     settled = summary["unresolved"]["gates"]
     return [
@@ -74,16 +75,17 @@ def gate_rows(summary: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     ]
 
 
-def _gates(summary: Mapping[str, Any]) -> Iterator[str]:
+def _gates(summary: JsonMapping) -> Iterator[str]:
     if rows := gate_rows(summary):
         yield from _section("Gates", table(GATE_HEADS, rows))
     if summary.get("left_out"):
-        lines = ["Open gates wait for checks that apply and that the profile leaves out:", ""]
+        why = "Open gates wait for checks that apply and that the profile leaves out:"
+        lines = ["Only what may change a gate was asked. Not asked:" if summary.get("gates_only") else why, ""]
         lines += table(("check", "transcripts"), list(summary["left_out"].items()))
         yield from _section("Left out", lines)
 
 
-def _failed(summary: Mapping[str, Any]) -> Iterator[str]:
+def _failed(summary: JsonMapping) -> Iterator[str]:
     failed = summary["failed"]
     by = "A transcript fails when a gate stops." if summary["decided_by"] == "gates" else NO_GATE
     lines = [f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])}). {by}"]
@@ -107,17 +109,17 @@ def _more(count: int) -> list[str]:
     return ["", f"The first {_MOST} of {count}; the files of the run hold all."] if count > _MOST else []
 
 
-def _because(row: Mapping[str, Any]) -> str:
+def _because(row: JsonMapping) -> str:
     causes = {check_id: f" ({UNPROVEN[cause]})" for check_id, cause in row["unproven"].items()}
     return ", ".join(check_id + causes.get(check_id, "") for check_id in row["because"])
 
 
-def _unresolved(summary: Mapping[str, Any]) -> Iterator[str]:
+def _unresolved(summary: JsonMapping) -> Iterator[str]:
     if told := unresolved_lines(summary["unresolved"]):
         yield from _section("Unresolved", [f"- {escape(line)}" for line in told])
 
 
-def _scores(summary: Mapping[str, Any]) -> Iterator[str]:
+def _scores(summary: JsonMapping) -> Iterator[str]:
     rows = scores(summary)
     cells = [(name, number(means["mean"]), means["counted"], means["absent"]) for name, means in rows]
     yield from _section("Scores", table(("score", "mean", "counted", "absent"), cells))
@@ -130,7 +132,7 @@ def _scores(summary: Mapping[str, Any]) -> Iterator[str]:
         yield from _section("Totals", totals)
 
 
-def _incomplete(summary: Mapping[str, Any]) -> Iterator[str]:
+def _incomplete(summary: JsonMapping) -> Iterator[str]:
     lacking = summary["incomplete"]["transcripts"]
     if lacking:
         rows = [(row["transcript_id"], gaps(row["missing"])) for row in lacking[:_MOST]]
@@ -139,31 +141,41 @@ def _incomplete(summary: Mapping[str, Any]) -> Iterator[str]:
         yield from _section("Incomplete transcripts", lines)
 
 
-def _models(summary: Mapping[str, Any]) -> Iterator[str]:
+def _models(summary: JsonMapping) -> Iterator[str]:
     models = summary["models"]
-    if len(models) > 1 or any(model["harness"] for model in models.values()):
-        rows = [
-            (name, model["transcripts"], model["failed"], number(model["overall"]["mean"]), _harness(model))
-            for name, model in models.items()
-        ]
-        yield from _section("Models", table(("model", "transcripts", "failed", "overall", "harness"), rows))
-    groups = summary["categories"]
-    if len(groups) > 1:
-        cells = [(name, g["transcripts"], g["failed"], number(g["overall"]["mean"])) for name, g in groups.items()]
-        yield from _section("Categories", table(("category", "transcripts", "failed", "overall"), cells))
+    recorded = any(model["harness"] for model in models.values())
+    if len(models) > 1 or recorded:
+        heads, cells = _means_of("model", summary, models)
+        if recorded:
+            heads = (*heads, "harness")
+            cells = [(*row, _harness(model)) for row, model in zip(cells, models.values(), strict=True)]
+        yield from _section("Models", table(heads, cells))
+    if len(summary["categories"]) > 1:
+        yield from _section("Categories", table(*_means_of("category", summary, summary["categories"])))
 
 
-def _harness(model: Mapping[str, Any]) -> str:
+def _means_of(what: str, summary: JsonMapping, groups: JsonMapping) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    """The heads and the rows of a table of groups; without a headline there is no mean."""
+    name = headline_name(summary)
+    heads = (what, "transcripts", "failed", *([name] if name else []))
+    rows = [
+        (group, each["transcripts"], each["failed"], *([number(each["overall"]["mean"])] if name else []))
+        for group, each in groups.items()
+    ]
+    return heads, rows
+
+
+def _harness(model: JsonMapping) -> str:
     return ", ".join(f"{name} ({count})" for name, count in model["harness"].items()) or "not recorded"
 
 
-def _checks(summary: Mapping[str, Any]) -> Iterator[str]:
+def _checks(summary: JsonMapping) -> Iterator[str]:
     names = ("eligible", "PASS", "FAIL", "UNCLEAR", "errors", "missing", "NOT_APPLICABLE", "not_eligible")
     rows = [(check_id, *(counts[name] for name in names)) for check_id, counts in summary["checks"].items()]
     yield from _section("Checks", table(("check", *(name.replace("_", " ") for name in names)), rows))
 
 
-def _blindspots(summary: Mapping[str, Any]) -> Iterator[str]:
+def _blindspots(summary: JsonMapping) -> Iterator[str]:
     models = summary["models"] if len(summary["models"]) > 1 else {}
     rows = [
         (label, percent(rate), *(percent(model["blindspots"].get(label)) for model in models.values()))
@@ -174,7 +186,7 @@ def _blindspots(summary: Mapping[str, Any]) -> Iterator[str]:
         yield from _section("Blindspots", table(heads, rows))
 
 
-def _adjudication(summary: Mapping[str, Any]) -> Iterator[str]:
+def _adjudication(summary: JsonMapping) -> Iterator[str]:
     waiting = summary["adjudication"]
     if waiting["count"]:
         rows = [
@@ -185,7 +197,7 @@ def _adjudication(summary: Mapping[str, Any]) -> Iterator[str]:
         yield from _section("For a person to look at", [*lines, *_more(waiting["count"])])
 
 
-def _refused(summary: Mapping[str, Any]) -> Iterator[str]:
+def _refused(summary: JsonMapping) -> Iterator[str]:
     inputs = summary["refused"]["inputs"]
     if inputs:
         rows = [

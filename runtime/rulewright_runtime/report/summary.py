@@ -8,7 +8,7 @@ author outputs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
@@ -18,7 +18,9 @@ from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
 from rulewright_runtime.report.gathered import Flags, Listed, Means
 from rulewright_runtime.report.merging import merge
+from rulewright_runtime.report.text import headline_name
 from rulewright_runtime.report.unresolved import Unresolved
+from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from rulewright_runtime.verdicts import VerdictRecord
@@ -64,7 +66,7 @@ class Group(Struct):
     harness: dict[str, int] = field(default_factory=dict)
     profiles: Flags = field(default_factory=Flags)
 
-    def add(self, row: Mapping[str, Any], harness: str, headline: str | None) -> None:
+    def add(self, row: JsonMapping, harness: str, headline: str | None) -> None:
         """Take in one row; `headline` is the output that is averaged."""
         self.transcripts += 1
         if harness:
@@ -74,12 +76,12 @@ class Group(Struct):
         self.overall.add(row.get(headline or ""))
         self.profiles.add(_mapping(row.get("blindspot_profile")))
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> JsonObject:
         """`{transcripts, failed, unproven, overall}`."""
         counts = {"transcripts": self.transcripts, "failed": self.failed, "unproven": self.unproven}
         return {**counts, "overall": self.overall.result()}
 
-    def of_model(self) -> dict[str, Any]:
+    def of_model(self) -> dict[str, object]:
         """The same with `blindspots`, the rate of each label, and `harness`, how often each recorded."""
         return {**self.result(), "blindspots": self.profiles.rates(), "harness": dict(sorted(self.harness.items()))}
 
@@ -94,7 +96,7 @@ class Summary(Struct):
     counted.
     """
 
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: JsonMapping = field(default_factory=dict)
     rows: int = 0
     outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
     decided_by: str = "checks"
@@ -107,7 +109,7 @@ class Summary(Struct):
     failed: Listed = field(default_factory=Listed)
     unproven: int = 0
     unproven_causes: dict[str, int] = field(default_factory=dict)
-    failing_checks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    failing_checks: dict[str, JsonObject] = field(default_factory=dict)
     profiles: Flags = field(default_factory=Flags)
     adjudication: Listed = field(default_factory=Listed)
     refused: Listed = field(default_factory=Listed)
@@ -121,7 +123,7 @@ class Summary(Struct):
     label: str | None = LABEL
     left_out: dict[str, int] = field(default_factory=dict)
 
-    def add(self, row: Mapping[str, Any], verdicts: Iterable[VerdictRecord], harness: str = "") -> None:
+    def add(self, row: JsonMapping, verdicts: Iterable[VerdictRecord], harness: str = "") -> None:
         """Take in one transcript: its row of `scores.jsonl`, its verdict records, and its harness where it is known."""
         self.rows += 1
         verdicts = list(verdicts)
@@ -155,7 +157,7 @@ class Summary(Struct):
             entry = {"transcript_id": transcript, "check_id": item["check_id"] or None}
             self.adjudication.add({**entry, "verdict": None, "reason": f"{item['place']}: {item['reason']}"})
 
-    def _add_failed(self, row: Mapping[str, Any], engine: Mapping[str, Any], verdicts: Iterable[VerdictRecord]) -> None:
+    def _add_failed(self, row: Mapping[str, object], engine: JsonMapping, verdicts: Iterable[VerdictRecord]) -> None:
         """A transcript that failed, with the checks that made it fail and those that nobody has found failing."""
         kept = ("transcript_id", "scenario_id", "model")
         because, unproven = engine["because"], engine["unproven"]
@@ -197,7 +199,7 @@ class Summary(Struct):
         """Take in an input that was refused."""
         self.refused.add({"path": error.path, "line": error.line, "reason": error.reason})
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> JsonObject:
         """The summary as JSON data, the same for the same rows in the same order."""
         total = {name: sum(check.get(name, 0) for check in self.checks.values()) for name in _COUNTED}
         return {
@@ -258,7 +260,7 @@ class Summary(Struct):
         return {name: parts[name] for name in names}
 
 
-def equations(summary: Mapping[str, Any]) -> dict[str, str]:
+def equations(summary: JsonMapping) -> dict[str, str]:
     """The totals as people read them, `17 inputs = 16 transcripts + 1 refused`; those that have several parts."""
     totals = summary["totals"]
     lines = {}
@@ -274,20 +276,20 @@ def _counted(count: int, name: str) -> str:
     return f"{count} {noun.replace('_', ' ')}"
 
 
-def scores(summary: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+def scores(summary: JsonMapping) -> list[tuple[str, JsonMapping]]:
     """The means that reports show, by name: the headline, where the scorecard has one, and the dimensions."""
-    name = summary.get("headline", HEADLINE)
-    shown = [] if name is None else [("overall" if name == HEADLINE else str(name), summary["overall_score"])]
+    name = headline_name(summary)
+    shown = [] if name is None else [(name, summary["overall_score"])]
     return [*shown, *summary["dimension_scores"].items()]
 
 
-def label_name(summary: Mapping[str, Any]) -> str:
+def label_name(summary: JsonMapping) -> str:
     """What reports call the label: `Status`, or the name of the output."""
     name = summary.get("label") or LABEL
     return "Status" if name == LABEL else str(name)
 
 
-def judge_line(judge: Mapping[str, Any] | None) -> str:
+def judge_line(judge: JsonMapping | None) -> str:
     """Who judged, as one line; nothing where nobody was asked."""
     if not judge:
         return ""
@@ -298,7 +300,7 @@ def judge_line(judge: Mapping[str, Any] | None) -> str:
     return f"{judge['provider']} {model}".strip() + (f" (served by {', '.join(served)})" if served else "")
 
 
-def unproven(summary: Mapping[str, Any]) -> str:
+def unproven(summary: JsonMapping) -> str:
     """How many transcripts failed although nobody found a failure in them, and why; nothing where there are none."""
     failed = summary["failed"]
     causes = failed.get("unproven_causes")
@@ -308,7 +310,7 @@ def unproven(summary: Mapping[str, Any]) -> str:
     return f"{failed['unproven']} of them unproven: {why}" if failed["unproven"] else ""
 
 
-def gaps(missing: Iterable[Mapping[str, Any]]) -> str:
+def gaps(missing: Iterable[JsonMapping]) -> str:
     """What a row lacks, as one line."""
     return "; ".join(
         f"session {gap['session']}: {gap['reason']}" if gap.get("session") else str(gap.get("reason"))
@@ -316,18 +318,18 @@ def gaps(missing: Iterable[Mapping[str, Any]]) -> str:
     )
 
 
-def is_unproven(failed: Mapping[str, Any]) -> bool:
+def is_unproven(failed: JsonMapping) -> bool:
     """Whether a transcript failed and nobody has found a failure in it: every check that made it fail was judged by
     nobody, or by a judge whose quotes do not occur."""
     return bool(failed["unproven"]) and set(failed["unproven"]) >= set(failed["because"])
 
 
-def _mapping(output: Any) -> Mapping[str, Any]:
+def _mapping(output: Json) -> JsonMapping:
     """An output field that readers expect to be a mapping; its author may have made it anything."""
     return output if isinstance(output, dict) else {}
 
 
-def exit_status(summary: Mapping[str, Any]) -> int:
+def exit_status(summary: JsonMapping) -> int:
     """What a run answers to its caller: 0 every gate passed, 1 a gate failed, 2 undecided, 3 an input was refused or
     there was none. Without a gate that holds a check, 0 means that no check failed and 1 that one did.
 

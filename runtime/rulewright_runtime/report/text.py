@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
+from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.terminal import one_line
 
 NO_SCENARIO: Final = "without a scenario"
@@ -23,6 +24,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     lines = ["| " + " | ".join(head) + " |", "|" + "|".join(" ---: " if n else " --- " for n in numeric) + "|"]
     lines += ["| " + " | ".join(escape(cell) for cell in row) + " |" for row in body]
     return lines
+
+
+def headline_name(summary: Mapping[str, Any]) -> str | None:
+    """What reports call the headline: `overall`, or the name of the output; None where the scorecard has none."""
+    name: str | None = summary.get("headline", HEADLINE)
+    return "overall" if name == HEADLINE else name
 
 
 def percent(part: float | None) -> str:

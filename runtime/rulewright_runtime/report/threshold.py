@@ -26,8 +26,8 @@ def status_at(summary: Mapping[str, Any], plan: Plan, fail_on: str | None) -> in
     """The exit code of a run.
 
     None: as `exit_status` says. `never`: the same, with 0 in place of 1 and 2. A severity: 1 where a check of that
-    severity or a graver one failed, 2 where one is UNCLEAR, was left out or none of them applied; 3 as always. Raises
-    PlanError for any other word.
+    severity or a graver one failed, or one that has none; 2 where one is UNCLEAR, was left out or none of them applied;
+    3 as always. Raises PlanError for any other word.
     """
     check_threshold(plan, fail_on)
     status = exit_status(summary)
@@ -35,7 +35,7 @@ def status_at(summary: Mapping[str, Any], plan: Plan, fail_on: str | None) -> in
         return status
     if fail_on == NEVER:
         return 0
-    graver = plan.severities[plan.severities.index(fail_on) :]
+    graver = (*plan.severities[plan.severities.index(fail_on) :], "")
     checks = [check.id for check in plan.checks if check.severity in graver]
     counts = [summary["checks"][name] for name in checks if name in summary["checks"]]
     if any(count["FAIL"] for count in counts):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -11,7 +11,8 @@ from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.gathered import Listed, Sum
 from rulewright_runtime.report.merging import merged
-from rulewright_runtime.report.text import number, plural
+from rulewright_runtime.report.text import headline_name, number, plural
+from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 UNTOUCHED: Final = "whatever the missing answers say"
 INCONCLUSIVE: Final = "inconclusive"
@@ -39,7 +40,7 @@ class Unresolved(Struct):
     highs: dict[float, int] = field(default_factory=dict)
     gates: dict[str, _Gate] = field(default_factory=dict)
 
-    def add(self, row: Mapping[str, Any], headline: str | None = HEADLINE) -> None:
+    def add(self, row: JsonMapping, headline: str | None = HEADLINE) -> None:
         """Take in one row of `scores.jsonl`; `headline` is the output whose mean is bounded."""
         engine = row[ENGINE]
         bounds = engine.get("bounds")
@@ -70,7 +71,7 @@ class Unresolved(Struct):
                 setattr(gate, state, getattr(gate, state) or getattr(found, state))
             gate.answers.merge(found.answers)
 
-    def _add_score(self, score: Any) -> None:
+    def _add_score(self, score: Json) -> None:
         if type(score) in (int, float):
             self._add_ends(score, score, absent=False)
 
@@ -91,7 +92,7 @@ class Unresolved(Struct):
         for check_id in decides:
             gate.answers.add({"transcript_id": transcript, "check_id": check_id})
 
-    def result(self, refused: int, headline: str | None = HEADLINE) -> dict[str, Any]:
+    def result(self, refused: int, headline: str | None = HEADLINE) -> JsonObject:
         """`{headline, transcripts, answers, refused, exact, overall_score, gates}`.
 
         `overall_score` bounds the mean of the headline. A gate has the `states` that it may have over the whole run (it
@@ -131,7 +132,7 @@ def _highest_mean(fixed: Sum, optional: Mapping[float, int]) -> float | None:
     return None if lowest is None else 0.0 - lowest
 
 
-def _gate(gate: _Gate, refused: int) -> dict[str, Any]:
+def _gate(gate: _Gate, refused: int) -> dict[str, object]:
     if gate.failed:
         return {"states": ["failed"], "answers": []}
     states = {"failed"} if gate.open or refused else set()
@@ -139,18 +140,18 @@ def _gate(gate: _Gate, refused: int) -> dict[str, Any]:
     return {"states": sorted(states), "answers": gate.answers.items}
 
 
-def gate_result(gate: Mapping[str, Any]) -> str:
+def gate_result(gate: JsonMapping) -> str:
     """What a gate comes to over the whole run: `passed`, `failed`, or `inconclusive` where that is not settled."""
     states = list(gate["states"])
     return str(states[0]) if states in (["passed"], ["failed"]) else INCONCLUSIVE
 
 
-def is_unresolved(unresolved: Mapping[str, Any]) -> bool:
+def is_unresolved(unresolved: JsonMapping) -> bool:
     """Whether some answer or some input is missing."""
     return bool(unresolved["answers"] or unresolved["refused"])
 
 
-def unresolved_lines(unresolved: Mapping[str, Any]) -> list[str]:
+def unresolved_lines(unresolved: JsonMapping) -> list[str]:
     """What is not resolved, in sentences; none where everything is."""
     if not is_unresolved(unresolved):
         return []
@@ -164,16 +165,16 @@ def unresolved_lines(unresolved: Mapping[str, Any]) -> list[str]:
     return told + [gate_line(name, gate) for name, gate in unresolved["gates"].items()]
 
 
-def _score_bound(unresolved: Mapping[str, Any]) -> str:
+def _score_bound(unresolved: JsonMapping) -> str:
     """How far the mean of the headline may still go; nothing where there is no such mean."""
-    name, score = unresolved.get("headline", HEADLINE), unresolved["overall_score"]
+    name, score = headline_name(unresolved), unresolved["overall_score"]
     if name is None or score["low"] is None:
         return ""
     bound = "" if unresolved["exact"] else " (an outer bound)"
-    return f": {'overall' if name == HEADLINE else name} {number(score['low'])} to {number(score['high'])}{bound}"
+    return f": {name} {number(score['low'])} to {number(score['high'])}{bound}"
 
 
-def gate_line(name: str, gate: Mapping[str, Any]) -> str:
+def gate_line(name: str, gate: JsonMapping) -> str:
     """What a gate may still become, and by which answers."""
     if len(gate["states"]) == 1:
         return f"gate {name}: {gate['states'][0]} {UNTOUCHED}"

@@ -10,7 +10,6 @@ Every step can be repeated: whoever opens the folder after a kill first ends wha
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -164,7 +163,9 @@ def write_manifest(folder: str | os.PathLike[str], plan: Plan, *more: str) -> st
 def remove(path: str) -> None:
     """Remove a file, or a folder with all that is in it, where there is one."""
     if os.path.isdir(path) and not os.path.islink(path):
-        shutil.rmtree(path)
+        from shutil import rmtree  # which loads every kind of archive
+
+        rmtree(path)
         return
     with suppress(FileNotFoundError):
         os.remove(path)

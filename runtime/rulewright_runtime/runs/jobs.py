@@ -11,7 +11,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import msgspec
 
@@ -25,7 +25,7 @@ from rulewright_runtime.transcripts.turn_lines import printable
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
     from rulewright_runtime.runs.log import Log
@@ -38,8 +38,45 @@ AHEAD: Final = 3  # tasks for each worker that are begun or finished before thei
 ATTEMPTS: Final = 3  # workers that may end over the same task
 
 
+Begun = TypeVar("Begun")
+
+
 class WorkerEndedError(RuntimeFailure):
     """Workers ended, one after the other, without an answer to a task."""
+
+
+class Executor(Protocol):
+    """Who carries out the tasks of a run."""
+
+    def answers(self, tasks: Iterable[Task | InputError]) -> Iterator[Answer]:
+        """An answer for each task, in their order. What is no task is a refused input.
+
+        Raises WorkerEndedError, and PlanError for what a worker says that the run can't go on for.
+        """
+
+
+def in_order(
+    tasks: Iterable[Task | InputError], begin: Callable[[Task], Begun], end: Callable[[Begun], Answer], most: int
+) -> Iterator[Answer]:
+    """An answer for each task: `begin` starts one, `end` waits for its answer, and no more than `most` are ahead.
+
+    Raises PlanError for what a worker says that the run can't go on for.
+    """
+    under_way: deque[Begun | InputError] = deque()
+
+    def next_answer() -> Answer:
+        first = under_way.popleft()
+        found = _refused(first) if isinstance(first, InputError) else end(first)
+        if found.failure:
+            raise PlanError(found.failure)
+        return found
+
+    for task in tasks:
+        under_way.append(begin(task) if isinstance(task, Task) else task)
+        if len(under_way) > most:
+            yield next_answer()
+    while under_way:
+        yield next_answer()
 
 
 class Workers:
@@ -61,15 +98,13 @@ class Workers:
 
         Raises WorkerEndedError, and PlanError for what a worker says that the run can't go on for.
         """
-        under_way: deque[Future[Answer] | Answer] = deque()
         executor = ThreadPoolExecutor(self._jobs)
+
+        def begin(task: Task) -> Future[Answer]:
+            return executor.submit(self._answer, task)
+
         try:
-            for task in tasks:
-                under_way.append(executor.submit(self._answer, task) if isinstance(task, Task) else _refused(task))
-                if len(under_way) > AHEAD * self._jobs:
-                    yield _finished(under_way.popleft())
-            while under_way:
-                yield _finished(under_way.popleft())
+            yield from in_order(tasks, begin, lambda begun: begun.result(), AHEAD * self._jobs)
         finally:
             executor.shutdown(wait=False, cancel_futures=True)
             self._end()
@@ -122,30 +157,23 @@ def _ask(worker: subprocess.Popen[bytes], message: bytes) -> bytes | None:
     return next_frame(worker.stdout) if _send(worker, message) else None
 
 
-def _finished(answer: Future[Answer] | Answer) -> Answer:
-    found = answer if isinstance(answer, Answer) else answer.result()
-    if found.failure:
-        raise PlanError(found.failure)
-    return found
-
-
 def _refused(error: InputError) -> Answer:
     place = (error.path, error.reason, error.line)
     return Answer((Row(name(error), digest(error), "", error.path, error.line, place),))
 
 
 def judged(
-    workers: Workers, pieces: Iterable[tuple[Piece, int] | InputError], log: Log, summary: Summary
+    executor: Executor, pieces: Iterable[tuple[Piece, int] | InputError], log: Log, summary: Summary
 ) -> Iterator[Row]:
     """The rows of the inputs in `pieces`, as `left` gives them; each is in the `summary` when it comes.
 
-    Raises what `Workers.answers` raises.
+    Raises what the executor raises.
     """
     known = Reader()
     for step in log.steps:
         if step.said:
             known.read_before(step.input, step.path, step.line)
-    for answer in workers.answers(_tasks(pieces)):
+    for answer in executor.answers(_tasks(pieces)):
         found = [_unique(row, known) for row in answer.rows]
         if answer.summary and all(row is given for row, given in zip(found, answer.rows, strict=True)):
             summary.merge(msgspec.msgpack.decode(answer.summary, type=Summary))

@@ -7,7 +7,7 @@ inputs with the same answers has the same id.
 from __future__ import annotations
 
 import os
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Final
 
 import msgspec
 
@@ -59,7 +59,7 @@ class Manifest(msgspec.Struct, frozen=True):
 def manifest(plan: Plan, paths: Mapping[str, str]) -> Manifest:
     """The manifest of the run that has these files, by name. Raises OSError."""
     files = tuple(described(name, path) for name, path in paths.items())
-    made_of: list[Any] = [plan.hash, plan.language, *(each for each in files if each.name != "replies.jsonl")]
+    made_of: list[object] = [plan.hash, plan.language, *(each for each in files if each.name != "replies.jsonl")]
     run = sha256(msgspec.json.encode(made_of)).hexdigest()[:16]
     return Manifest(run, plan.hash, plan.language, files)
 

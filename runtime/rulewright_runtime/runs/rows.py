@@ -97,7 +97,7 @@ class RowWriter:
         return known[1]
 
 
-def verdict_key(row: Mapping[str, Any]) -> bytes:
+def verdict_key(row: Mapping[str, object]) -> bytes:
     """How every line of `verdicts.jsonl` on the transcript of a row begins, so that it reads without a join."""
     return msgspec.json.encode({name: row.get(name) for name in WHOSE})[:-1] + b","
 
@@ -129,8 +129,8 @@ def _exchange_lines(result: TranscriptResult) -> bytes:
     return b"".join([key + msgspec.json.encode(exchange)[1:] + b"\n" for exchange in result.exchanges])
 
 
-def _bare_row(result: TranscriptResult) -> dict[str, Any]:
-    row: dict[str, Any] = {
+def _bare_row(result: TranscriptResult) -> dict[str, object]:
+    row: dict[str, object] = {
         "transcript_id": result.transcript_id,
         "scenario_id": result.scenario_id,
         "model": result.model,

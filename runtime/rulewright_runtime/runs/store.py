@@ -8,7 +8,7 @@
     manifest.json   the run's id, and every file with its size and hash
     summary.json    what was judged, refused and found; summary.md says it to people
 
-See `runs.folder` for how they come to be, and `judging.recording` for what is done for the judge's answers.
+See `runs.folder` for how they come to be, and `runs.recording` for what is done for the judge's answers.
 """
 
 from __future__ import annotations
@@ -32,15 +32,17 @@ from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY, RunFolde
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
 from rulewright_runtime.runs.rows import Row, RowWriter, count, summary_of
 from rulewright_runtime.runs.worker import Setup
+from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.transcript_reader import MAX_LINE, Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rulewright_runtime.calls.scheduler import Scheduler
-    from rulewright_runtime.judging.recording import RecordingJudge
     from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.report.summary import Summary
+    from rulewright_runtime.runs.jobs import Executor
+    from rulewright_runtime.runs.recording import RecordingJudge
 
 # What a kill may undo of the work that no judge was asked for: this much of it, in seconds.
 LOST_SECONDS: Final = 0.5
@@ -52,7 +54,7 @@ def run(
     out: str | os.PathLike[str],
     *,
     judge: Judge | BatchJudge | str | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: JsonMapping | None = None,
     resume: bool = False,
     overwrite: bool = False,
     max_calls: int | None = None,
@@ -62,8 +64,9 @@ def run(
     progress: Callable[[int], None] = lambda _: None,
     watch: Callable[[Scheduler, Summary], None] = lambda *_: None,
     jobs: int = 1,
+    ray: str | None = None,
     gates_only: bool = False,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Judge the transcripts in `paths`, write the folder `out`, and return what its `summary.json` holds.
 
     With `resume` the run in `out` is continued: inputs that are done are not judged again, and no question that the
@@ -71,9 +74,10 @@ def run(
     `out/previous` until the new one is finished. With neither, a folder that holds a run is refused. No more than
     `max_calls` questions are put to the judge over all, longer lines than `max_line` bytes are refused, and so are
     recorded replies of more than `max_expanded` bytes. `columns` says which columns of a CSV file hold what.
-    So many `jobs`, processes, judge, where the judge is recorded replies or nobody; the bytes are the same for any
-    number. `progress` is given the number of inputs that are done, `watch` the scheduler of a live judge and the
-    summary so far, at any news.
+    So many `jobs`, processes, judge, where the judge is recorded replies or nobody, or the tasks of the Ray cluster at
+    the address `ray` do (`local`: one on this machine for `jobs` tasks at a time); the bytes are the same for any
+    number and on any cluster. `progress` is given the number of inputs that are done, `watch` the scheduler of a live
+    judge and the summary so far, at any news.
 
     Raises PlanError where a limit is negative, the plan can't run, `out` holds a run, or another one than is resumed,
     JudgeError where the judge can't be opened, BusyError where another process writes to `out`, OSError where `out`
@@ -81,12 +85,13 @@ def run(
     done until then can be resumed.
     """
     _refuse_limits(max_calls=(max_calls, 0), max_line=(max_line, 1), max_expanded=(max_expanded, 1), jobs=(jobs, 1))
-    _refuse_jobs(jobs, judge, max_calls, gates_only=gates_only)
+    is_spread = jobs > 1 or ray is not None
+    if is_spread:
+        _refuse_jobs(judge, max_calls, gates_only=gates_only)
     replayed = judge if isinstance(judge, str) else None
-    judge, who = _opened(judge, max_expanded or MAX_EXPANDED, jobs)
+    judge, who = _opened(judge, max_expanded or MAX_EXPANDED, is_spread=is_spread)
     also = [*([columns] if columns else []), *(["gates_only"] if gates_only else [])]
-    settings = msgspec.json.encode([parameters, max_calls, max_line, *also], order="deterministic").decode()
-    header = Header(plan.hash, who, settings)
+    header = Header(plan.hash, who, _settings([parameters, max_calls, max_line, *also]))
     reader = Reader(plan.scenarios, max_line or MAX_LINE, columns)
     folder = RunFolder(out)
     with folder.locked():
@@ -94,20 +99,18 @@ def run(
         if not (resume or overwrite):
             _refuse_to_overwrite(folder)
         log = _log(folder, header, resume)
-        fresh = _fresh(log, reader, paths, jobs)
+        fresh = _fresh(log, reader, paths, is_spread=is_spread)
         if folder.is_finished and log.steps:
-            first = next(fresh, None)
-            if first is None:
+            if (first := next(fresh, None)) is None:
                 return _summary(folder)
             fresh = chain([first], fresh)
         recording = _recording(judge, folder, resume, max_calls)
         summary = summary_of(plan)
         writer = _Writer(folder, log, recording, summary, keeps_exchanges=isinstance(judge, BatchJudge))
         made = RowWriter(summary)
-        if jobs > 1:
-            Engine(plan, parameters)  # what can't run is refused before anything is written
+        if is_spread:
             setup = Setup(encode(plan), max_line or MAX_LINE, max_expanded, replayed, parameters, columns)
-            rows = _by_workers(jobs, setup, fresh, log, summary)
+            rows = _by_workers(_executor(plan, setup, jobs, ray), fresh, log, summary)
         elif isinstance(judge, BatchJudge):
             engine, place = Engine(plan, parameters, gates_only=gates_only), os.path.abspath(out)
             results = judge.results(engine, made.noted(fresh), place, lambda scheduler: watch(scheduler, summary))
@@ -128,15 +131,32 @@ def run(
             raise stopped.error from None
 
 
-def _by_workers(jobs: int, setup: Setup, fresh: Iterator[Any], log: Log, summary: Summary) -> Iterator[Row]:
-    """The rows of so many processes."""
-    from rulewright_runtime.runs.jobs import Workers, judged
+def _settings(settings: Sequence[Json]) -> str:
+    """What else determines the bytes of a run, as its log keeps it."""
+    return msgspec.json.encode(settings, order="deterministic").decode()
 
-    return judged(Workers(setup, jobs), fresh, log, summary)
+
+def _executor(plan: Plan, setup: Setup, jobs: int, ray: str | None) -> Executor:
+    """Who judges: so many processes, or a Ray cluster. Raises PlanError for a plan that can't run."""
+    Engine(plan, setup.parameters)  # it is refused before anything is written
+    if ray is None:
+        from rulewright_runtime.runs.jobs import Workers
+
+        return Workers(setup, jobs)
+    from rulewright_runtime.runs.ray_tasks import RayTasks
+
+    return RayTasks(setup, ray, jobs)
+
+
+def _by_workers(executor: Executor, fresh: Iterator[Any], log: Log, summary: Summary) -> Iterator[Row]:
+    """The rows of other processes."""
+    from rulewright_runtime.runs.jobs import judged
+
+    return judged(executor, fresh, log, summary)
 
 
 def _opened(
-    judge: Judge | BatchJudge | str | None, max_expanded: int, jobs: int
+    judge: Judge | BatchJudge | str | None, max_expanded: int, *, is_spread: bool
 ) -> tuple[Judge | BatchJudge | None, str]:
     """The judge, and who it is. Raises JudgeError where it can't be opened, PlanError where it needs one process."""
     if judge is None:
@@ -144,24 +164,26 @@ def _opened(
     from rulewright_runtime.judging.judge import AnsweredElsewhere, identity, open_judge
 
     opened = open_judge(judge, max_expanded) if isinstance(judge, str) else judge
-    if jobs > 1 and isinstance(opened, AnsweredElsewhere):
-        raise PlanError("`jobs` is for recorded replies; one process reads answers to exported questions")
+    if is_spread and isinstance(opened, AnsweredElsewhere):
+        raise PlanError("`jobs` and `ray` are for recorded replies; one process reads answers to exported questions")
     return opened, identity(opened)
 
 
-def _refuse_jobs(jobs: int, judge: Judge | BatchJudge | str | None, calls: int | None, *, gates_only: bool) -> None:
+def _refuse_jobs(judge: Judge | BatchJudge | str | None, calls: int | None, *, gates_only: bool) -> None:
     """Raise PlanError where several processes can't judge."""
-    if jobs > 1 and gates_only:
-        raise PlanError("`gates_only` needs one process; leave it out, or `jobs`")
-    if jobs > 1 and judge is not None and not isinstance(judge, str):
-        raise PlanError("`jobs` is for runs that ask no model; one process asks a model many questions at a time")
-    if jobs > 1 and calls is not None:
-        raise PlanError("`max_calls` needs one process that counts the calls; leave it out, or `jobs`")
+    if gates_only:
+        raise PlanError("`gates_only` needs one process; leave it out, or `jobs` and `ray`")
+    if judge is not None and not isinstance(judge, str):
+        raise PlanError(
+            "`jobs` and `ray` are for runs that ask no model; one process asks a model many questions at a time"
+        )
+    if calls is not None:
+        raise PlanError("`max_calls` needs one process that counts the calls; leave it out, or `jobs` and `ray`")
 
 
-def _fresh(log: Log, reader: Reader, paths: Iterable[str | os.PathLike[str]], jobs: int) -> Iterator[Any]:
-    """What is not done yet: inputs, or for several jobs pieces of them."""
-    if jobs == 1:
+def _fresh(log: Log, reader: Reader, paths: Iterable[str | os.PathLike[str]], *, is_spread: bool) -> Iterator[Any]:
+    """What is not done yet: inputs, or for other processes pieces of them."""
+    if not is_spread:
         return log.skip_done(reader.read(paths))
     from rulewright_runtime.runs.jobs import left
 
@@ -197,7 +219,7 @@ def _recording(
     """The judge with its answers written down, unless they are recorded already."""
     if judge is None or isinstance(judge, BatchJudge) or getattr(judge, "recorded", False):
         return None
-    from rulewright_runtime.judging.recording import RecordingJudge
+    from rulewright_runtime.runs.recording import RecordingJudge
 
     return RecordingJudge(judge, folder.replies if resume else None, calls)
 
@@ -218,30 +240,31 @@ def _refuse_limits(**given: tuple[int | None, int]) -> None:
 
 
 def _about(
-    plan: Plan, parameters: Mapping[str, Any] | None, judge: Judge | BatchJudge | None, *, gates_only: bool
-) -> dict[str, Any]:
+    plan: Plan, parameters: JsonMapping | None, judge: Judge | BatchJudge | None, *, gates_only: bool
+) -> JsonObject:
     scorecard = plan.scorecard.name if plan.scorecard is not None else None
     about = {"profile": plan.profile, "scorecard": scorecard, "semantics": plan.semantics}
-    given: dict[str, Any] = {"parameters": dict(sorted(parameters.items()))} if parameters else {}
+    given: dict[str, object] = {"parameters": dict(sorted(parameters.items()))} if parameters else {}
     given |= {"gates_only": True} if gates_only else {}
+    given |= {"price": price} if (price := getattr(judge, "price", None)) is not None and needs_judge(plan) else {}
     return {**about, "language": plan.language, "plan": plan.hash, **given, "judge": _judge(plan, judge)}
 
 
-def _judge(plan: Plan, judge: Judge | BatchJudge | None) -> dict[str, Any] | None:
+def _judge(plan: Plan, judge: Judge | BatchJudge | None) -> dict[str, object] | None:
     """Who judged; None where the plan asks nobody."""
     if judge is None or not needs_judge(plan):
         return None
     from rulewright_runtime.judging.judge import who_judged
 
-    record: dict[str, Any] = msgspec.to_builtins(who_judged(judge, prompts_of(plan)))
+    record: dict[str, object] = msgspec.to_builtins(who_judged(judge, prompts_of(plan)))
     return record
 
 
-def _summary(folder: RunFolder) -> dict[str, Any]:
+def _summary(folder: RunFolder) -> dict[str, object]:
     """What a finished run said. Raises PlanError where somebody damaged it."""
     with open(folder.at(SUMMARY), "rb") as stream:
         try:
-            return msgspec.json.decode(stream.read(), type=dict[str, Any])
+            return msgspec.json.decode(stream.read(), type=JsonObject)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise damaged(folder.at(SUMMARY)) from None
 
@@ -372,7 +395,7 @@ class _Writer:
         sync(self._streams[LOG])
         self._synced = monotonic()
 
-    def finish(self, plan: Plan, about: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def finish(self, plan: Plan, about: Callable[[], JsonObject]) -> JsonObject:
         """Write the summary and give all files their names."""
         from rulewright_runtime.report.markdown import markdown
 

@@ -66,12 +66,12 @@ def _about(
         if name in members:
             value = _member(stream, archive, members[name], shown)
             if isinstance(value, dict) and isinstance(value.get("eval"), dict):
-                found: dict[str, Any] = value["eval"]
+                found: dict[str, object] = value["eval"]
                 return found
     return {}
 
 
-def _member(stream: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipInfo, shown: str) -> Any:
+def _member(stream: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipInfo, shown: str) -> object:
     """The JSON value of a member, or why there is none."""
     try:
         data = _expanded(stream, archive, member)

@@ -47,7 +47,7 @@ class Chats:
                 yield row
                 continue
             try:
-                format = format_of(row) or self._format_of_table(row)
+                format = self._format(row)
             except ShapeError as wrong:
                 yield InputError(str(wrong), self._path, 1)
                 return
@@ -74,6 +74,11 @@ class Chats:
                 yield InputError(reason, self._path, records[0][0])
             else:
                 yield from self._named(format, records)
+
+    def _format(self, row: Record) -> Format | None:
+        """The format of a row; columns that were named come first. Raises ShapeError for a table without any."""
+        named = self._tabular and self._columns.told and _is_flat(row)
+        return (None if named else format_of(row)) or self._format_of_table(row)
 
     def _format_of_table(self, row: Record) -> Format | None:
         """The format of a row by its columns. Raises ShapeError where those of a table hold no conversation."""

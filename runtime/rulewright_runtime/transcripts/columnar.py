@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
+from rulewright_runtime.strict_json import Json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,13 +37,13 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
             yield number + 1, InputError(f"the file of {kind.capitalize()} is damaged: {reason}", shown, number + 1)
 
 
-def _parquet(stream: BinaryIO) -> Iterator[Any]:
+def _parquet(stream: BinaryIO) -> Iterator[Json]:
     from pyarrow import parquet
 
     yield from parquet.ParquetFile(stream).iter_batches(batch_size=ROWS_AT_ONCE)
 
 
-def _arrow(stream: Any) -> Iterator[Any]:
+def _arrow(stream: Json) -> Iterator[Json]:
     """A mapped file of Arrow's either form: with a footer, or a stream, as `datasets` writes it."""
     from pyarrow import ipc
 

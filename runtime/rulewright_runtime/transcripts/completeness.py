@@ -1,7 +1,8 @@
 """Completeness: what a transcript lacks of its scenario, and which of its turns say nothing.
 
-A scenario fixes the user's turns, one of the messages that each may hold, and that each is answered. A branch that was
-not taken lacks nothing, and a conversation without a scenario can't be cut: of it only empty replies are known.
+A scenario fixes the user's turns, one of the messages that each may hold, and that each is answered. A model that plays
+the user says them in its own words: then the turns count, and not the messages. A branch that was not taken lacks
+nothing, and a conversation without a scenario can't be cut: of it only empty replies are known.
 """
 
 from __future__ import annotations
@@ -169,6 +170,10 @@ class ScriptedScenario:
                 continue
             present.append(number)
             taken = self._turns[number].get(message_digest(turn.content))
+            if taken is None and turn.simulated_by:  # in the words of a model; the plan's turns and branches remain
+                taken = tuple(name for names in self._turns[number].values() for name in names)
+                if not says_something(turn.content):
+                    yield self._gap("other_message", number, f"the simulated user of turn {number} says nothing")
             if taken is None:
                 yield self._gap("other_message", number, f"the user's message of turn {number} is not the scenario's")
             elif (turn.branch_id or "") not in taken:
@@ -202,5 +207,5 @@ def _is_silent(turn: Turn) -> bool:
 
 def as_records(gaps: Sequence[Gap]) -> list[dict[str, Any]]:
     """The gaps as JSON data."""
-    records: list[dict[str, Any]] = msgspec.to_builtins(gaps)
+    records: list[dict[str, object]] = msgspec.to_builtins(gaps)
     return records

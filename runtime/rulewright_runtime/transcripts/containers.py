@@ -6,23 +6,23 @@ import csv
 import os
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
-from rulewright_runtime.strict_json import Decoder, DoubledKeyError
+from rulewright_runtime.strict_json import Decoder, DoubledKeyError, Json, JsonObject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
-    Row = tuple[int, dict[str, Any] | InputError]
+    Row = tuple[int, JsonObject | InputError]
 
 MAX_DOCUMENT: Final = 64 * 2**20  # bytes of what is read as a whole: a JSON document, a session, a member of an archive
 _SIGNATURES: Final = ((b"\x1f\x8b", "a gzip file"), (b"PK\x03\x04", "a zip archive"), (b"(\xb5/\xfd", "a zstd file"))
-_ANYTHING: Final[Decoder[Any]] = Decoder(object)
+_ANYTHING: Final[Decoder[object]] = Decoder(object)
 _OPENS_LINES: Final = (b"{", b"[", b",", b":")  # how a line of a document ends that goes on in the next
 
 
@@ -85,7 +85,7 @@ def records(lines: Iterable[tuple[int, bytes | InputError]], shown: str) -> Iter
         yield number, as_record(value, shown, number)
 
 
-def as_record(value: Any, shown: str, number: int) -> dict[str, Any] | InputError:
+def as_record(value: object, shown: str, number: int) -> dict[str, object] | InputError:
     """A decoded value as a record: a list of messages is the conversation it stands for."""
     if isinstance(value, dict | InputError):
         return value
@@ -94,14 +94,14 @@ def as_record(value: Any, shown: str, number: int) -> dict[str, Any] | InputErro
     return InputError("a line must hold one JSON object", shown, number)
 
 
-def is_messages(value: Any) -> bool:
+def is_messages(value: object) -> bool:
     """Whether it is a list of messages, which makes one conversation."""
     if not isinstance(value, list) or not value or not isinstance(value[0], dict):
         return False
     return "role" in value[0] and not {"turn", "turns"} & value[0].keys()
 
 
-def decoded(data: bytes, shown: str, number: int) -> Any:
+def decoded(data: bytes, shown: str, number: int) -> Json:
     """The JSON value in `data`, or why there is none."""
     try:
         return _ANYTHING.decode(data)
@@ -216,7 +216,7 @@ def _csv_records(reader: csv.DictReader[str], shown: str) -> Iterator[Row]:
         yield reader.line_num, _named(row, shown, reader.line_num)
 
 
-def _named(row: dict[str, Any], shown: str, number: int) -> dict[str, Any] | InputError:
+def _named(row: JsonObject, shown: str, number: int) -> JsonObject | InputError:
     if "" in row and isinstance(row[""], list):
         return InputError(
             f"the row has {len(row) - 1 + len(row[''])} fields; the header names {len(row) - 1}", shown, number

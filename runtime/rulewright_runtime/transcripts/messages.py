@@ -8,11 +8,12 @@ Conversation    id, messages, scenario_id, expected, metadata, usage, source, mo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from rulewright_runtime.digests import blake2b
+from rulewright_runtime.strict_json import Json, JsonObject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ Role = Literal["system", "developer", "user", "assistant", "tool"]
 Kind = Literal["text", "image", "audio", "file"]
 ROLES: Final[tuple[Role, ...]] = ("system", "developer", "user", "assistant", "tool")
 KINDS: Final[tuple[Kind, ...]] = ("text", "image", "audio", "file")
+SIMULATED: Final = "user:"  # begins the harness of a turn of the user that a model wrote; its name follows
 SPEAKERS: Final = ("user", "assistant")  # whose messages are turns
 
 
@@ -38,7 +40,7 @@ class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
 
     id: str
     name: str
-    arguments: Any = None
+    arguments: Json = None
     raw: str = ""
 
 
@@ -56,8 +58,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     tool_call_id: str | None = None
     reasoning: str | None = None
     refusal: str | None = None
-    metadata: dict[str, Any] = {}
-    usage: dict[str, Any] = {}
+    metadata: JsonObject = {}
+    usage: JsonObject = {}
     timestamp: str | None = None
 
     @property
@@ -81,9 +83,9 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str
     messages: tuple[Message, ...]
     scenario_id: str | None = None
-    expected: Any = None
-    metadata: dict[str, Any] = {}
-    usage: dict[str, Any] = {}
+    expected: Json = None
+    metadata: JsonObject = {}
+    usage: JsonObject = {}
     source: str = ""
     model: str = ""
 
@@ -96,8 +98,14 @@ class Turn(msgspec.Struct, frozen=True):
     role: str
     content: str
     branch_id: str | None = None
-    error: Any = None
+    error: Json = None
     harness: str | None = None
+
+    @property
+    def simulated_by(self) -> str:
+        """The model that wrote this turn as the user; empty where none did."""
+        is_simulated = self.role == "user" and self.harness is not None and self.harness.startswith(SIMULATED)
+        return self.harness[len(SIMULATED) :] if is_simulated and self.harness else ""
 
 
 def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
@@ -179,6 +187,13 @@ class Transcript(msgspec.Struct, frozen=True):
         return Conversation(
             self.id, messages_of(self.turns), self.scenario_id or None, source="turns", model=self.model
         )
+
+    @property
+    def simulated_by(self) -> tuple[str, ...]:
+        """The models that wrote turns of the user."""
+        if {turn.harness for turn in self.turns if turn.role == "user"} <= {None}:
+            return ()
+        return tuple(sorted({turn.simulated_by for turn in self.turns} - {""}))
 
     @property
     def harness(self) -> str:

@@ -17,7 +17,6 @@ from rulewright_runtime.transcripts.containers import (
     kind_of,
     numbered_lines,
 )
-from rulewright_runtime.transcripts.readers import format_of, has_turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +74,8 @@ def _lines_of(path: str, limit: int, size: int) -> Literal["turns", "chats"] | N
     record = as_record(decoded(first, path, 1), path, 1) if isinstance(first, bytes) and first else None
     if not several or not isinstance(record, dict):
         return None
+    from rulewright_runtime.transcripts.readers import format_of, has_turns  # every format: for large files alone
+
     if has_turns(record):
         return "turns"
     format = format_of(record)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from rulewright_runtime.matching.regex import compile_regex
+from rulewright_runtime.regex import compile_regex
 
 if TYPE_CHECKING:
     from rulewright_runtime.transcripts.messages import Conversation, Message, Transcript, Turn

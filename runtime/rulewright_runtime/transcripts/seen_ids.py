@@ -39,7 +39,7 @@ class SeenIds:
     def _stored(self, name: bytes, place: bytes) -> str | None:
         import sqlite3  # few scans need it
 
-        from rulewright_runtime.cases.scratch_database import scratch_database
+        from rulewright_runtime.scratch_database import scratch_database
 
         try:
             if self._database is None:

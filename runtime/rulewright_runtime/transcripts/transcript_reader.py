@@ -8,14 +8,13 @@ content and read by `readers`. A refused conversation never stops the others.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.input_files import open_regular, read_small
 from rulewright_runtime.strict_json import Decoder
-from rulewright_runtime.transcripts.chats import Chats
 from rulewright_runtime.transcripts.containers import (
     csv_rows,
     is_document,
@@ -26,8 +25,6 @@ from rulewright_runtime.transcripts.containers import (
 )
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.transcripts.pieces import read_bytes, split
-from rulewright_runtime.transcripts.readers import format_of, has_turns, is_turns
-from rulewright_runtime.transcripts.readers.tables import Columns
 from rulewright_runtime.transcripts.seen_ids import SeenIds
 from rulewright_runtime.transcripts.turn_lines import (
     NO_TURNS,
@@ -45,12 +42,15 @@ from rulewright_runtime.transcripts.turn_lines import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from rulewright_runtime.transcripts.chats import Chats
     from rulewright_runtime.transcripts.containers import Row
     from rulewright_runtime.transcripts.pieces import Piece
+    from rulewright_runtime.transcripts.readers.tables import Columns
 
 MAX_LINE: Final = 2**20  # bytes; a single turn or conversation of more than a mebibyte is a mistake
 _TURNS: Final[Decoder[Turn]] = Decoder(Turn)
 TABLES: Final = ("csv", "parquet", "arrow")
+OF_A_RUN: Final = {"inputs.jsonl", "plan.json"}  # files of a folder that is a run and holds no chats
 SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".arrow")
 
 
@@ -75,7 +75,9 @@ class Reader:
             raise RuntimeFailure(f"the longest line can't have {max_line} bytes; expected at least 1")
         self._scenarios = scenarios
         self._max_line = max_line
-        self._columns = Columns(columns)
+        self._columns = columns
+        if columns:
+            _columns(columns)
         self._unique = unique
         self._seen = SeenIds()
 
@@ -119,8 +121,7 @@ class Reader:
         if not piece.chats:
             yield from self._careful(shown, lines, of_batch=True)
             return
-        size = os.path.getsize(piece.path)
-        chats = Chats(shown, self._columns, size, tabular=False, part=piece.start > 0)
+        chats = self._chats(piece.path, shown, part=piece.start > 0)
         yield from self._admitted(chats.read(records(lines, shown)))
 
     def _file(self, path: str) -> Iterator[Transcript | InputError]:
@@ -142,8 +143,13 @@ class Reader:
             with open_regular(path) as lines:
                 yield from self._careful(shown, numbered_lines(lines, shown, self._max_line))
             return
-        chats = Chats(shown, self._columns, os.path.getsize(path), tabular=kind in TABLES)
+        chats = self._chats(path, shown, tabular=kind in TABLES)
         yield from self._admitted(chats.read(_rows(kind, path, shown, self._max_line)))
+
+    def _chats(self, path: str, shown: str, *, tabular: bool = False, part: bool = False) -> Chats:
+        from rulewright_runtime.transcripts.chats import Chats  # every format: of no use to files of turns
+
+        return Chats(shown, _columns(self._columns), os.path.getsize(path), tabular=tabular, part=part)
 
     def _admitted(self, chats: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
         for found in chats:
@@ -153,6 +159,8 @@ class Reader:
         """Whether the lines are turns, or conversations with `turns`: the first record that is known decides."""
         if is_document(path, shown, self._max_line):
             return False
+        from rulewright_runtime.transcripts.readers import format_of, is_turns
+
         decoded = False
         for _, row in rows(path, shown, self._max_line):
             if isinstance(row, InputError):
@@ -239,22 +247,27 @@ class Reader:
         return None if before is None else InputError(f"transcript `{name}` was already read from {before}", path, line)
 
 
-def from_record(record: Mapping[str, Any]) -> Transcript:
+def from_record(record: Mapping[str, object]) -> Transcript:
     """The conversation in a record at hand as Python data, `{transcript_id, scenario_id, model, turns}` or one of any
     other format that files may have; without an id of its own it is called `chat`.
 
     Raises InputError for what a `Reader` refuses, and where the record holds several conversations.
     """
+    from rulewright_runtime.transcripts.chats import Chats
+    from rulewright_runtime.transcripts.readers import format_of, has_turns, is_turns, unknown
+
     name = record.get("transcript_id")
     if not has_turns(record) and format_of(dict(record)) is not None:
-        first, *others = Chats("chat", Columns(None), 0, tabular=False).read([(0, dict(record))])
+        first, *others = Chats("chat", _columns(None), 0, tabular=False).read([(0, dict(record))])
         if others:
             raise InputError(f"the record holds {len(others) + 1} conversations; expected one", "chat")
         if isinstance(first, InputError):
             raise first
         return first
+    if not is_turns(dict(record)):
+        raise InputError(unknown(dict(record)), "chat")
     made = conversation_of(
-        msgspec.convert(dict(record), Loose), name if isinstance(name, str) else "", 0, several=False
+        msgspec.convert(dict(record), Loose), name if isinstance(name, str) else "chat", 0, several=False
     )
     if isinstance(made, InputError):
         raise made
@@ -301,6 +314,9 @@ def _files(path: str) -> Iterator[str | InputError]:
             folders.clear()
             continue
         seen.add(real)
+        if set(names) >= OF_A_RUN:
+            folders.clear()
+            continue
         for name in names:
             file = os.path.join(folder, name)
             if name.endswith(SUFFIXES):
@@ -325,7 +341,16 @@ def _is_something_else(path: str) -> bool:
         _, first = next(rows(path, printable(path), MAX_LINE), (0, None))
     except OSError:
         return False
+    from rulewright_runtime.transcripts.readers import format_of, is_turns
+
     return isinstance(first, dict) and not is_turns(first) and format_of(first) is None
+
+
+def _columns(told: Mapping[str, str] | None) -> Columns:
+    """What the columns of tables hold. Raises RuntimeFailure for an unknown field."""
+    from rulewright_runtime.transcripts.readers.tables import Columns
+
+    return Columns(told)
 
 
 def _rows(kind: str, path: str, shown: str, limit: int) -> Iterator[Row]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.strict_json import Decoder, DoubledKeyError
+from rulewright_runtime.strict_json import Decoder, DoubledKeyError, Json
 from rulewright_runtime.transcripts.messages import TURN_ROLES, Transcript, Turn
 
 NO_TURNS: Final = "a conversation needs the key `turns`, a list of turns"
@@ -17,16 +17,16 @@ NO_TURNS: Final = "a conversation needs the key `turns`, a list of turns"
 class Loose(msgspec.Struct, omit_defaults=True):
     """A line of either form, with whatever types its author gave the values."""
 
-    turn: Any = msgspec.UNSET
-    role: Any = msgspec.UNSET
-    content: Any = msgspec.UNSET
-    branch_id: Any = None
-    error: Any = None
-    harness: Any = None
-    transcript_id: Any = None
-    scenario_id: Any = None
-    model: Any = None
-    turns: Any = msgspec.UNSET
+    turn: Json = msgspec.UNSET
+    role: Json = msgspec.UNSET
+    content: Json = msgspec.UNSET
+    branch_id: Json = None
+    error: Json = None
+    harness: Json = None
+    transcript_id: Json = None
+    scenario_id: Json = None
+    model: Json = None
+    turns: Json = msgspec.UNSET
 
 
 class Batched(msgspec.Struct):
@@ -98,7 +98,7 @@ def turn_of(loose: Loose, path: str, number: int) -> Turn | InputError:
     return Turn(loose.turn, loose.role, content, branch, loose.error, harness)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Json) -> str:
     if value is msgspec.UNSET:
         return "missing"
     text = msgspec.json.encode(value).decode()

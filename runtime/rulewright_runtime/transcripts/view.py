@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from rulewright_runtime.transcripts.messages import turns_of
+from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
+from rulewright_runtime.transcripts.messages import Turn, is_turn
 from rulewright_runtime.values import from_host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
+    from rulewright_runtime.plan.question import Beside
     from rulewright_runtime.transcripts.messages import Message, Transcript
 
-Record = dict[str, Any]
+Record = JsonObject
 # The names under which tools record the same: the field, the key, and what the key's value is divided by.
 USAGE: Final = (
     ("input_tokens", ("input_tokens", "prompt_tokens", "promptTokens", "prompt"), 1),
@@ -36,6 +38,12 @@ class Located(msgspec.Struct, frozen=True):
 
     role: str
     turn: int
+
+
+class Aside(Turn, frozen=True, kw_only=True):
+    """What a judge is shown beside the turns, under a head of its own; its role and number are those of its quotes."""
+
+    head: str
 
 
 class View:
@@ -100,7 +108,7 @@ class View:
         return str(self.replies[-1]["content"]) if self.replies else None
 
     @property
-    def expected(self) -> Any:
+    def expected(self) -> Json:
         """The answer that was wanted, where one was recorded."""
         return from_host(self._transcript.conversation.expected)
 
@@ -124,17 +132,40 @@ class View:
                 return Located(message.role, number)
         return Located("assistant", 0)
 
+    def asides(self, shows: Collection[Beside], turns: Sequence[int]) -> list[Turn]:
+        """The turns of these indices, and among them what is shown beside them: what was called and given before a
+        reply belongs to it, anything else to the turn before; what stands before the first turn is always shown."""
+        expected = self._transcript.conversation.expected if "expected" in shows else None
+        waiting: list[Turn] = []
+        if expected is not None:
+            text = expected if isinstance(expected, str) else _json(expected)
+            waiting.append(Aside(0, "expected", text, head="expected answer"))
+        index = -1
+        shown: list[Turn] = []
+        wanted = {-1, *turns}
+        for number, message in self._numbered():
+            own = list(_asides(message, number, shows))
+            if not is_turn(message):
+                waiting += own
+                continue
+            owner = index + (message.role == "assistant" and index >= 0)
+            shown += waiting if owner in wanted else []
+            index += 1
+            shown += [self._transcript.turns[index], *own] if index in wanted else []
+            waiting = []
+        return shown + (waiting if index in wanted else [])
+
     def _numbered(self) -> Iterator[tuple[int, Message]]:
         """Every message with the number of its turn, or of the turn before it."""
         numbers = iter(self._transcript.turns)
         current = self._transcript.turns[0].turn if self._transcript.turns else 0
         for message in self._transcript.conversation.messages:
-            if turns_of([message]):
+            if is_turn(message):
                 current = next(numbers).turn
             yield current, message
 
 
-ROOTS: Final[Mapping[str, Callable[[View], Any]]] = {
+ROOTS: Final[Mapping[str, Callable[[View], object]]] = {
     "transcript": lambda view: view.transcript,
     "turns": lambda view: view.turns,
     "replies": lambda view: view.replies,
@@ -146,7 +177,22 @@ ROOTS: Final[Mapping[str, Callable[[View], Any]]] = {
 }
 
 
-def usage_of(recorded: Mapping[str, Any]) -> Record:
+def _asides(message: Message, number: int, shows: Collection[Beside]) -> Iterator[Aside]:
+    if "system" in shows and message.role in ("system", "developer"):
+        yield Aside(number, message.role, message.shown, head=message.role)
+    if "tools" in shows:
+        for call in message.tool_calls:
+            head = f"turn {number}, assistant calls {_json(call.name)}"
+            yield Aside(number, "assistant", call.raw or _json(call.arguments), head=head)
+        if message.role == "tool":
+            yield Aside(number, "tool", message.shown, head=f"turn {number}, tool {_json(message.name or '')} answers")
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def usage_of(recorded: JsonMapping) -> Record:
     """What a record says of tokens, cost and time, under our names; what is no number is left out."""
     found: Record = {}
     for field, keys, divisor in USAGE:

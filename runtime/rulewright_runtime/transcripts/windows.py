@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -14,6 +14,7 @@ from rulewright_runtime.plan.question import (
     NearbyWindow,
 )
 from rulewright_runtime.plan.scan import Scenario
+from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -38,7 +39,7 @@ class WindowTurns(msgspec.Struct, frozen=True):
     """The turns of one window, by index, in order; `about` says how they were found (empty: the whole transcript)."""
 
     indices: tuple[int, ...]
-    about: dict[str, Any] = {}
+    about: JsonObject = {}
 
 
 def select(
@@ -83,7 +84,7 @@ def _anchored(
     ]
     if found:
         anchor, indices = found[0]
-        about: dict[str, Any] = {"unit": "event_window", "from_turn": anchor.from_turn, "to_turn": anchor.to_turn}
+        about: dict[str, object] = {"unit": "event_window", "from_turn": anchor.from_turn, "to_turn": anchor.to_turn}
         about |= {"cue_turn": anchor.cue_turn}
         if window.anchors == "all" and len(found) > 1:
             indices = sorted({index for _, several in found for index in several})
@@ -97,7 +98,7 @@ def _anchored(
 
 
 def _parts(
-    window: AnchoredWindow, indices: list[int], turns: Sequence[TurnLike], scenario: Scenario, about: dict[str, Any]
+    window: AnchoredWindow, indices: list[int], turns: Sequence[TurnLike], scenario: Scenario, about: JsonObject
 ) -> tuple[WindowTurns, ...]:
     """The turns around cues as one window or, where the plan bounds it, as several; each says then what it shows."""
     if window.turns is None:

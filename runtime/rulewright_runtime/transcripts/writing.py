@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -27,7 +27,7 @@ def _turns(transcript: Transcript) -> bytes:
     return msgspec.json.encode({**head, "turns": turns}) + b"\n"
 
 
-def _given(turn: object) -> dict[str, Any]:
+def _given(turn: object) -> dict[str, object]:
     found = {key: getattr(turn, key) for key in ("branch_id", "error", "harness")}
     return {key: value for key, value in found.items() if value is not None}
 
@@ -47,7 +47,7 @@ def _openai(transcript: Transcript) -> bytes:
     return msgspec.json.encode({key: value for key, value in record.items() if value not in (None, "", {})}) + b"\n"
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: Message) -> dict[str, object]:
     only_text = all(part.kind == "text" for part in message.parts)
     content = message.text if only_text and len(message.parts) <= 1 else [_part(part) for part in message.parts]
     record = {
@@ -63,7 +63,7 @@ def _message(message: Message) -> dict[str, Any]:
     return {"role": message.role, "content": content or None, **known, **message.metadata}
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _part(part: Part) -> dict[str, object]:
     if part.kind == "text":
         return {"type": "text", "text": part.text}
     if part.kind == "image":
@@ -71,7 +71,7 @@ def _part(part: Part) -> dict[str, Any]:
     return {"type": part.kind, "name": part.reference, "digest": part.digest}
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
+def _call(call: ToolCall) -> dict[str, object]:
     raw = call.raw or msgspec.json.encode(call.arguments).decode()
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": raw}}
 

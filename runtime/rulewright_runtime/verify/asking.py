@@ -11,8 +11,11 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from rulewright_runtime.files import DiskError
+from rulewright_runtime.judging.judge import UnansweredError
+
 if TYPE_CHECKING:
-    from rulewright_runtime.judging.judge import Judge, JudgeRequest, UnansweredError
+    from rulewright_runtime.judging.judge import Judge, JudgeRequest
     from rulewright_runtime.verdicts import Finding
 
 Result = TypeVar("Result")
@@ -49,9 +52,6 @@ def together(askings: Sequence[Asking[Result]]) -> Asking[list[Result]]:
 
 def reply_of(judge: Judge | None, question: JudgeRequest) -> Reply:
     """What `judge` answers. Whatever it raises is not an answer; a full disk ends the run."""
-    from rulewright_runtime.files import DiskError
-    from rulewright_runtime.judging.judge import UnansweredError
-
     if judge is None:
         return None
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from rulewright_runtime.matching.match import first
-from rulewright_runtime.matching.regex import compile_regex
+from rulewright_runtime.regex import compile_regex
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible
 
 if TYPE_CHECKING:

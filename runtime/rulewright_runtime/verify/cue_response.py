@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible, nothing_said
 
@@ -22,7 +22,7 @@ def verify(check: Check, verifier: CueResponse, context: EvaluationContext) -> F
     if not cues:
         return not_eligible("cue_not_found", occasion=True)
     verdicts: list[tuple[str, list[EvidenceSpan]]] = []
-    told: list[dict[str, Any]] = []
+    told: list[dict[str, object]] = []
     for index, span in cues:
         code, spans = _answered(verifier, context, index, span)
         verdicts.append((code, spans))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from rulewright_runtime.plan.part import programs_of
+from rulewright_runtime.strict_json import JsonMapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,12 +33,12 @@ ELIGIBLE: Final = Decided()
 WITHOUT_SCENARIO: Final = Decided(eligible=False, why="no_scenario")
 
 
-def bindings_of(plan: Plan, scenario_id: str) -> dict[str, Any]:
+def bindings_of(plan: Plan, scenario_id: str) -> dict[str, object]:
     """What expressions see besides `check`: the scenario, unless the conversation has none."""
     return {"scenario": facts(scenario_id, plan.scenarios[scenario_id])} if scenario_id else {}
 
 
-def facts(scenario_id: str, scenario: Scenario) -> dict[str, Any]:
+def facts(scenario_id: str, scenario: Scenario) -> dict[str, object]:
     """What expressions see as `scenario`."""
     return {
         **scenario.fields,
@@ -57,7 +58,7 @@ class Decider:
         self._parts = [(part, _conditions(part)) for part in parts]
         self._without: list[tuple[Applying, Conditions | None]] | None = None
 
-    def decide(self, bindings: Mapping[str, Any]) -> list[Decided]:
+    def decide(self, bindings: JsonMapping) -> list[Decided]:
         """What holds for each of them; `bindings` is what expressions see (`bindings_of`).
 
         Without a `scenario` no check that reads it is eligible.
@@ -93,7 +94,7 @@ class _Condition(NamedTuple):
     """A condition of a check, and what it decides about it."""
 
     name: str
-    decide: Callable[[Mapping[str, Any]], Decision]
+    decide: Callable[[JsonMapping], Decision]
     reads_scenario: bool
 
 
@@ -111,13 +112,13 @@ def _conditions(check: Applying) -> list[_Condition]:
     ]
 
 
-def _decided(check: Applying, conditions: Conditions | None, bindings: Mapping[str, Any]) -> Decided:
+def _decided(check: Applying, conditions: Conditions | None, bindings: Mapping[str, object]) -> Decided:
     if conditions is None:
         return WITHOUT_SCENARIO
     return _evaluated(check, conditions, bindings) if conditions else ELIGIBLE
 
 
-def _evaluated(check: Applying, conditions: Conditions, bindings: Mapping[str, Any]) -> Decided:
+def _evaluated(check: Applying, conditions: Conditions, bindings: Mapping[str, object]) -> Decided:
     seen = {**bindings, "check": check.fields}
     undecided: dict[str, str] = {}
     answers = {"suppressed": False, "eligible": True}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rulewright_runtime.judging.evidence import QuotedTurns
 from rulewright_runtime.matching.match import first
+from rulewright_runtime.plan.question import AnchoredWindow
 from rulewright_runtime.plan.scan import NO_SCENARIO
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import Completeness
 from rulewright_runtime.transcripts.view import View
 from rulewright_runtime.transcripts.windows import select
@@ -14,6 +15,8 @@ from rulewright_runtime.transcripts.windows import select
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from rulewright_runtime.judging.evidence import QuotedTurns
+    from rulewright_runtime.judging.prompts import Fenced
     from rulewright_runtime.matching.match import Matcher, MatchSpan
     from rulewright_runtime.plan.corpus import Corpus
     from rulewright_runtime.plan.question import Window
@@ -33,18 +36,21 @@ class EvaluationContext:
     """One transcript under one plan. It keeps what several checks need and counts the calls of each check."""
 
     __slots__ = (
+        "_fenced",
         "_found",
         "_may_hit",
         "_plan",
+        "_quotes",
         "_roles",
         "_view",
+        "_windows",
         "bindings",
         "calls",
         "complete",
         "kept",
         "matcher",
-        "quotes",
         "scenario",
+        "simulated_by",
         "transcript",
         "verdicts",
     )
@@ -54,9 +60,9 @@ class EvaluationContext:
         plan: Plan,
         transcript: Transcript,
         matcher: Matcher,
-        bindings: Mapping[str, Any],
+        bindings: Mapping[str, object],
         complete: Completeness,
-        kept: dict[str, Any] | None = None,
+        kept: JsonObject | None = None,
     ) -> None:
         """`bindings` is what the plan's expressions see besides `check`, `complete` what the transcript lacks, `kept`
         what verifiers keep by check from one transcript to the next."""
@@ -66,10 +72,13 @@ class EvaluationContext:
         self.matcher = matcher
         self.bindings = bindings
         self.complete = complete
-        self.kept: dict[str, Any] = {} if kept is None else kept
+        self.simulated_by = transcript.simulated_by
+        self.kept: JsonObject = {} if kept is None else kept
         self.verdicts: dict[str, VerdictResult] = {}
         self._view: View | None = None
-        self.quotes = QuotedTurns(transcript.turns)
+        self._fenced: dict[tuple[int, ...], Fenced] = {}
+        self._quotes: QuotedTurns | None = None
+        self._windows: dict[tuple[Window, str], tuple[WindowTurns, ...]] = {}
         self.calls: dict[str, int] = {}
         self._may_hit: dict[str, frozenset[int]] = {}
         self._roles: dict[str, tuple[int, ...]] = {}
@@ -81,6 +90,23 @@ class EvaluationContext:
         if self._view is None:
             self._view = View(self.transcript)
         return self._view
+
+    @property
+    def quotes(self) -> QuotedTurns:
+        """The turns in which quotes are looked up."""
+        if self._quotes is None:
+            from rulewright_runtime.judging.evidence import QuotedTurns  # its expressions take long to prepare
+
+            self._quotes = QuotedTurns(self.turns)
+        return self._quotes
+
+    def fenced(self, indices: tuple[int, ...]) -> Fenced:
+        """The turns at `indices` as judges are shown them."""
+        if indices not in self._fenced:
+            from rulewright_runtime.judging.prompts import Fenced  # of no use where nobody is asked
+
+            self._fenced[indices] = Fenced.of([self.turns[index] for index in indices])
+        return self._fenced[indices]
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -157,14 +183,22 @@ class EvaluationContext:
     def hits(self, name: str, within: Sequence[int] | None = None) -> list[tuple[int, MatchSpan]]:
         """The first hit in every turn of the lexicon's role (and of `within`), with the turn's index."""
         lexicon = self._plan.lexicons[name]
-        wanted = self.said_by(lexicon.role)
-        indices = wanted if within is None else [index for index in within if index in wanted]
+        wanted = frozenset(self.said_by(lexicon.role))
+        indices = [index for index in (range(len(self.turns)) if within is None else within) if index in wanted]
         found = ((index, self.hit(name, index)) for index in indices)
         return [(index, span) for index, span in found if span is not None]
 
     def windows(self, window: Window, check: Check) -> tuple[WindowTurns, ...]:
         """The windows of `check` on this transcript."""
-        return select(window, self.turns, check.id, self.scenario, lambda name: [index for index, _ in self.hits(name)])
+        key = (window, check.id if isinstance(window, AnchoredWindow) else "")  # which alone looks at the check
+        known = self._windows.get(key)
+        if known is None:
+            known = select(window, self.turns, check.id, self.scenario, self._cues)
+            self._windows[key] = known
+        return known
+
+    def _cues(self, name: str) -> list[int]:
+        return [index for index, _ in self.hits(name)]
 
     def are_silent(self, windows: Sequence[WindowTurns]) -> bool:
         """Whether the assistant says nothing in any of them."""

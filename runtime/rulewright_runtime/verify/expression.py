@@ -8,11 +8,12 @@ from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import lookup, personal, texts
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.interpreter.evaluator import evaluator
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.values import cel_type_name
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, failed, not_eligible, nothing_said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from rulewright_runtime.functions.table import Function
     from rulewright_runtime.interpreter import Evaluator
@@ -117,7 +118,7 @@ def _items(each: str, view: View) -> Sequence[Record]:
     )
 
 
-def _decide(conditions: _Conditions, seen: Mapping[str, Any]) -> _Decision:
+def _decide(conditions: _Conditions, seen: JsonMapping) -> _Decision:
     for verdict, code, telling, holds in conditions.each:
         try:
             value = holds(seen)
@@ -131,7 +132,7 @@ def _decide(conditions: _Conditions, seen: Mapping[str, Any]) -> _Decision:
     return _Decision(*conditions.otherwise)
 
 
-def _whole(decision: _Decision, seen: Mapping[str, Any], context: EvaluationContext) -> Finding:
+def _whole(decision: _Decision, seen: JsonMapping, context: EvaluationContext) -> Finding:
     if decision.verdict == "PASS" and not (context.replies() or context.view.tool_calls):
         return _nothing()
     if decision.undecided is not None:
@@ -141,7 +142,7 @@ def _whole(decision: _Decision, seen: Mapping[str, Any], context: EvaluationCont
 
 
 def _combined(
-    decisions: Sequence[tuple[Record, _Decision]], name: str, seen: Mapping[str, Any], context: EvaluationContext
+    decisions: Sequence[tuple[Record, _Decision]], name: str, seen: JsonMapping, context: EvaluationContext
 ) -> Finding:
     verdicts = [decision.verdict for _, decision in decisions]
     verdict = next(each for each in ("FAIL", "UNCLEAR", "PASS") if each in verdicts)
@@ -170,9 +171,7 @@ def _undecided(decision: _Decision, extra: Record, evidence: tuple[EvidenceSpan,
     return failed(decision.code, extra={**extra, "undecided": decision.undecided}, evidence=evidence)
 
 
-def _quoted(
-    decision: _Decision, seen: Mapping[str, Any], view: View, item: Record | None = None
-) -> tuple[EvidenceSpan, ...]:
+def _quoted(decision: _Decision, seen: JsonMapping, view: View, item: Record | None = None) -> tuple[EvidenceSpan, ...]:
     """The places that the condition's functions found in what was said; else the part that was decided about."""
     telling = decision.telling
     if telling is None:
@@ -205,7 +204,7 @@ class _Telling:
         self._evaluator: Evaluator | None = None
         self._found: list[tuple[str, int, int]] = []
 
-    def places(self, seen: Mapping[str, Any]) -> list[tuple[str, int, int]]:
+    def places(self, seen: JsonMapping) -> list[tuple[str, int, int]]:
         """Text, start and end of what is found."""
         if self._evaluator is None:
             self._evaluator = evaluator(self.program, fast=False, function=self._function)

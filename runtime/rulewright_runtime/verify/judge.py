@@ -10,19 +10,20 @@ from msgspec.structs import replace
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.judging import evidence, prompts, replies, votes
 from rulewright_runtime.judging.judge import JudgeRequest, UnansweredError
+from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.transcripts.view import Aside
 from rulewright_runtime.transcripts.windows import WindowTurns
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, combine, failed, not_eligible, nothing_said
 from rulewright_runtime.verify.asking import together
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from rulewright_runtime.plan.part import Verdict
     from rulewright_runtime.plan.question import Judging
     from rulewright_runtime.plan.scan import Check
     from rulewright_runtime.plan.verifiers import JudgeVerifier
-    from rulewright_runtime.transcripts.messages import Turn
-    from rulewright_runtime.verify.asking import Asking, Verification
+    from rulewright_runtime.verify.asking import Asking, Reply, Verification
     from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 FIRST_TEMPERATURE: Final = 0.0
@@ -51,7 +52,8 @@ def ask(
     if judging.repetitions == 0:
         return not_eligible("disabled_by_scan_profile", prompt_hash=judging.prompt_hash)
     windows = context.windows(judging.window, check)
-    if context.are_silent(windows):
+    acted = "tools" in judging.shows and context.view.tool_calls
+    if context.are_silent(windows) and not (acted and windows):
         return nothing_said("nothing_to_judge", prompt_hash=judging.prompt_hash)
     places = [Asked(number, window, (), notes) for number, window in enumerate(windows)]
     return (yield from ask_about(check, judging, context, places, purpose))
@@ -61,18 +63,20 @@ def ask_about(
     check: Check, judging: Judging, context: EvaluationContext, places: Sequence[Asked], purpose: str
 ) -> Asking[Finding]:
     """The judge's verdict over some windows of `check`, at least one."""
-    questions = [_Question(check, judging, context, purpose, place) for place in places]
+    askings = [_Question(check, judging, context, purpose, place).answer() for place in places]
     try:
-        findings = yield from together([question.answer() for question in questions])
+        if len(askings) == 1:
+            return (yield from askings[0])
+        findings = yield from together(askings)
     except UnansweredError as error:
         return failed(error.code, prompt_hash=judging.prompt_hash)
-    return findings[0] if len(findings) == 1 else combine(findings)
+    return combine(findings)
 
 
 class _Reply(msgspec.Struct, frozen=True):
     """A usable reply: what it says, and which of its quotes were found where it says they are."""
 
-    said: dict[str, Any]
+    said: JsonObject
     cast: votes.Cast
     quotes: tuple[EvidenceSpan, ...]
     unverified: tuple[Any, ...]
@@ -96,12 +100,16 @@ class _Question:
     def __init__(self, check: Check, judging: Judging, context: EvaluationContext, purpose: str, place: Asked) -> None:
         self.check, self.judging, self.context, self.purpose = check, judging, context, purpose
         self.given, self.number, self.window, self.notes = place.given, place.number, place.window, place.notes
-        self.turns: Sequence[Turn] = [context.turns[index] for index in self.window.indices]
+        self.places = frozenset(self.window.indices)
+        self.shown = context.view.asides(judging.shows, self.window.indices) if judging.shows else ()
+        self.beside = evidence.QuotedTurns([each for each in self.shown if isinstance(each, Aside)])
+        self.conversation = prompts.Fenced.of(self.shown) if self.shown else context.fenced(self.window.indices)
         self.extra = self._found_before()
+        self.known: dict[str, _Reply | None] = {}  # of replies; votes are often word for word
 
-    def _found_before(self) -> dict[str, Any]:
+    def _found_before(self) -> JsonObject:
         """What is known before the judge is asked: how the window was found and what the word list saw in it."""
-        extra: dict[str, Any] = {}
+        extra: JsonObject = {}
         window = self.judging.window
         if self.judging.vote.record and getattr(window, "record", True) and self.window.about:
             extra["window"] = "unbounded" if self.window.about.get("unbounded") else self.window.about
@@ -129,9 +137,9 @@ class _Question:
         candidates += [{"role": span.role, "turn": span.turn, "quote": span.quote} for span in self.given]
         return prompts.render(
             self.judging,
-            self.turns,
+            self.conversation,
             {**self.context.bindings, "check": self.check.fields},
-            part=len(self.turns) < len(self.context.turns),
+            part=len(self.window.indices) < len(self.context.turns),
             candidates=candidates,
             notes=self.notes,
         )
@@ -142,9 +150,8 @@ class _Question:
         while ballot.asked < planned and not self._is_settled(ballot):
             size = self._round(ballot)
             repetitions = range(ballot.asked, ballot.asked + size)
-            found = yield from together([self._usable_reply(prompt, repetition) for repetition in repetitions])
+            ballot.replies += yield from self._usable_replies(prompt, repetitions)
             ballot.asked += size
-            ballot.replies += [reply for reply in found if reply is not None]
             if self.judging.adaptive_stop and ballot.asked == 1 and ballot.replies:
                 ballot.stopped = ballot.replies[0].cast.verdict in CLEAR
         return ballot
@@ -166,50 +173,59 @@ class _Question:
             ballot.votes, left, self.judging.repetitions, self.judging.unusable.verdict, unverified
         )
 
-    def _usable_reply(self, prompt: str, repetition: int) -> Asking[_Reply | None]:
-        """The first reply of a repetition that parses; every attempt may answer at greater length."""
+    def _usable_replies(self, prompt: str, repetitions: Iterable[int]) -> Asking[list[_Reply]]:
+        """The first reply that parses of each repetition; every attempt may answer at greater length."""
+        usable: dict[int, _Reply | None] = dict.fromkeys(repetitions)
         for attempt, budget in enumerate(self.judging.budgets):
-            request = JudgeRequest(
-                self.context.transcript.id,
-                self.check.id,
-                prompt,
-                budget,
-                FIRST_TEMPERATURE if repetition == 0 else NEXT_TEMPERATURE,
-                repetition,
-                attempt,
-                self.number,
-                self.purpose,
-                self.judging.fields,
-            )
-            (raw,) = yield (request,)
-            if isinstance(raw, UnansweredError):
-                raise raw
-            self.context.calls[self.check.id] = self.context.calls.get(self.check.id, 0) + 1
-            if raw is not None:
-                try:
-                    return self._read(replies.read(raw, self.judging))
-                except JudgeError:
-                    continue
-        return None
+            asked = [repetition for repetition, reply in usable.items() if reply is None]
+            if not asked:
+                break
+            raws = yield tuple([self._request(prompt, repetition, attempt, budget) for repetition in asked])
+            for repetition, raw in zip(asked, raws, strict=True):
+                usable[repetition] = self._answered(raw)
+        return [reply for reply in usable.values() if reply is not None]
 
-    def _read(self, said: dict[str, Any]) -> _Reply:
+    def _request(self, prompt: str, repetition: int, attempt: int, budget: int) -> JudgeRequest:
+        temperature = FIRST_TEMPERATURE if repetition == 0 else NEXT_TEMPERATURE
+        place = (self.number, self.purpose, self.judging.fields, self.conversation.roles)
+        name, check = self.context.transcript.id, self.check.id
+        return JudgeRequest(name, check, prompt, budget, temperature, repetition, attempt, *place)
+
+    def _answered(self, raw: Reply) -> _Reply | None:
+        """The usable reply, if it is one. Raises UnansweredError where nobody was asked."""
+        if isinstance(raw, UnansweredError):
+            raise raw
+        self.context.calls[self.check.id] = self.context.calls.get(self.check.id, 0) + 1
+        if raw is None:
+            return None
+        if raw not in self.known:
+            try:
+                self.known[raw] = self._read(replies.read(raw, self.judging))
+            except JudgeError:
+                self.known[raw] = None
+        return self.known[raw]
+
+    def _read(self, said: JsonObject) -> _Reply:
         """A usable reply with its quotes looked up, as far as the plan's policy wants that."""
         policy = self.judging.evidence
         if policy.malformed == "exception":  # the reply that counts is read for its quotes in the end
             return _Reply(said, votes.Cast(said["verdict"]), (), ())
         spans, unverified = evidence.tolerant(said)
         if policy.verify:
-            shown = frozenset(self.window.indices)
-            verified = [span for span in spans if self.context.quotes.places(span) & shown]
-            unverified = [*unverified, *(span for span in spans if span not in verified)]
-            spans = verified
+            found = [self._occurs(span) for span in spans]
+            unverified += [span for span, occurs in zip(spans, found, strict=True) if not occurs]
+            spans = [span for span, occurs in zip(spans, found, strict=True) if occurs]
         holds = said["verdict"] != "FAIL" or not policy.required or bool(spans or self.given)
         return _Reply(said, votes.Cast(said["verdict"], holds), tuple(spans), tuple(unverified))
+
+    def _occurs(self, span: EvidenceSpan) -> bool:
+        """Whether a quote occurs in the window, or in what is shown beside it."""
+        return bool(self.context.quotes.places(span) & self.places or (self.shown and self.beside.places(span)))
 
     def _unusable(self) -> Finding:
         """What the plan says about a judge of whom no reply was usable."""
         policy = self.judging.unusable
-        extra: dict[str, Any] = {}
+        extra: JsonObject = {}
         if policy.record:
             extra = {**self.extra, "votes_for": 0, "votes_cast": 0, "planned": self.judging.repetitions}
             extra |= {"fail_closed": True} if policy.verdict == "FAIL" else {}
@@ -243,7 +259,7 @@ class _Question:
             codes = [code for code in codes if isinstance(code, str)]
         return next((code for code in codes if code), None)
 
-    def _record(self, ballot: _Ballot, outcome: votes.VoteOutcome, planned: int) -> dict[str, Any]:
+    def _record(self, ballot: _Ballot, outcome: votes.VoteOutcome, planned: int) -> JsonObject:
         verdicts = [vote.verdict for vote in ballot.votes]
         if not self.judging.vote.record:
             return {
@@ -252,7 +268,7 @@ class _Question:
                 "adaptive_repetitions": self.judging.adaptive_stop,
                 "all_verdicts": verdicts,
             }
-        record: dict[str, Any] = {"votes_for": outcome.votes_for, "votes_cast": len(ballot.replies), "planned": planned}
+        record: JsonObject = {"votes_for": outcome.votes_for, "votes_cast": len(ballot.replies), "planned": planned}
         if ballot.stopped:
             record |= {"adaptive_stopped": True, "configured": self.judging.repetitions}
         elif ballot.asked < planned:

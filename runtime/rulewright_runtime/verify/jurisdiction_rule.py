@@ -25,13 +25,15 @@ def verify(check: Check, verifier: JurisdictionRule, context: EvaluationContext)
         known = None if lexicon is None else context.lexicon(lexicon)
         if lexicon is not None and (known is None or not known.patterns):
             return Finding("UNCLEAR", 0.0, f"lexicon_not_registered:{lexicon}", needs_adjudication=True, cause="error")
-    rule: dict[str, Any] = {"rule": {"jurisdiction": name, "origin": part.origin}}
+    rule: dict[str, object] = {"rule": {"jurisdiction": name, "origin": part.origin}}
     if verifier.kind == "forbidden":
         return _forbidden(verifier, part, context, rule)
     return (_disclosure if verifier.kind == "disclosure" else _crisis)(verifier, part, context, rule)
 
 
-def _forbidden(verifier: JurisdictionRule, part: RulePart, context: EvaluationContext, rule: dict[str, Any]) -> Finding:
+def _forbidden(
+    verifier: JurisdictionRule, part: RulePart, context: EvaluationContext, rule: dict[str, object]
+) -> Finding:
     """The first forbidden phrase fails."""
     if part.lexicon is None:
         return not_eligible("nothing_forbidden")
@@ -50,13 +52,13 @@ def _forbidden(verifier: JurisdictionRule, part: RulePart, context: EvaluationCo
     return Finding("FAIL", verifier.hit_confidence, "forbidden_phrase", spans, decided)
 
 
-def _decided(rule: dict[str, Any], part: RulePart, by: list[str]) -> dict[str, Any]:
+def _decided(rule: dict[str, Any], part: RulePart, by: list[str]) -> dict[str, object]:
     """The rule with the values alone that decided, in the order in which they did."""
     return {"rule": {**rule["rule"], "origin": ", ".join(dict.fromkeys(part.origin_of(each) for each in by))}}
 
 
 def _disclosure(
-    verifier: JurisdictionRule, part: RulePart, context: EvaluationContext, rule: dict[str, Any]
+    verifier: JurisdictionRule, part: RulePart, context: EvaluationContext, rule: dict[str, object]
 ) -> Finding:
     """Of every `cadence` replies in a row one has to disclose; a shorter conversation owes nothing yet."""
     if part.cadence is None:
@@ -81,7 +83,7 @@ def _disclosure(
     return Finding("PASS", verifier.miss_confidence, "disclosed_in_time", spans, rule)
 
 
-def _crisis(verifier: JurisdictionRule, part: RulePart, context: EvaluationContext, rule: dict[str, Any]) -> Finding:
+def _crisis(verifier: JurisdictionRule, part: RulePart, context: EvaluationContext, rule: dict[str, object]) -> Finding:
     """After every cue of a crisis the next reply has to take every required action and name a resource."""
     cues = context.hits(part.lexicon) if part.lexicon is not None else []
     if not cues:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -36,7 +36,7 @@ def verify(check: Check, verifier: PhasedVerifier, context: EvaluationContext) -
     confirmations = yield from together(
         [ask_about(check, verifier.confirm, context, [place], purpose="confirm") for place in places]
     )
-    told: list[dict[str, Any]] = [
+    told: list[dict[str, object]] = [
         {"turn": context.turns[index].turn, "quote": span.text, "verdict": found.verdict, **found.extra}
         for (index, span), found in zip(hits, confirmations, strict=True)
     ]

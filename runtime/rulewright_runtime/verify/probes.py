@@ -66,8 +66,8 @@ def verify(check: Check, verifier: ProbeVerifier, context: EvaluationContext) ->
     )
 
 
-def _told(probe: Probe, answer: ProbeResult) -> dict[str, Any]:
-    told: dict[str, Any] = {"kind": probe.kind, "turn": probe.turn, "verdict": answer.verdict, "code": answer.code}
+def _told(probe: Probe, answer: ProbeResult) -> dict[str, object]:
+    told: dict[str, object] = {"kind": probe.kind, "turn": probe.turn, "verdict": answer.verdict, "code": answer.code}
     return told | {name: found for name in ("met", "missed", "prompted") if (found := getattr(answer, name))}
 
 

@@ -6,7 +6,7 @@ ordinal one. An autofail has no points; meeting it fails.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -58,9 +58,9 @@ def window_of(verifier: RubricVerifier, turns: Sequence[Turn]) -> tuple[int, ...
     return window if any(turns[index].role == "assistant" for index in window) else ()
 
 
-def _points(verifier: RubricVerifier, finding: Finding) -> dict[str, Any]:
+def _points(verifier: RubricVerifier, finding: Finding) -> dict[str, object]:
     """What the criterion is worth; no points where the verdict is neither PASS nor FAIL."""
-    told: dict[str, Any] = {"kind": verifier.kind, "dimension": verifier.dimension, "weight": verifier.weight}
+    told: dict[str, object] = {"kind": verifier.kind, "dimension": verifier.dimension, "weight": verifier.weight}
     if verifier.kind == "autofail" or finding.verdict not in ("PASS", "FAIL"):
         return told
     if verifier.kind == "binary":

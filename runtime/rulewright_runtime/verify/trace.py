@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from rulewright_runtime.polarity import Polarity, condition
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.values import NONE, Optional
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible
 
@@ -48,9 +49,9 @@ class Trace(msgspec.Struct, frozen=True):
     code: str
     open: str | None = None
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The trace as JSON data, for `extra.trace`."""
-        record: dict[str, Any] = msgspec.to_builtins(self)
+        record: JsonObject = msgspec.to_builtins(self)
         return record if self.open else {key: value for key, value in record.items() if key != "open"}
 
     def evidence(self) -> tuple[EvidenceSpan, ...]:
@@ -151,7 +152,7 @@ class _Walk:
             self.undecided = self.undecided or f"turn {turn}, {self.state} -> {transition.to}: {decision.undecided}"
         return decision.holds
 
-    def _facts(self, index: int) -> dict[str, Any]:
+    def _facts(self, index: int) -> JsonObject:
         """What a transition's `when` sees."""
         session, hours = self._sessions[index]
         turn = self.context.turns[index].turn

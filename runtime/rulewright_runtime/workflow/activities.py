@@ -6,14 +6,14 @@ import dataclasses
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.score import Score
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.workflow import collectors
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply
 from rulewright_runtime.workflow.artifacts import breaches, contents, hashes, strays
@@ -314,7 +314,7 @@ def _review(task: Task, record: TaskRecord, run_context: RunContext) -> Activity
     agent = task.review.reviewer_agent
     reply = run_context.ask(task, record, agent, "review")
     record = _answered(record, f"{agent}/review", reply)
-    decision: Any = reply.decision
+    decision: object = reply.decision
     context = replace(
         record.context,
         decision=decision,
@@ -410,7 +410,7 @@ def _answered(record: TaskRecord, call: str, reply: AgentReply) -> TaskRecord:
     )
 
 
-def _remember(record: TaskRecord, step: str, entry: Mapping[str, Any]) -> TaskRecord:
+def _remember(record: TaskRecord, step: str, entry: JsonMapping) -> TaskRecord:
     """The history of the task's loops: what a reviewer is shown."""
     return replace(record, history=(*record.history, {"iteration": record.iteration, "step": step, **entry}))
 
@@ -444,7 +444,7 @@ def overlay_state(task: Task, record: TaskRecord) -> JsonObject:
     return state
 
 
-def pair_session(task: Task, record: TaskRecord, loop: Mapping[str, Any]) -> JsonObject:
+def pair_session(task: Task, record: TaskRecord, loop: Mapping[str, object]) -> JsonObject:
     """Everything driver and challenger did, iteration by iteration."""
     assert task.pair is not None
     summaries = {e["iteration"]: e["summary"] for e in record.history if e["step"] == "work"}

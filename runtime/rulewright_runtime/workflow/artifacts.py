@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.workflow.collectors.checklist import outside_code
 from rulewright_runtime.workflow.collectors.report_reading import (
@@ -131,7 +131,7 @@ def _fields(path: str, text: str) -> set[str] | None:
     if path.lower().endswith((".yaml", ".yml", ".md")):
         return set(re.findall(r"^(?:\"|')?([\w.-]+)(?:\"|')?[ \t]*:(?:\s|$)", text, re.MULTILINE))
     try:
-        found: Any = json.loads(text)
+        found: object = json.loads(text)
     except (ValueError, RecursionError):
         return None
     return set(found) if isinstance(found, dict) else None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line
 from rulewright_runtime.workflow.deciders import SignedDecision
 from rulewright_runtime.workflow.hil import QueueItem
@@ -56,7 +57,7 @@ def _lines(item: QueueItem, decisions: Sequence[tuple[SignedDecision, Origin]]) 
         yield from report_lines(report)
 
 
-def report_lines(report: Mapping[str, Any]) -> Iterator[str]:
+def report_lines(report: JsonMapping) -> Iterator[str]:
     """A gate report, line by line."""
     yield f"gate {report['risk_tier']}: {report['verdict']}"
     for name, check in report["evidence_checks"].items():
@@ -71,7 +72,7 @@ def report_lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"    {metric['type']:<22} {metric['value']:g} (weight {metric['weight']:g}) {metric['details']}"
 
 
-def history_line(entry: Mapping[str, Any]) -> str:
+def history_line(entry: JsonMapping) -> str:
     """One step of a task's history in words."""
     step = entry["step"]
     if step == "work":

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
@@ -23,6 +23,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import PlanPart
 from rulewright_runtime.polarity import Polarity as Polarity
 from rulewright_runtime.polarity import condition
+from rulewright_runtime.strict_json import JsonMapping
 
 Status = Literal["PENDING", "RUNNING", "NEEDS_REWORK", "HIL_PENDING", "COMPLETED", "FAILED"]
 TERMINAL: Final[frozenset[Status]] = frozenset({"COMPLETED", "FAILED"})
@@ -188,7 +189,7 @@ def used(machine: Machine, state: TaskState, loop: LoopName) -> int:
     return state.used[names.index(loop)] if loop in names else 0
 
 
-def step(machine: Machine, state: TaskState, event: Event, context: Mapping[str, Any]) -> MachineStep:
+def step(machine: Machine, state: TaskState, event: Event, context: JsonMapping) -> MachineStep:
     """The one step that `event` causes, decided over `context` (the bindings of the guards, without `loop`).
 
     Raises StateError where the event does not fit: after COMPLETED or FAILED, or one that nobody waits for.
@@ -238,14 +239,14 @@ def select(
     return None
 
 
-def bindings(machine: Machine, state: TaskState, guard: Guard, context: Mapping[str, Any]) -> Mapping[str, Any]:
+def bindings(machine: Machine, state: TaskState, guard: Guard, context: JsonMapping) -> JsonMapping:
     """What the guard's expressions see: the context, and inside a loop its iteration."""
     if guard.loop is None:
         return context
     return {**context, "loop": {"iteration": used(machine, state, guard.loop)}}
 
 
-def decide(guard: Guard, names: Mapping[str, Any]) -> tuple[bool, tuple[str, ...]]:
+def decide(guard: Guard, names: JsonMapping) -> tuple[bool, tuple[str, ...]]:
     """Whether the guard holds, and why each expression that could not be decided could not be."""
     decisions = [condition(program, Polarity.PERMITTING)(names) for program in guard.conditions]
     reasons = tuple(each.undecided for each in decisions if each.undecided is not None)

@@ -8,7 +8,7 @@ import os
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -457,7 +457,7 @@ class Store(Database):
             written.append(event)
         return written
 
-    def _keep(self, db: sqlite3.Connection, table: Log, run_id: str, task_id: str, body: Any) -> None:
+    def _keep(self, db: sqlite3.Connection, table: Log, run_id: str, task_id: str, body: object) -> None:
         db.execute(f"insert into {table} (run_id, task_id, body) values (?,?,?)", (run_id, task_id, pack(body)))
 
     def _kept(self, table: Log, run_id: str, task_id: str | None, kind: type[Kind]) -> list[Kind]:

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.matching.regex import compile_regex
+from rulewright_runtime.regex import compile_regex
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply
 from rulewright_runtime.workflow.events import Said
 from rulewright_runtime.workflow.run_settings import Security

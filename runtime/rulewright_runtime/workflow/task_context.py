@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -11,7 +11,7 @@ from rulewright_runtime.score import Score, parse_score
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.machine import TaskState
 
-_FORGOTTEN: Final[Mapping[str, dict[str, Any]]] = {
+_FORGOTTEN: Final[Mapping[str, dict[str, object]]] = {
     "confidence_score": {"confidence": None, "advisory": ""},
     "metrics": {"metrics": ()},
     "review": {"decision": None, "review_feedback": "", "quality_checks": {}},

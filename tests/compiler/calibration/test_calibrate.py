@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 import pytest
 from tests.compiler.small_project import check, write
 
+from rulewright.calibration import propagate
 from rulewright.calibration.gold import read_gold
-from rulewright.calibration.propagate import GateRow, Share, gate_interval, next_item
+from rulewright.calibration.propagate import FailureShare, GateRow, Measured, Transported, gate_interval, next_item
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
+from rulewright_runtime.judging.judge import JudgeRecord
 from rulewright_runtime.runs.store import run
 
 SCORECARD = """\
@@ -158,6 +161,10 @@ def test_a_threshold_is_never_reported_where_it_was_chosen(
     for wrong in (["--choose-on", "tune"], ["--choose-on", "tune", "--split", "tune"]):
         assert refused("calibrate", str(folder), "--gold", str(path), *wrong)
         assert "can't be reported on it" in capsys.readouterr().err
+    assert refused(
+        "calibrate", str(folder), "--gold", str(path), "--choose-on", "tune", "--split", "report", "--require", "held=1"
+    )
+    assert "a chosen threshold decides no gate" in capsys.readouterr().err
     code, found = calibrated(folder, path, capsys, "--choose-on", "tune", "--split", "report")
     assert (code, found["thresholds"]["chosen_on"], found["labels"]["items"]) == (0, "tune", 20)
 
@@ -171,7 +178,19 @@ def test_labels_of_one_class_say_so_and_labels_of_another_run_correct_rates(
     path = labelled(tmp_path / "h.csv", range(SIZE))
     _, found = calibrated(folder, path, capsys, "--measured-on", str(folder))
     assert found["checks"][0]["corrected"]["method"] == "rogan-gladen"
-    assert found["gates"] == []
+
+
+def test_verdicts_of_which_no_label_tells_leave_a_gate_open(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = labelled(tmp_path / "g.csv", range(10))  # every FAIL, and no PASS
+    code, found = calibrated(folder, path, capsys, "--require", "held=0.9")
+    (gate,) = found["gates"]
+    assert (code, gate["status"], gate["unmeasured"]) == (2, "inconclusive", ["W-1"])
+    assert gate["corrected"] == {"value": 0.2, "low": 0.2, "high": 0.95}
+    assert int(gate["next"].partition("__")[0][1:]) >= 10
+    assert main(["calibrate", str(folder), "--gold", str(path)]) == 0
+    assert "never labelled, so the interval holds whatever they should have said: W-1" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -193,14 +212,14 @@ def test_what_is_no_label_is_told_with_its_line(tmp_path: Path, row: str, said: 
         read_gold(path)
 
 
-def after(rows: list[GateRow], shares: dict[Any, Share], label: Any) -> float:
+def after(rows: list[GateRow], shares: dict[Any, FailureShare], label: Any) -> float:
     """The variance of the share of failing rows that is left on average once an item has been labelled; rows of one
     doubt each, so that it can be worked out."""
     item_, stratum = label
     total = 0.0
     for failed in (0, 1):
         chance = shares[stratum].mean if failed else 1 - shares[stratum].mean
-        known = {**shares, stratum: Share(shares[stratum].failed + failed, shares[stratum].labelled + 1)}
+        known = {**shares, stratum: FailureShare(shares[stratum].failed + failed, shares[stratum].labelled + 1)}
         left = [row for row in rows if row.items != (item_,)]
         variance = 0.0
         for each, share in known.items():
@@ -221,7 +240,7 @@ def test_the_next_item_is_the_one_that_takes_away_most_of_a_gates_uncertainty() 
         shares = {}
         for each in strata:
             count = chance.randint(0, 12)
-            shares[each] = Share(chance.randint(0, count), count)
+            shares[each] = FailureShare(chance.randint(0, count), count)
         found = next_item(rows, shares)
         assert found is not None
         left = {row.items[0]: after(rows, shares, (row.items[0], row.doubts[0])) for row in rows}
@@ -231,9 +250,102 @@ def test_the_next_item_is_the_one_that_takes_away_most_of_a_gates_uncertainty() 
 def test_a_gate_of_two_doubtful_checks_fails_as_often_as_either() -> None:
     one, two = ("A", "FAIL"), ("B", "FAIL")
     rows = [GateRow(f"t{at}", False, False, (one, two), ((f"t{at}", "A"), (f"t{at}", "B"))) for at in range(400)]
-    shares = {one: Share(50_000, 100_000), two: Share(20_000, 100_000)}
-    found = gate_interval(rows, shares)
+    shares = {one: FailureShare(50_000, 100_000), two: FailureShare(20_000, 100_000)}
+    found = gate_interval(rows, Measured(shares, {}))
     assert found["value"] == pytest.approx(0.6, abs=1e-4)
     assert found["low"] == pytest.approx(0.6 - 1.96 * (0.24 / 400) ** 0.5, abs=5e-3)
     missing = [GateRow("u", False, True, (), ()), *rows[:1]]
-    assert gate_interval(missing, shares)["high"] == 1.0
+    assert gate_interval(missing, Measured(shares, {}))["high"] == 1.0
+
+
+def scanned(root: Path, words: str, failing: int, judge: Any = None, prompt: str = "Is it rude?") -> Path:
+    """A run over 20 transcripts of which so many fail by a word list, and by a judge where there is one."""
+    check_ = "id: W-1\nname: rude\nprimary_bucket: F\nseverity: S3\nscope: universal\n"
+    rule = f"routing: {{route: lexicon_only, deterministic_precheck: {words}}}\n"
+    files = {
+        "checks/W-1.yaml": check_ + (f"prompt: {prompt}\n" if judge else rule),
+        f"lexicons/{words}.yaml": f"patterns:\n  - {words} must\n",
+        "configs/scorecards/quality.yaml": SCORECARD,
+        "rulewright.yaml": "project: p\nscorecard: quality\nscorecards: configs/scorecards\n",
+    }
+    plan = compile_project(write(root / "p", files))
+    (root / "said").mkdir()
+    for number in range(20):
+        answer = f"{words} must" if number < failing else "as you like"
+        lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": answer}]
+        (root / "said" / f"m{number}__night.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    run(plan, [root / "said"], root / "run", judge=judge)
+    return root / "run"
+
+
+def test_labels_of_another_run_of_the_same_rules_decide_a_gate(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = scanned(tmp_path / "here", "you", 15)
+    there = scanned(tmp_path / "there", "you", 8)
+    path = labelled(tmp_path / "g.csv", range(20))  # m8 and m9 fail, and the word list did not find it there
+    words = ["--measured-on", str(there), "--require", "held=0.1"]
+    code, found = calibrated(here, path, capsys, *words)
+    (gate,) = found["gates"]
+    assert (code, gate["status"], gate["unmeasured"], gate["next"]) == (1, "failed", [], None)
+    assert gate["corrected"]["low"] > 0.1
+    other = scanned(tmp_path / "other", "thou", 4)
+    assert refused("calibrate", str(here), "--gold", str(path), "--measured-on", str(other))
+    assert "the rules of `W-1` differ" in capsys.readouterr().err
+
+
+class Named:
+    """A judge that passes everything."""
+
+    def __init__(self, name: str) -> None:
+        self.record = JudgeRecord("python", name, prompts={"W-1": "one"})
+
+    def ask(self, request: Any) -> str:
+        return json.dumps({"verdict": "PASS", "rationale_code": "so", "evidence": []})
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt", "said"),
+    [
+        ("other", "Is it rude?", "other judges answered (name differ)"),
+        ("same", "Is it very rude?", "the prompts of `W-1` differ"),
+    ],
+)
+def test_labels_of_another_judge_or_prompt_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, prompt: str, said: str
+) -> None:
+    here = scanned(tmp_path / "here", "you", 10, Named("same"))
+    there = scanned(tmp_path / "there", "you", 10, Named(name), prompt)
+    path = labelled(tmp_path / "g.csv", range(20))
+    assert main(["calibrate", str(here), "--gold", str(path), "--measured-on", str(here)]) == 0
+    capsys.readouterr()
+    assert refused("calibrate", str(here), "--gold", str(path), "--measured-on", str(there))
+    assert said in capsys.readouterr().err
+
+
+TRUTHS = 2_000 if os.environ.get("RULEWRIGHT_TORTURE") else 150
+
+
+def test_gates_by_labels_of_another_run_hold_the_truth_as_often_as_they_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(propagate, "DRAWS", 400)
+    chance = random.Random(9)
+
+    def judged(count: int, prevalence: float, sensitivity: float, specificity: float) -> list[tuple[bool, bool]]:
+        true = [chance.random() < prevalence for _ in range(count)]
+        return [(each, chance.random() < (sensitivity if each else 1 - specificity)) for each in true]
+
+    def share(found: list[tuple[bool, bool]], said: bool, of: int) -> FailureShare:
+        kind = [true for true, word in found if word == said][:of]
+        return FailureShare(sum(kind), len(kind))
+
+    held = 0
+    for _ in range(TRUTHS):
+        errors = chance.uniform(0.7, 0.95), chance.uniform(0.8, 0.98)
+        there, here = judged(1000, chance.uniform(0.2, 0.6), *errors), judged(300, chance.uniform(0.05, 0.6), *errors)
+        fails = [FailureShare(sum(word for _, word in found), len(found)) for found in (there, here)]
+        shares = share(there, said=True, of=80), share(there, said=False, of=80)
+        measured = Measured({}, {"C": Transported(shares, *fails)})
+        rows = [GateRow("t", False, False, (("C", "FAIL" if word else "PASS"),), ()) for _, word in here]
+        found = gate_interval(rows, measured)
+        held += found["low"] <= sum(true for true, _ in here) / len(here) <= found["high"]
+    assert held >= 0.93 * TRUTHS

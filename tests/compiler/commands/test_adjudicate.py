@@ -11,7 +11,7 @@ from tests.shared_data import ROOT
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.reporting.adjudication import Decision, adjudicate
+from rulewright.reporting.adjudication import Adjudication, adjudicate
 from rulewright.reporting.leaderboard import leaderboard
 from rulewright.reporting.run_reader import rows
 from rulewright_runtime.runs.store import run
@@ -50,8 +50,8 @@ def verdict_of(folder: Path, key: tuple[str, str]) -> dict[str, Any]:
     return next(found)
 
 
-def decided(key: tuple[str, str], verdict: Any, by: str = "Ana", why: str = "she says so") -> Decision:
-    return Decision(*key, verdict, by, why)
+def decided(key: tuple[str, str], verdict: Any, by: str = "Ana", why: str = "she says so") -> Adjudication:
+    return Adjudication(*key, verdict, by, why)
 
 
 def test_what_waits_is_listed_and_is_no_success(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from rulewright.cli import COMMANDS, main
 from rulewright.exit_codes import EXIT_CODES, REFUSED, table
+from rulewright_runtime.__main__ import main as runtime
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "exit-codes.md"
 NAMES = [name for name, _ in COMMANDS]
@@ -43,3 +44,13 @@ def test_the_starter_project_does_not_exit_as_passed(tmp_path: Path, monkeypatch
     assert main(["init"]) == 0
     assert main(["lint"]) == 0
     assert main(["scan", "transcripts", "--out", "run"]) == 1
+
+
+def test_code_that_is_called_does_not_choose_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def leaves(_: object) -> int:
+        raise SystemExit(0)
+
+    monkeypatch.setattr("rulewright.commands.eval.run", leaves)
+    assert main(["eval", "1"]) == 3
+    monkeypatch.setattr("rulewright_runtime.__main__._run", leaves)
+    assert runtime(["run", "plan.json", "--out", "run"]) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,18 @@ def test_a_limit_that_no_single_call_fits_into_refuses_before_anything_is_sent(
             tmp_path, source(server, "priced-model") + f"  {limit.replace('4000', '20000').replace('0.008', '0.1')}\n"
         )
         assert scan(tmp_path) == 0
+
+
+@pytest.mark.parametrize(("model", "said"), [("priced-model", "under 0.0001 USD"), ("a-model", "unknown price")])
+def test_a_report_says_what_the_judge_cost_or_that_its_price_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: str, said: str
+) -> None:
+    with model_server(lambda *_: chat('{"verdict": "PASS"}')) as server:
+        project(tmp_path, source(server, model))
+        assert scan(tmp_path) == 0
+    assert main(["report", str(tmp_path / "run"), "--out", "-"]) == 0
+    (line,) = re.findall(r"<dt>cost</dt><dd>(.*)</dd>", capsys.readouterr().out)
+    assert said in line
 
 
 def test_a_limit_in_dollars_needs_a_price(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -119,6 +119,7 @@ LOST: dict[str, Callable[[str], Lines]] = {
         {"custom_id": key, "response": {**line(key, text=PASS)["response"], "status_code": 500}, "error": None}
     ],
     "no response": lambda key: [{**line(key, text=PASS), "response": None}],
+    "reply beside an error": lambda key: [{"custom_id": key, "reply": PASS, "error": "cut"}],
     "cut": lambda key: [line(key, text=PASS, finish="length")],
     "refused": lambda key: [line(key, text=None, refusal=PASS)],
     "twice": lambda key: [line(key, text=PASS), line(key, text=PASS)],

@@ -240,6 +240,24 @@ def test_a_judge_may_be_a_model(capsys: pytest.CaptureFixture[str]) -> None:
         assert len(server.requests) == 1  # both cases ask the same, and the second run finds it in the ledger
 
 
+def test_a_limit_below_what_the_cases_ask_refuses_before_anything_is_sent(capsys: pytest.CaptureFixture[str]) -> None:
+    batch("b", case("T1", questions=["Who?"]), case("T2", questions=["Why?"]))
+    with model_server(lambda *_: chat('{"verdict": "PASS"}')) as server:
+        judge = ["--batch", "b", "--judge", f"openai:a-model@{server.base}"]
+        for limit, said in (
+            ("--max-calls=1", "at least 2 calls are needed, and no more than 1"),
+            ("--max-tokens=4000", "tokens are needed"),  # a reply may have as many
+            ("--max-usd=5", "needs a price for `a-model`"),
+        ):
+            with pytest.raises(SystemExit, match="3"):
+                score(*judge, limit)
+            assert said in capsys.readouterr().err
+        assert server.requests == []
+        assert score(*judge, "--max-calls", "2", "--max-tokens", "9000") == 0
+        assert len(server.requests) == 2
+        assert score(*judge, "--max-calls", "0") == 0  # the ledger answers
+
+
 def test_matches_by_meaning_are_shown_with_their_similarity(capsys: pytest.CaptureFixture[str]) -> None:
     batch("b", case("T1", must=["fever"], signals=["temperature"]))
     Path("v.txt").write_text("fever 1 0\ntemperature 0.95 0.05\n")

@@ -239,3 +239,17 @@ def test_a_judge_that_nobody_reaches_gives_no_score_and_the_run_goes_on_later(
     told = capsys.readouterr().err
     assert "0.9" in told
     assert "counts as 0.0" not in told
+
+
+def test_a_check_names_the_extras_that_a_run_needs(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evidence = "{policy_gate: {enabled: true, risk_tier: T1, evidence: {acceptance: junit.xml, lint: ruff.json}}}"
+    gated = FLOW.replace("outputs: [note.md]}", f"outputs: [note.md], overlays: {evidence}}}")
+    (project / "workflow.yaml").write_text(gated, encoding="utf-8")
+    assert run("workflow", "check") == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("rulewright.commands.workflow.find_spec", lambda name: None)
+    assert run("workflow", "check") == 0
+    said = "warning: `junit.xml` is XML, which defusedxml reads: install `rulewright[workflow]` before a run\n"
+    assert capsys.readouterr().err == said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
 from shutil import rmtree
@@ -127,6 +128,57 @@ def test_what_is_missing_in_the_second_run_is_never_not_worse(plants: Plants, tm
     found = diff(plants.run(), tmp_path / "run")
     assert (found["verdict"], found["only_before"]) == ("inconclusive", [TRANSCRIPTS[1]])
     assert "1 transcript of the first run is missing in the second" in found["reasons"]
+
+
+def test_a_check_that_is_gone_never_makes_a_run_better(plants: Plants, tmp_path: Path) -> None:
+    folder = project(tmp_path / "p", rule=False)
+    (folder / "checks/mended.yaml").unlink()
+    paths = [plants.transcripts(changed=False)]
+    run(compile_project(folder), paths, tmp_path / "run", judge=Judge("PASS"), parameters={"least": "0.5"})
+    found = diff(plants.run(), tmp_path / "run")
+    assert found["score"]["mean"] > 0
+    assert (found["verdict"], found["changed"]["scorecard"]) == ("inconclusive", False)
+    lost = "2 answers of the first run are not known in the second (model__day x mended, model__night x mended)"
+    assert lost in found["reasons"]
+
+
+@dataclass(frozen=True)
+class SilentOf(Judge):
+    """Has no clear answer about one transcript."""
+
+    silent: str = ""
+
+    def ask(self, request: Any) -> str:
+        verdict = "UNCLEAR" if request.transcript_id == self.silent else "PASS"
+        return json.dumps({"verdict": verdict, "rationale_code": "so", "evidence": []})
+
+
+def test_as_many_missing_answers_in_other_places_are_inconclusive(plants: Plants, tmp_path: Path) -> None:
+    plan = compile_project(project(tmp_path / "p", rule=False))
+    paths = [plants.transcripts(changed=False)]
+    for name in TRANSCRIPTS:
+        run(plan, paths, tmp_path / name, judge=SilentOf("", silent=name), parameters={"least": "0.5"})
+    found = diff(*(tmp_path / name for name in TRANSCRIPTS))
+    assert found["before"]["unresolved"]["answers"] == found["after"]["unresolved"]["answers"] == 1
+    assert (found["verdict"], found["lost"]) == ("inconclusive", ["model__day x J-1"])
+
+
+def test_a_laxer_scorecard_does_not_hide_that_transcripts_got_worse(plants: Plants, tmp_path: Path) -> None:
+    folder = project(tmp_path / "p", rule=False)
+    card = folder / "configs/scorecards/quality.yaml"
+    card.write_text(card.read_text().replace("of: v.primary_bucket == 'A'", "of: v.check_id == 'J-1'"))
+    run(compile_project(folder), [plants.transcripts(changed=True)], tmp_path / "run", judge=Judge("PASS"))
+    found = diff(plants.run(), tmp_path / "run")
+    assert {row["outcome"] for row in rows_of(tmp_path / "run")} == {"passed"}
+    assert found["verdict"] == "inconclusive"
+    assert found["under_first_policy"]["fallen"] == list(reversed(TRANSCRIPTS))
+    assert any(
+        "under the first run's scorecard and thresholds 2 transcripts would" in each for each in found["reasons"]
+    )
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line)["engine"] for line in (folder / "scores.jsonl").read_text().splitlines()]
 
 
 def test_runs_of_other_judges_are_told_and_not_compared_silently(plants: Plants, tmp_path: Path) -> None:

@@ -8,35 +8,47 @@ from typing import Annotated
 import pytest
 
 from rulewright.documents import (
+    agents,
     case_scorecard,
     check,
     corpus,
+    lexicon,
     profile,
     project_file,
     scenario,
     scorecard,
     state_machine,
+    workflow,
 )
 from rulewright.documents.base import Document
-from rulewright.documents.typed_reader import At, paths_of, read
-from rulewright.keys import EACH, keys_of
-from rulewright.load import Mapping, load_text
+from rulewright.documents.keys import EACH, keys_of
+from rulewright.documents.typed_reader import At, Key, paths_of, read
+from rulewright.load import Mapping, Scalar, load_text
+from rulewright_runtime.workflow.workflow_plan import Contract
 
 PROGRAMME = ("programmes", EACH)
 TURN = ("turns", EACH)
+TASK = ("tasks", EACH)
 MODELS: dict[type, tuple[str, tuple[str, ...]]] = {
+    Contract: ("contracts", ("contracts", EACH)),
+    agents.AgentDocument: ("agent", ()),
     case_scorecard.CaseScorecardDocument: ("case_scorecard", ()),
+    case_scorecard.LabelDocument: ("case_scorecard", ("labels", EACH)),
     case_scorecard.MetricDocument: ("case_scorecard", ("metrics", EACH)),
     case_scorecard.SettingDocument: ("case_scorecard", ("parameters", EACH)),
-    check.Check: ("check", ()),
+    check.CheckDocument: ("check", ()),
     check.Phases: ("check", ("phases",)),
     check.Routing: ("check", ("routing",)),
     check.Scorer: ("check", ("scorer",)),
-    corpus.Corpus: ("corpus", ()),
-    corpus.Fact: ("corpus", (*PROGRAMME, "facts", EACH)),
-    corpus.Programme: ("corpus", PROGRAMME),
+    corpus.CorpusDocument: ("corpus", ()),
+    corpus.FactDocument: ("corpus", (*PROGRAMME, "facts", EACH)),
+    corpus.ProgrammeDocument: ("corpus", PROGRAMME),
+    lexicon.LexiconDocument: ("lexicon", ()),
+    lexicon.MarkerSet: ("markers", ()),
     profile.Profile: ("profile", ()),
+    project_file.Accept: ("project", ("accept", EACH)),
     project_file.JudgeSection: ("project", ("judge",)),
+    project_file.ProjectFile: ("project", ()),
     scenario.Branch: ("scenario", (*TURN, "branches", EACH)),
     scenario.Criterion: ("scenario", (*TURN, "rubric", EACH)),
     scenario.CueAnchor: ("scenario", ("cue_anchors", EACH)),
@@ -46,30 +58,28 @@ MODELS: dict[type, tuple[str, tuple[str, ...]]] = {
     scenario.Session: ("scenario", ("sessions", EACH)),
     scenario.Turn: ("scenario", TURN),
     scorecard.GateDocument: ("scorecard", ("gates", EACH)),
+    scorecard.ListDocument: ("scorecard", ("lists", EACH)),
     scorecard.ParameterDocument: ("scorecard", ("parameters", EACH)),
     scorecard.RateDocument: ("scorecard", ("rates", EACH, "rate")),
     scorecard.ScorecardDocument: ("scorecard", ()),
     state_machine.Cue: ("state_machine", ("cues", EACH)),
-    state_machine.Ending: ("state_machine", ("endings", EACH)),
-    state_machine.Forbidden: ("state_machine", ("forbidden", EACH)),
-    state_machine.StateMachine: ("state_machine", ()),
-    state_machine.Transition: ("state_machine", ("transitions", EACH)),
+    state_machine.EndingDocument: ("state_machine", ("endings", EACH)),
+    state_machine.ForbiddenDocument: ("state_machine", ("forbidden", EACH)),
+    state_machine.StateMachineDocument: ("state_machine", ()),
+    state_machine.TransitionDocument: ("state_machine", ("transitions", EACH)),
+    workflow.TaskDocument: ("workflow", TASK),
+    workflow.TaskMetricDocument: ("workflow", (*TASK, "overlays", "confidence_loop", "metrics", EACH)),
+    workflow.WorkflowDocument: ("workflow", ()),
 }
-# What a caller gives instead: the key that something stands under, and what stands under one of several keys.
+# What a caller gives instead, from under one of several keys.
 GIVEN = {
-    case_scorecard.CaseScorecardDocument: {"settings"},
-    case_scorecard.MetricDocument: {"name"},
-    case_scorecard.SettingDocument: {"name"},
-    corpus.Corpus: {"name"},
-    corpus.Fact: {"id"},
-    corpus.Programme: {"id"},
-    profile.Profile: {"name"},
+    Contract: {"type"},
+    lexicon.MarkerSet: {"name"},
+    project_file.ProjectFile: {"places", "unset"},
     scenario.Turn: {"number"},
-    scorecard.GateDocument: {"name"},
-    scorecard.ParameterDocument: {"name"},
-    scorecard.RateDocument: {"name", "kind", "weight"},
-    state_machine.Cue: {"name"},
-    state_machine.StateMachine: {"name"},
+    scorecard.RateDocument: {"kind", "weight"},
+    workflow.TaskDocument: {"id", "key", "enabled", "loops", "metrics"},
+    workflow.TaskMetricDocument: {"field"},
 }
 
 
@@ -113,3 +123,29 @@ def test_models_hold_models() -> None:
     found = outer("{deep: {share: 1}, inner: {word: w}, maybe: {flag: true}, many: [{word: a}, 2, {flag: 'no'}]}")
     assert (found.share, found.inner, found.maybe) == (1.0, Inner("w", False), Inner(None, True))
     assert found.many == (Inner("a", False), Inner(None, False))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    name: Key
+    when: Scalar
+    flag: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    when: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    by_key: tuple[Entry, ...]
+    listed: tuple[Listed, ...]
+
+
+def test_a_model_with_a_key_stands_in_a_mapping_and_what_lacks_a_needed_text_is_left_out() -> None:
+    text = "{by_key: {a: {when: x, flag: true}, b: {flag: true}, c: 1}, listed: [{when: y}, {when: 1}, {}]}"
+    found = read(Holder, load_text(text, "x.yaml").root)
+    assert [(each.name, each.when.value, each.flag) for each in found.by_key] == [("a", "x", True)]
+    assert [each.when.value for each in found.listed] == ["y"]
+    assert read(Holder, load_text("{by_key: [{when: x}], listed: {a: {when: x}}}", "x.yaml").root) == Holder((), ())

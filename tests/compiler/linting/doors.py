@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from rulewright.check.project_check import compile_project
 from rulewright.check.workflow_check import compile_workflow
+from rulewright.claims.documents import prove_file
 from rulewright.cli import main
 from rulewright.commands.workflow_graph import draw
 from rulewright.commands.workflow_settings import settings_of
@@ -39,10 +40,10 @@ from rulewright.planning.harness import compile_run_plan, run_cost
 from rulewright.planning.profiles import compare_profiles
 from rulewright.planning.scan import scan_plan
 from rulewright.project import Project, load_project
-from rulewright.prove.documents import prove_file
+from rulewright.prove.label_findings import check_labels
 from rulewright.render import FORMATS, render
 from rulewright.reporting import cases as writing
-from rulewright.scoring.batches import check_labels, load_scorecard
+from rulewright.scoring.batches import load_scorecard
 from rulewright.scoring.score_settings import gather
 from rulewright.workflow import load_workflow
 from rulewright_runtime.cases.case_reader import Batch, CaseReader

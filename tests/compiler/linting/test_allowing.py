@@ -11,7 +11,7 @@ from tests.compiler.test_rules import BAD, code_of, name_of, unpacked
 from rulewright.cli import main
 from rulewright.linting.run import Report, lint
 from rulewright.load import load_file, plain
-from rulewright.suppressions import OURS
+from rulewright.load.suppressions import OURS
 
 REASON = "it is known, and mended next week"
 READABLE = [path for path in BAD if path.parent.name != "not_utf_8"]

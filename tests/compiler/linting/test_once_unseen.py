@@ -12,11 +12,11 @@ from tests.compiler.small_project import SCENARIO, check, write
 from tests.compiler.test_phases import CHECK as PHASED
 
 from rulewright.check.project_check import compile_project
+from rulewright.claims.documents import prove_file
 from rulewright.commands.workflow_settings import settings_of
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError, UsageError
 from rulewright.linting.run import lint, lint_text
-from rulewright.prove.documents import prove_file
 from rulewright.shipped import shipped_root
 from rulewright.workflow import load_workflow
 

@@ -21,7 +21,7 @@ from rulewright.linting.run import fix_files, lint
 from rulewright_runtime.execution import execute
 
 TORTURE = bool(os.environ.get("RULEWRIGHT_TORTURE"))
-EXAMPLES = 20_000 if TORTURE else 200
+EXAMPLES = 20_000 if TORTURE else 100
 BATCH = 100
 ROUNDS = 20 if TORTURE else 2
 ONE_FILE = [path for path in BAD if path.suffix != ".txtar"]

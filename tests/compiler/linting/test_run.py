@@ -19,11 +19,11 @@ from rulewright.project import load_project, stopping
 from rulewright.rules import (
     code_of,
     of_checks,
-    of_conditions,
     of_lexicons,
     of_projects,
     of_scenarios,
     of_scorecards,
+    of_state_machines,
     of_workflows,
 )
 from rulewright.shipped import shipped_root
@@ -308,14 +308,14 @@ def test_explaining_an_unknown_code_gives_nothing() -> None:
 
 SUBJECTS = {
     "CaseScorecardDocument": of_scorecards.CASE_SCORECARD,
-    "Check": of_checks.CHECK,
-    "Lexicon": of_lexicons.LEXICON,
+    "CheckDocument": of_checks.CHECK,
+    "LexiconDocument": of_lexicons.LEXICON,
     "MarkerSet": of_lexicons.MARKER_SET,
     "Profile": of_checks.PROFILE,
     "Project": of_projects.PROJECT,
     "Scenario": of_scenarios.SCENARIO,
     "ScorecardDocument": of_scorecards.SCORECARD,
-    "StateMachine": of_conditions.CONDITIONS,
+    "StateMachineDocument": of_state_machines.STATE_MACHINE,
     "TaskDocument": of_workflows.TASK,
     "UnreadFiles": of_projects.UNREAD_FILES,
     "Workflow": of_workflows.WORKFLOW,

@@ -12,7 +12,8 @@ from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
 from rulewright.linting.run import lint_text
 from rulewright.load import load_text
-from rulewright.scoring.batches import case_findings, load_scorecard
+from rulewright.prove.label_findings import case_findings
+from rulewright.scoring.batches import load_scorecard
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.parameters import Parameter, parameter_value

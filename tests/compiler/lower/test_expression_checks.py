@@ -8,10 +8,10 @@ import pytest
 
 from rulewright.check.document import document_findings
 from rulewright.check.project_check import compile_project
+from rulewright.claims.documents import prove_file
 from rulewright.cli import main
 from rulewright.errors import DocumentError
 from rulewright.load import Mapping, load_text
-from rulewright.prove.documents import prove_file
 from rulewright.prove.results import Proved, Refuted
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 

@@ -6,7 +6,7 @@ import pytest
 from tests.shared_data import folder
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.documents.check import Check, read_check
+from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.profile import Profile, every_check, read_profile
 from rulewright.load import Mapping, load_text
 from rulewright.lower.selection import repetitions, select, selected
@@ -19,7 +19,7 @@ def profile(text: str) -> Profile:
     return read_profile(root, "p")
 
 
-def check(name: str, bucket: str, route: str, more: str = "") -> Check:
+def check(name: str, bucket: str, route: str, more: str = "") -> CheckDocument:
     text = f"id: {name}\nname: {name}\nprimary_bucket: {bucket}\nscope: universal\n{more}routing:\n  route: {route}\n"
     root = load_text(text, "c.yaml").root
     assert isinstance(root, Mapping)

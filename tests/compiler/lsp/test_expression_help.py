@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from rulewright.documents.vocabulary import invisiblebench
 from rulewright.expression.environment import Environment
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.workflow_environments import Facts, loop_environment
 from rulewright.lsp.cursor import MARK
 from rulewright.lsp.expression_help import meaning_at, words_at
-from rulewright.vocabulary import invisiblebench
 
 LOOP = loop_environment(Facts("composite", ("llm_judge",), pair=True, review=True, gate=True, hil=True))
 

@@ -13,7 +13,7 @@ from tests.shared_data import ROOT
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.documents.scoring import Price
+from rulewright.documents.scoring import ModelPrice
 from rulewright.planning.bounds import bound_of, places
 from rulewright.planning.profiles import shown
 from rulewright.project import load_project
@@ -59,7 +59,7 @@ def test_no_scan_of_the_shipped_checks_exceeds_its_bound(seed: int, shipped: tup
 
 def test_a_price_makes_a_bound_of_tokens_one_of_dollars(shipped: tuple[Any, list[Transcript]]) -> None:
     plan, transcripts = shipped
-    bound = bound_of(plan, transcripts, Price(1.0, 1.0))
+    bound = bound_of(plan, transcripts, ModelPrice(1.0, 1.0))
     assert bound["cost_usd"] == pytest.approx(bound["tokens"] / 1e6)
 
 
@@ -71,7 +71,7 @@ def test_the_plan_names_the_bound_and_calls_an_estimate_an_estimate(
     told = capsys.readouterr().out
     assert "judge model    priced-model" in told
     assert re.search(r"cannot exceed 9 calls, \d+\.\d{4} USD\n", told)
-    assert load_project(tmp_path).pricing["priced-model"] == Price(1.0, 2.0)
+    assert load_project(tmp_path).pricing["priced-model"] == ModelPrice(1.0, 2.0)
 
 
 def test_a_comparison_never_saves_less_than_nothing() -> None:

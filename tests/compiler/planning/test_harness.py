@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.model_server import Server, chat, model_server
 from tests.shared_data import folder
 
 from rulewright.cli import main
-from rulewright.documents.scoring import Price
+from rulewright.documents.scoring import ModelPrice
 from rulewright.errors import DocumentError, UsageError
 from rulewright.planning.harness import compile_run_plan, run_cost
 from rulewright.project import load_project
@@ -159,7 +160,7 @@ def test_a_dry_run_says_which_run_it_would_resume_and_changes_nothing(
 
 def test_a_price_bounds_the_cost(tmp_path: Path) -> None:
     plan = compile_run_plan([write(tmp_path / "scenarios", marked())])
-    cost = run_cost(plan, "told", Price(1.0, 10.0), reply_tokens=100, attempts=2)
+    cost = run_cost(plan, "told", ModelPrice(1.0, 10.0), reply_tokens=100, attempts=2)
     # turn 1: (4 + 3 + 6) / 4 -> 4 tokens; turn 2: (13 + 8 or 15) / 4 -> 6 or 7, and the first reply
     assert cost["input_tokens"] == {"lower": 4 + 4 + 100, "upper": 2 * (4 + 7 + 100)}
     assert cost["cost_usd"]["upper"] == pytest.approx((222 + 10 * 400) / 1e6)
@@ -253,3 +254,41 @@ def test_an_open_scenario_has_nothing_to_play(tmp_path: Path) -> None:
     (tmp_path / "chat.json").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match="no scenario to play"):
         compile_run_plan([tmp_path])
+
+
+def needs(folder: Path, server: Server, *options: str) -> int:
+    try:
+        words = [
+            "harness",
+            str(folder / "s"),
+            "--model",
+            f"openai:m@{server.base}",
+            "--user",
+            f"openai:u@{server.base}",
+        ]
+        return main([*words, "--out", str(folder / "run"), "--ledger", str(folder / "l.sqlite3"), *options])
+    except SystemExit as refused:
+        return int(refused.code or 0)
+
+
+def test_a_limit_below_what_a_run_needs_refuses_before_anything_is_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    turns = [{"turn_number": number, "user_message": f"Message {number}."} for number in (1, 2, 3)]
+    scenario = {"scenario_id": "a", "title": "t", "category": "empathy", "turns": turns}
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "a.json").write_text(json.dumps(scenario), encoding="utf-8")
+    with model_server(lambda asked, _: chat(f"I am {asked['model']}.")) as server:
+        assert needs(tmp_path, server, "--max-calls", "5") == 3
+        assert "at least 6 calls are needed, and no more than 5" in capsys.readouterr().err
+        assert needs(tmp_path, server, "--max-tokens", "1000") == 3  # a reply may have 1024
+        assert needs(tmp_path, server, "--max-usd", "1") == 3
+        assert server.requests == []
+        assert needs(tmp_path, server, "--max-calls", "6", "--max-tokens", "9000") == 0
+        assert len(server.requests) == 6
+        for path in (tmp_path / "run").rglob("*.json*"):
+            path.unlink()
+        assert needs(tmp_path, server, "--max-calls", "0") == 0  # the ledger answers
+        assert needs(tmp_path, server, "--max-calls", "5", "--sample", "1", "--out", str(tmp_path / "other")) == 3
+        assert len(server.requests) == 6

@@ -13,20 +13,20 @@ from typing import Any
 
 import pytest
 
+from rulewright.claims.documents import lowered_alone_or_in_project, root_of
 from rulewright.cli import main
+from rulewright.documents.vocabulary import invisiblebench
 from rulewright.errors import UsageError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.lower.scorecard import verdict_type
 from rulewright.policies.compare import policy_diff
 from rulewright.prove.atoms import TRUE, bits_of
-from rulewright.prove.documents import lowered_alone_or_in_project, root_of
-from rulewright.vocabulary import invisiblebench
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.score import score_of
 
-PAIRS = 200 if os.environ.get("RULEWRIGHT_TORTURE") else 12
+PAIRS = 500 if os.environ.get("RULEWRIGHT_TORTURE") else 12
 SAFE = Path("benchmark/configs/scorecards/safe-v0.yaml").resolve()
 WORKFLOW = Path("benchmark/workflows").resolve()
 CARD = """\

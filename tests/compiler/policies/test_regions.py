@@ -14,7 +14,7 @@ from rulewright.diagnostics import Span
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import INT, SCORE, EnumType, Type
-from rulewright.lower.table_syntax import Row
+from rulewright.lower.table_syntax import TableRow
 from rulewright.policies.decisions import NOTHING, PolicyDecision, computed, table, truth
 from rulewright.policies.regions import Comparison, compare
 from rulewright.prove.atoms import TRUE, bits_of
@@ -37,7 +37,7 @@ def text(word: str) -> Program:
 
 def rows(texts: list[str]) -> PolicyDecision:
     """A table whose rows give three words in turn."""
-    return table("t", [Row(program(each), text(f"o{at % 3}"), None, NOWHERE) for at, each in enumerate(texts)])
+    return table("t", [TableRow(program(each), text(f"o{at % 3}"), None, NOWHERE) for at, each in enumerate(texts)])
 
 
 def carried_out(texts: list[str], bindings: dict[str, object]) -> str:
@@ -112,7 +112,7 @@ def test_a_table_of_200_rows_is_compared_with_its_successor() -> None:
             other = f"age > {at * 7 % 80}" if at % 2 else f"score < 0.{low // 2 + 10:02d}"
             word = "other" if at in changed else f"label {at % 7}"
             built = build(f"kind == {kind} && score >= 0.{low:02d} && {other}", environment).program
-            found.append(Row(built, text(word), None, NOWHERE))
+            found.append(TableRow(built, text(word), None, NOWHERE))
         return table("t", found)
 
     domains = Domains(types)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compiler.prove.conditions_at_random import DOMAINS, ENVIRONMENT, conditions, inputs, program
 from tests.safe_cases import safe
 from tests.safe_cases import settings as of_safe
 
-from rulewright.errors import DocumentError
 from rulewright.load import load_text
 from rulewright.lower.decision_table import Table, build_table
 from rulewright.lower.table_syntax import read_rule
@@ -129,17 +127,6 @@ def test_a_nested_table_without_a_match_is_a_gap() -> None:
           - output: "'rest'"
     """)
     assert str(witness(is_total(inner.rows, DOMAINS))) == "b = true, x = 0.0"
-
-
-@pytest.mark.parametrize(
-    ("conditions_", "line"),
-    [(("x > 0.5", "x > 0.8"), 3), (("n > 1 && n < 2", "b"), 2), (("b", "!b", "x > 0.5"), 4)],
-)
-def test_a_row_that_is_proved_dead_does_not_compile(conditions_: tuple[str, ...], line: int) -> None:
-    text = "match:\n" + "".join(f"  - {{condition: '{each}', output: \"'o'\"}}\n" for each in conditions_)
-    with pytest.raises(DocumentError) as failure:
-        table(text)
-    assert [(d.code, d.span.line) for d in failure.value.diagnostics] == [("unreachable-row", line)]
 
 
 def test_the_shipped_label_table_is_proved_total() -> None:

@@ -136,7 +136,7 @@ def test_a_gate_that_stops_on_everything_but_pass_needs_nothing_undecided() -> N
     "stops",
     [
         "v.verdict == FAIL && v.extra.grade > 2",
-        "v.verdict == FAIL && v.confidence >= least",
+        "v.verdict == FAIL && v.confidence * least >= 0.5",
         "v.verdict == FAIL && [v].exists(x, x.confidence > 0.5)",
     ],
 )

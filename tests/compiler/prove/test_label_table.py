@@ -9,8 +9,9 @@ import pytest
 from tests.safe_cases import DEFAULTS, METRICS, safe, settings
 from tests.shared_data import ROOT
 
+from rulewright.prove.label_findings import table_findings
 from rulewright.prove.label_table import TableStudy, study
-from rulewright.scoring.batches import load_scorecard, table_findings
+from rulewright.scoring.batches import load_scorecard
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.plan.parameters import parameter_values
 

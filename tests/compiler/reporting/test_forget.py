@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 from tests.compiler.commands.test_live_judge import project
 from tests.model_server import Server, chat, model_server
 
@@ -139,3 +142,56 @@ def test_a_killed_run_forgets_too_and_goes_on(dies: int, folder: Path) -> None:
     run(plan, ["t"], "run", judge=judge, resume=True)
     run(plan, ["t"], "without", judge=_Answering())
     assert contents(folder / "run") == contents(folder / "without")
+
+
+def prune() -> int:
+    return main(["cache", "prune", "--transcript", ID])
+
+
+def test_exports_elsewhere_and_labels_lose_the_rows_of_the_transcript(
+    folder: Path, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    do("scan", "t", "--judge", f"openai:a-model@{server.base}", "--out", "run")
+    do("export", "run", "-o", "elsewhere")
+    for place, names in (("run/labels/A-1.csv", (ID, "third__chat")), ("gold.csv", (f"{ID}/A-1", "third__chat/A-1"))):
+        Path(place).parent.mkdir(exist_ok=True)
+        rows = "".join(f"{name},PASS,Ana,test\n" for name in names)
+        Path(place).write_text("id,target,annotator,split\n" + rows, encoding="utf-8")
+    capsys.readouterr()
+    assert prune() == 1  # for the chat
+    told = capsys.readouterr().out
+    assert told.partition("yours to change")[2].split() == ["(1", "file):", str(Path("t/other__chat.jsonl"))]
+    for name in ("verdicts", "scores"):
+        left = parquet.read_table(f"elsewhere/{name}.parquet").column("transcript_id").to_pylist()
+        assert (ID in left, "third__chat" in left) == (False, True)
+    assert Path("gold.csv").read_text(encoding="utf-8").splitlines()[1:] == ["third__chat/A-1,PASS,Ana,test"]
+    assert Path("run/labels/A-1.csv").read_text(encoding="utf-8").splitlines()[1:] == ["third__chat,PASS,Ana,test"]
+    Path("t/other__chat.jsonl").unlink()
+    with pytest.raises(SystemExit, match="3"):  # nothing is known any more
+        prune()
+
+
+def test_what_is_left_and_what_is_closed_is_named_and_the_exit_code_says_so(
+    folder: Path, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    do("scan", "t", "--judge", f"openai:a-model@{server.base}", "--out", "run")
+    Path("t/other__chat.jsonl").unlink()
+    with zipfile.ZipFile("kept.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("talk.txt", f"{ID} " * 100)
+    Path("table.parquet").write_bytes(b"PAR1 cut")
+    Path("log.zst").write_bytes(b"\x28\xb5\x2f\xfd" + b"\0" * 9)
+    pq = pyarrow.table({"chat": [ID]})
+    parquet.write_table(pq, "foreign.parquet")
+    capsys.readouterr()
+    assert prune() == 1
+    open_, _, closed = capsys.readouterr().out.partition("warning: these files still name it")[2].partition("warning:")
+    assert [name in open_ for name in ("kept.zip", "foreign.parquet", "table.parquet")] == [True, True, False]
+    assert [name in closed for name in ("table.parquet", "log.zst", "kept.zip")] == [True, True, False]
+    for name in ("kept.zip", "foreign.parquet", "table.parquet", "log.zst"):
+        Path(name).unlink()
+    do("scan", "t", "--judge", f"openai:a-model@{server.base}", "--out", "run", "--overwrite")
+    line = {"turn": 1, "role": "assistant", "content": "Another thing about Zebedee."}
+    Path("t/other__chat.jsonl").write_text(json.dumps(line), encoding="utf-8")
+    do("scan", "t", "--judge", f"openai:a-model@{server.base}", "--out", "run", "--overwrite")
+    Path("t/other__chat.jsonl").unlink()
+    assert prune() == 0

@@ -66,6 +66,20 @@ def test_junit_has_a_case_for_each_transcript_and_check_and_none_passes_that_did
     assert "you must </details>" in str(next(root.iter("failure")).get("message"))
 
 
+def test_an_undecided_transcript_is_an_error_although_no_check_of_it_is_open(finished: Path) -> None:
+    verdicts, scores = finished / "verdicts.jsonl", finished / "scores.jsonl"
+    verdicts.write_text(verdicts.read_text("utf-8").replace('"UNCLEAR"', '"NOT_APPLICABLE"'), encoding="utf-8")
+    cases = ET.fromstring(run_as("junit", finished, 3)).findall("testsuite[@name='cut__night']/testcase")
+    assert [[part.tag for part in case] for case in cases] == [["skipped"], ["error"]]
+    assert [case.get("name") for case in cases][1] == "outcome"
+    assert cases[1][0].get("message") == "undecided: the transcript is incomplete"
+    rows = [json.loads(line) for line in scores.read_text(encoding="utf-8").splitlines()]
+    scores.write_text("".join(json.dumps({**row, "missing": []}) + "\n" for row in rows), encoding="utf-8")
+    whole = ET.fromstring(run_as("junit", finished, 3)).find("testsuite[@name='cut__night']/testcase[@name='outcome']/")
+    assert whole is not None
+    assert str(whole.get("message")).startswith("undecided: the coverage is ")
+
+
 @pytest.mark.parametrize(
     ("states", "result", "tag"),
     [

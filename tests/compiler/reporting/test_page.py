@@ -25,7 +25,7 @@ from rulewright_runtime.runs.store import run
 
 EVIL = "</p><script>alert(1)</script><img src=x onerror=alert(1)> \u202e\u2066\u0007{{ 7*7 }} <!--"
 LONG = "W" * 3000
-VOID = ("meta", "br", "link", "input", "img")
+VOID = ("meta", "br", "wbr", "link", "input", "img")
 
 
 class Document(HTMLParser):

@@ -14,6 +14,7 @@ from rulewright.cli import main
 from rulewright.reporting.gather import MOST_FAILURES, gather
 from rulewright.reporting.overview import overview
 from rulewright.reporting.page import run_page
+from rulewright_runtime.cases.confidence_intervals import wilson
 from rulewright_runtime.runs.store import run
 
 TRIGGERED, CALM, UNPLAYED = "night", "night__calm", "night__alone"
@@ -158,7 +159,7 @@ def test_a_damaged_row_is_told_with_its_place(
     assert said in capsys.readouterr().err
 
 
-def test_results_are_shown_by_category_and_blindspots_by_model(tmp_path: Path) -> None:
+def test_results_are_shown_by_category_and_blindspots_by_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {
         "scenarios/night.json": scenario(TRIGGERED, "anchor"),
         "checks/W-1.yaml": lexicon_check("W-1").replace("primary_bucket: A", "primary_bucket: F"),
@@ -181,8 +182,17 @@ def test_results_are_shown_by_category_and_blindspots_by_model(tmp_path: Path) -
     assert [report["categories"]["safety"][model]["mean"] for model in ("one", "two")] == [0.0, 1.0]
     rates = {name: model["blindspots"] for name, model in report["summary"]["models"].items()}
     assert rates == {"one": {"says_it": 0.5}, "two": {"says_it": 0.0}}
+    assert report["blindspots"] == {"says_it": {"safety": {"raised": 1, "of": 2}, "empathy": {"raised": 0, "of": 2}}}
+    assert [cell["mean"] for cell in report["dimensions"]["boundary_integrity"].values()] == [0.5, 1.0]
+    assert report["ranks"] == {"one": [1, 2], "two": [1, 2]}
+    monkeypatch.setattr("rulewright.reporting.gather.MOST_RANKED", 1)
+    assert gather(tmp_path / "run")["ranks"] == {}
+    (check,) = report["checks"]
+    assert check["failed"] == {"count": 1, "of": 4, **wilson(1, 4)}
     shown = page(report)
     assert "<h3>Blindspots</h3>" in shown
+    assert '<td class="n">1–2</td>' in shown
+    assert '<td class="soft">5%–70%</td>' in shown
     assert '<th scope="row">empathy</th>' in shown
 
 

@@ -178,8 +178,9 @@ def test_whoever_labels_does_not_see_what_the_check_said(runs: Path) -> None:
     with (runs / "before" / "labels" / "RW-A1.csv").open(encoding="utf-8") as stream:
         labels = list(csv.DictReader(stream))
     assert sorted((row["target"], row["annotator"]) for row in labels) == [("FAIL", "ana"), ("PASS", "ana")]
-    assert {row["split"] for row in labels} <= {"calibration", "test"}
+    assert {row["split"] for row in labels} <= {"tune", "report"}
     assert list(labels[0]) == ["id", "target", "annotator", "split"]
+    assert main(["calibrate", str(runs / "before"), "--gold", str(runs / "before/labels/RW-A1.csv")]) == 0
 
 
 def test_what_hostile_transcripts_say_stays_text_on_every_page(finished: Path) -> None:

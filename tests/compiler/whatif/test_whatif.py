@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 from tests.attack.test_random_scorecards import SCORING
-from tests.compiler.comparing.planted import Plants, project, said
+from tests.compiler.comparing.planted import TRANSCRIPTS, Judge, Plants, project, said
 from tests.runtime.aggregate.test_bounds import record
 
 from rulewright.check.project_check import compile_project
@@ -21,13 +21,15 @@ from rulewright.cli import main
 from rulewright.documents.scorecard import read_scorecard
 from rulewright.load import load_text
 from rulewright.lower.scorecard import lower_scorecard
-from rulewright.whatif.rescoring import Policy, told
+from rulewright.reporting.stored_run import decision_of
+from rulewright.whatif.rescoring import ScoringPolicy
 from rulewright.whatif.sweep import sweep
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.judging.judge import JudgeRecord
+from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
 
-CARDS: Final = 500 if os.environ.get("RULEWRIGHT_TORTURE") else 60
+CARDS: Final = 500 if os.environ.get("RULEWRIGHT_TORTURE") else 30
 USES: Final = (
     "rates.answers < least ? 'low' : 'high'",
     "dimensions.one.orValue(score(0)) >= least ? 'good' : 'bad'",
@@ -84,14 +86,14 @@ def test_breakpoints_equal_brute_force_over_all_stored_values() -> None:
         run: Any = SimpleNamespace(rows={"t": row}, verdicts={"t": verdicts})
 
         def result(value: Fraction, plan: Any = plan, verdicts: Any = verdicts) -> Any:
-            return told(Scorecard(plan, {"least": value}).aggregate(list(verdicts.values())), plan)
+            return decision_of(Scorecard(plan, {"least": value}).aggregate(list(verdicts.values())), plan)
 
         expected = []
         for low, high in pairwise(POINTS):
             between = result((low + high) / 2)
             expected += [(float(low), "after")] if between != result(low) else []
             expected += [(float(high), "at")] if between != result(high) else []
-        found = sweep(run, Policy(plan, {}), "least")
+        found = sweep(run, ScoringPolicy(plan, {}), "least")
         assert [(point["at"], point["side"]) for point in found] == expected
         assert all(point["exact"] for point in found)
         moved += bool(found)
@@ -184,6 +186,26 @@ def test_a_question_that_was_never_asked_is_named_and_not_guessed(
     assert not (tmp_path / "out").exists()
 
 
+def test_verdicts_of_rules_that_have_changed_are_no_answer(
+    plants: Plants, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--scorecard", "quality", "--project", str(project(tmp_path / "p", rule=True)))
+    code, said = shown(capsys, "whatif", str(plants.run()), *words)
+    assert (code, "not known: `both` has other rules now" in said) == (2, True)
+
+
+def test_a_run_that_looked_at_gates_only_has_no_scores_after_it_is_rescored_or_decided(tmp_path: Path) -> None:
+    folder = project(tmp_path / "p", rule=False)
+    talks = said(tmp_path / "said", dict.fromkeys(TRANSCRIPTS, "As you like."))
+    run(compile_project(folder), [talks], tmp_path / "run", judge=Judge("UNCLEAR"), gates_only=True)
+    before = (tmp_path / "run/scores.jsonl").read_bytes()
+    assert main(["rescore", str(tmp_path / "run"), "--out", str(tmp_path / "again")]) in (0, 2)
+    assert (tmp_path / "again/scores.jsonl").read_bytes() == before
+    summaries = [json.loads((tmp_path / name / "summary.json").read_text()) for name in ("run", "again")]
+    assert [summary["gates_only"] for summary in summaries] == [True, True]
+    assert summaries[0]["overall_score"] == summaries[1]["overall_score"]
+
+
 @pytest.mark.parametrize("words", [["--set", "most=1"], ["--set", "least"], ["--sweep", "most"], ["--set", "least=2"]])
 def test_a_parameter_that_does_not_fit_is_refused(plants: Plants, words: list[str]) -> None:
     try:
@@ -230,3 +252,16 @@ def test_another_profile_counts_recorded_votes_again_and_names_what_was_never_as
     assert (found["one"][0], flip["before"]["score"] > flip["after"]["score"]) == (1, True)
     assert (found["five"][0], found["five"][1]["unknown"]) == (2, ["model__day x J-1"])
     assert found["lists"][1]["unknown"] == []
+    named = ["--project", str(folder)]
+    for name in ("one", "lists"):
+        run(compile_project(folder, profile=name), [talks], tmp_path / name, judge=Wavering())
+        again = tmp_path / f"{name}-again"
+        code = main(["rescore", str(out), "--profile", name, *named, "--out", str(again)])
+        assert code == exit_status(json.loads((tmp_path / name / "summary.json").read_text()))
+        for file in ("plan.json", "scores.jsonl", "verdicts.jsonl"):
+            assert (again / file).read_bytes() == (tmp_path / name / file).read_bytes(), (name, file)
+        assert json.loads((again / "summary.json").read_text())["profile"] == name
+    with pytest.raises(SystemExit) as ended:
+        main(["rescore", str(out), "--profile", "five", *named, "--out", str(tmp_path / "five")])
+    assert (ended.value.code, (tmp_path / "five").exists()) == (3, False)
+    assert "`model__day x J-1`: this needs a question that was never asked" in capsys.readouterr().err

@@ -9,13 +9,13 @@ import pytest
 from tests.compiler.workflow.workflows_in_place import errors, files, plan_of, task_of, warnings, workflow
 
 from rulewright.check.workflow_check import check, compile_workflow
+from rulewright.claims.workflow import prove_workflow
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError
 from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.run import lint
 from rulewright.lower.workflow_order import ancestors, cycles, order, waves
 from rulewright.prove.results import Proved
-from rulewright.prove.workflow import prove_workflow
 from rulewright.workflow import load_workflow, workflow_of_text
 from rulewright_runtime.polarity import Polarity, condition
 

@@ -11,9 +11,9 @@ import pytest
 from tests.compiler.workflow.workflows_in_place import broken
 
 from rulewright.check.workflow_check import check, compile_workflow
+from rulewright.claims.workflow import prove_workflow
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError
-from rulewright.prove.workflow import prove_workflow
 from rulewright.workflow import workflow_of_text
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.workflow.workflow_plan import decode

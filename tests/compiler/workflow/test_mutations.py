@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from tests.compiler.workflow.workflows_in_place import Walk, composed, task_of, workflow
 
 from rulewright.check.workflow_check import lowered
+from rulewright.claims.workflow import CLAIMS, Fault, Prover, prove_workflow
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, SCORE
 from rulewright.prove.results import Proved, Refuted, Unknown
-from rulewright.prove.workflow import CLAIMS, Fault, Prover, prove_workflow
 from rulewright_runtime.workflow.machine import Guard, Machine, MachineLoop, MachineState, MachineTransition
 
 BOUNDED, PASSED, GATED, SIGNED, SETTLED, REACHABLE = CLAIMS
@@ -202,7 +202,7 @@ def test_a_verdict_that_reads_confidence_is_found_in_the_plan_itself() -> None:
 
 
 def test_what_is_too_large_to_explore_is_unknown_and_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rulewright.prove.workflow_machine.MOST_STATES", 5)
+    monkeypatch.setattr("rulewright.claims.workflow_machine.MOST_STATES", 5)
     found = prove_workflow(workflow(GATELESS))
     assert {type(each.result) for each in found if each.claim != REACHABLE} == {Unknown}
     assert isinstance(found[-1].result, Proved)  # a way is walked, not explored

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.compiler.workflow.workflows_in_place import workflow
 
+from rulewright.claims.workflow import prove_workflow
 from rulewright.prove.results import Proved, Refuted, Unknown
-from rulewright.prove.workflow import prove_workflow
 
 EVIDENCE = "evidence: {acceptance: junit.xml, lint: ruff.json}"
 

@@ -24,12 +24,12 @@ from tests.compiler.workflow.workflows_in_place import (
 from tests.shared_data import folder
 
 from rulewright.check.workflow_check import check, compile_workflow
+from rulewright.claims.workflow import prove_workflow
 from rulewright.errors import DocumentError, ExpressionError, UsageError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL
 from rulewright.prove.results import Proved
-from rulewright.prove.workflow import prove_workflow
 from rulewright.workflow import load_workflow
 from rulewright_runtime.errors import StateError
 from rulewright_runtime.polarity import Polarity, condition

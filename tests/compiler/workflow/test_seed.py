@@ -10,10 +10,10 @@ from tests.compiler.workflow.workflows_in_place import Walk, broken, errors, ref
 from tests.shared_data import folder
 
 from rulewright.check.workflow_check import check, compile_workflow
+from rulewright.claims.workflow import CLAIMS, prove_workflow
 from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.run import lint
 from rulewright.prove.results import Proved, Refuted
-from rulewright.prove.workflow import CLAIMS, prove_workflow
 from rulewright.workflow import load_workflow, workflow_of_text
 
 HERE = Path(__file__).parent / "seed"

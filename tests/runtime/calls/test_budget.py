@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from decimal import Decimal
+from random import Random
 
 import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rulewright_runtime.calls.budget import Budget, BudgetError, Price, Spending, most, spent
+from rulewright_runtime.calls.budget import Budget, BudgetError, Price, Spending, floor, least, most, spent
 from rulewright_runtime.models.call import ChatMessage, ModelCall, Usage
 
 PRICE = Price(Decimal(2), Decimal(8))
@@ -75,3 +77,40 @@ def test_a_call_waits_for_those_in_flight_before_it_is_refused() -> None:
         return budget.spent
 
     assert anyio.run(whole) == Spending(1, 50)
+
+
+def test_a_call_that_is_answered_costs_at_least_its_longest_tokens_and_one_of_a_reply() -> None:
+    assert least(CALL, PRICE) == Spending(1, 2 + 1, Decimal("0.000012"))
+    assert floor([]) == Spending()
+    assert floor([(CALL, None)]) == most(CALL, None)
+    assert floor([(CALL, PRICE)] * 3) == Spending(3, 2 * 3 + 282, 2 * Decimal("0.000012") + Decimal("0.000864"))
+
+
+CALLS = st.builds(
+    lambda size, reply: ModelCall((ChatMessage("user", "x" * size),), reply), st.integers(0, 400), st.integers(1, 90)
+)
+
+
+@given(st.lists(CALLS, min_size=1, max_size=7), st.randoms(), st.integers(0, 1500))
+def test_no_order_of_calls_fits_into_less_than_the_floor(calls: list[ModelCall], random: Random, limit: int) -> None:
+    """Calls that cost the least they can, each sent only where the most that it can cost is left."""
+    random.shuffle(calls)
+    spent_so_far, fits = 0, True
+    for each in calls:
+        fits = fits and spent_so_far + most(each, None).tokens <= limit
+        spent_so_far += least(each, None).tokens
+    try:
+        Budget(tokens=limit).refuse(floor([(each, None) for each in calls]))
+    except BudgetError:
+        assert not fits
+
+
+def test_a_limit_below_the_floor_is_named() -> None:
+    for limits, said in (
+        ({"calls": 2}, "at least 3 calls are needed, and no more than 2 are allowed (`max_calls`)"),
+        ({"tokens": 287}, "at least 288 tokens are needed, and no more than 287 are allowed (`max_tokens`)"),
+        ({"usd": Decimal("0.0008")}, "at least 0.000888 USD are needed"),
+    ):
+        with pytest.raises(BudgetError, match=re.escape(said)):
+            Budget(**limits).refuse(floor([(CALL, PRICE)] * 3))
+    Budget(3, 288, Decimal("0.000888")).refuse(floor([(CALL, PRICE)] * 3))

@@ -141,3 +141,13 @@ def test_a_ledger_of_another_version_or_no_ledger_is_refused(tmp_path: Path) -> 
     path.write_bytes(b"something else" * 100)
     with pytest.raises(LedgerError, match="can't be opened"):
         Ledger(path)
+
+
+def test_nobody_waits_for_a_call_whose_ledger_was_closed(tmp_path: Path, clock: Clock) -> None:
+    mine, theirs = Ledger(tmp_path / "ledger.sqlite3", clock), Ledger(tmp_path / "ledger.sqlite3", clock)
+    sent, unsent = KEY, "0" * 64
+    assert [mine.claim(key, ME, ASK).state for key in (sent, unsent)] == ["claimed", "claimed"]
+    mine.sending(sent)
+    mine.close()
+    assert [theirs.claim(key, ME, ASK).state for key in (sent, unsent)] == ["ambiguous", "claimed"]
+    theirs.close()

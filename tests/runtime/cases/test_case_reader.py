@@ -13,8 +13,8 @@ from tests.safe_cases import case, output, safe, write
 from rulewright_runtime.cases import records
 from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader
 from rulewright_runtime.cases.outputs import Outputs
-from rulewright_runtime.cases.scratch_database import DuplicateIds, TopPhrases
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.scratch_database import DuplicateIds, TopPhrases
 
 
 def read(path: Path, concern: str | None = "I25", outputs: Path | None = None) -> list[Case | InputError]:

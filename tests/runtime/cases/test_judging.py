@@ -13,9 +13,9 @@ from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import score_batches
 from rulewright_runtime.cases.json_report import complaints
 from rulewright_runtime.judging.judge import JudgeRequest, ReplayJudge
-from rulewright_runtime.judging.live import JudgeSettings, LiveJudge
-from rulewright_runtime.judging.waiting_judge import WaitingJudge
 from rulewright_runtime.models.http import HttpModel
+from rulewright_runtime.runs.live import JudgeSettings, LiveJudge
+from rulewright_runtime.runs.waiting_judge import WaitingJudge
 
 
 def judged(tmp_path: Path, judge: Any, **changes: Any) -> tuple[dict[str, Any], Any]:

@@ -98,7 +98,7 @@ def test_the_development_environment_has_every_extra_but_those_that_bring_much_m
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     locked = re.search(r"^EXTRAS := \$\(foreach extra,([^,]*),", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert locked is not None
-    without = {"embedding", "local", "inspect"}  # torch, a build of llama.cpp, a peer: no test needs them
+    without = {"embedding", "local", "inspect", "ray"}  # torch, llama.cpp, a peer, a cluster: `make test` needs none
     assert locked[1].split() == sorted(extras.keys() - without)
     for name in ("run", "dev", "speed", "model"):
         assert not re.search(

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.model_server import chat, model_server
-from tests.runtime.judging.test_live import judge
 from tests.runtime.plans import asked, plan, talk
+from tests.runtime.runs.test_live import judge
 from tests.shared_data import ROOT
 
 from rulewright.check.project_check import compile_project

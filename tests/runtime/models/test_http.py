@@ -209,6 +209,25 @@ def test_a_connection_dropped_mid_body_is_a_network_failure() -> None:
     assert failure(Response(body=whole.body[:40], declared=len(whole.body))).kind == "network"
 
 
+def test_what_was_dropped_is_no_answer_also_where_it_reads_like_one() -> None:
+    whole = chat('{"verdict": "PASS"}')
+    assert failure(Response(body=whole.body, declared=len(whole.body) + 1)).kind == "network"
+    cut = Response(body=gzip.compress(whole.body)[:-20], headers={"Content-Encoding": "gzip"})
+    assert failure(cut).kind in ("malformed", "network")
+
+
+def test_an_answer_is_read_whatever_its_content_type_says() -> None:
+    answer, _ = ask(lambda *_: Response(body=chat("Fine.").body, headers={"Content-Type": "text/html"}))
+    assert answer.text == "Fine."
+
+
+@pytest.mark.parametrize(("status", "kind"), [(404, "denied"), (429, "limited"), (502, "server")])
+def test_an_error_page_is_told_by_its_status(status: int, kind: str) -> None:
+    page = b"<html><h1>Sorry</h1> The upstream is <b>PASS</b>ing away.</html>"
+    found = failure(Response(status, page, {"Content-Type": "text/html"}))
+    assert (found.kind, found.raw) == (kind, page.decode())
+
+
 def test_an_endpoint_that_is_not_there_is_a_network_failure() -> None:
     with model_server(lambda *_: chat("x")) as server:
         base = server.base

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
-from rulewright_runtime.models import open_model
-from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall
+from rulewright_runtime.models import ModelError, open_model
+from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall, Usage
 from rulewright_runtime.models.callables import CallableModel
 from rulewright_runtime.models.command import CommandModel
 
@@ -17,11 +20,27 @@ CALL = ModelCall((ChatMessage("user", "Well?"),), 400, 0.0)
 
 ECHO = """
 import json, sys
-held = []
+held, count = [], 0
+SAYS = {
+    "cut": {"text": "PASS", "error": "cut"},
+    "no word": {"text": "PASS", "finish_reason": "length"},
+    "negative": {"text": "PASS", "input_tokens": -1},
+    "nothing": {},
+    "null": {"text": None},
+}
 for line in sys.stdin:
     call = json.loads(line)
     text = call["messages"][-1]["content"]
     if text == "die": sys.exit(3)
+    if text in SAYS: print(json.dumps({"id": call["id"], **SAYS[text]}), flush=True); continue
+    if text == "half": sys.stdout.write(json.dumps({"id": call["id"], "text": "P"})); sys.stdout.flush(); sys.exit(0)
+    if text == "twice":
+        for said in "PASS", "FAIL": print(json.dumps({"id": call["id"], "text": said}), flush=True)
+        continue
+    if text == "counts":
+        count += 1
+        for said in range(1, 9): print(json.dumps({"id": said, "text": "PASS"}), flush=True)
+        continue
     if text == "babble": print("not json", flush=True); continue
     if text == "fail": print(json.dumps({"id": call["id"], "error": "I can't"}), flush=True); continue
     held.append(json.dumps({"id": call["id"], "text": text.upper(), "model": "echo", "output_tokens": 1}))
@@ -72,6 +91,67 @@ def test_a_command_that_refuses_dies_or_babbles_is_a_failure(echo: CommandModel)
     assert answers(echo, "a") == ["A"]  # it is started again
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("cut", "server"),
+        ("nothing", "server"),
+        ("null", "server"),
+        ("no word", "malformed"),
+        ("negative", "malformed"),
+        ("half", "network"),
+        ("counts", "malformed"),
+    ],
+)
+def test_a_line_that_is_no_whole_answer_is_a_failure(echo: CommandModel, text: str, kind: str) -> None:
+    assert answers(echo, text)[0].startswith(f"{kind}: ")
+    assert answers(echo, "a") == ["A"]
+
+
+def test_a_second_answer_to_a_question_is_never_the_answer_to_another(echo: CommandModel) -> None:
+    async def whole() -> list[str]:
+        said = []
+        for text in ("twice", "a", "a", "a"):
+            try:
+                said.append((await echo.answer(ModelCall((ChatMessage("user", text),), 9))).text)
+            except CallFailure as failure:
+                said.append(failure.kind)
+        await echo.aclose()
+        return said
+
+    assert anyio.run(whole) == ["PASS", "malformed", "A", "A"]
+
+
+DEAF_AT_FIRST = """
+import os, time
+if not os.path.exists("heard"):
+    open("heard", "w").close()
+    time.sleep(60)
+"""
+
+
+def test_a_request_that_was_cut_off_is_not_continued_by_the_next(tmp_path: Path) -> None:
+    script = tmp_path / "deaf.py"
+    script.write_text(DEAF_AT_FIRST + ECHO, encoding="utf-8")
+    model = CommandModel((sys.executable, str(script)))
+
+    async def whole() -> list[str]:
+        with anyio.move_on_after(1.0):
+            await model.answer(ModelCall((ChatMessage("user", "x" * 2**20),), 9))
+        said = []
+        for _ in range(2):
+            try:
+                said.append((await model.answer(ModelCall((ChatMessage("user", "a"),), 9))).text)
+            except CallFailure as failure:
+                said.append(failure.kind)
+        await model.aclose()
+        return said
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        assert anyio.run(whole) == ["network", "A"]
+
+
 def test_a_command_that_does_not_exist_is_a_failure() -> None:
     assert answers(CommandModel(("/no/such/command",)), "a")[0].startswith("network: ")
 
@@ -97,6 +177,63 @@ def test_a_callable_may_be_async_or_not_and_give_a_text_or_an_answer() -> None:
 def test_a_callable_that_raises_or_gives_something_else_is_a_failure() -> None:
     assert answers(CallableModel("m:f", _broken), "a") == ["server: ValueError: no"]
     assert answers(CallableModel("m:f", lambda _: 7), "a")[0].startswith("denied: ")
+
+
+def _leaves(_: ModelCall) -> str:
+    sys.exit(0)
+
+
+async def _leaves_later(_: ModelCall) -> str:
+    sys.exit(0)
+
+
+async def _cancels(_: ModelCall) -> str:
+    raise asyncio.CancelledError
+
+
+def _stops(_: ModelCall) -> str:
+    raise StopIteration
+
+
+@pytest.mark.parametrize("function", [_leaves, _leaves_later, _cancels, _stops])
+def test_a_callable_that_would_end_the_process_or_the_loop_is_a_failure(function: Any) -> None:
+    assert answers(CallableModel("m:f", function), "a")[0].startswith("server: ")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ModelAnswer(None, "m"),  # type: ignore[arg-type]
+        ModelAnswer({"verdict": "PASS"}, "m"),  # type: ignore[arg-type]
+        ModelAnswer("PASS", None),  # type: ignore[arg-type]
+        ModelAnswer("PASS", "m", "max_tokens"),  # type: ignore[arg-type]
+        ModelAnswer("PASS", "m", "stop", Usage(-1, 2)),
+        ModelAnswer("PASS", "m", "stop", Usage("1", 2)),  # type: ignore[arg-type]
+        b"PASS",
+        None,
+    ],
+    ids=repr,
+)
+def test_an_answer_that_can_not_be_kept_is_a_failure(given: Any) -> None:
+    assert answers(CallableModel("m:f", lambda _: given), "a")[0].startswith("denied: ")
+
+
+def test_text_that_is_not_unicode_is_a_failure() -> None:
+    assert answers(CallableModel("m:f", lambda _: "\ud800"), "a")[0].startswith("malformed: ")
+
+
+def test_a_callable_that_never_ends_does_not_keep_the_process_alive(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import time\ndef ask(call): time.sleep(3600)\n", encoding="utf-8")
+    argv = [sys.executable, "-m", "rulewright", "models", "check", "python:slow:ask", "--timeout", "0.2"]
+    assert subprocess.run(argv, cwd=tmp_path, capture_output=True, timeout=60, check=False).returncode == 3
+
+
+def test_a_module_that_ends_the_process_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a_script_without_a_guard.py").write_text("import sys\nsys.exit(0)\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(ModelError, match="can't be imported: SystemExit"):
+        open_model("python:a_script_without_a_guard:ask")
 
 
 def test_a_callable_is_found_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,7 +128,7 @@ def test_workers_that_always_end_stop_the_run_and_lose_nothing(
 def test_what_several_jobs_can_not_do_is_refused_before_anything_is_written(data: Path, tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="`max_calls` needs one process that counts the calls"):
         run(tmp_path / "run", data, jobs=2, max_calls=3)
-    with pytest.raises(PlanError, match="`jobs` is for runs that ask no model"):
+    with pytest.raises(PlanError, match="`jobs` and `ray` are for runs that ask no model"):
         store.run(compiled(), [data], tmp_path / "run", judge=object(), jobs=2)  # type: ignore[arg-type]
     with pytest.raises(PlanError, match="`jobs` is 0; expected at least 1"):
         run(tmp_path / "run", data, jobs=0)

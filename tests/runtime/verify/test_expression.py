@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from tests.runtime.plans import check, plan
 
+from rulewright.documents.vocabulary import invisiblebench
 from rulewright.expression.build import build
 from rulewright.expression.types import DYN
 from rulewright.lower.environments import verdict_environment
-from rulewright.vocabulary import invisiblebench
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.envelope import encode

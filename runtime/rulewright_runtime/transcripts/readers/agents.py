@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -62,7 +62,7 @@ class _Session:
 
     def __init__(self) -> None:
         self.said: list[Message] = []
-        self.about: dict[str, Any] = {}
+        self.about: dict[str, object] = {}
         self.model = ""
         self._part_of = ""  # the message of the provider that the last line was a part of
 

@@ -7,10 +7,11 @@ export holds no such call, what its outermost event was given and answered. The 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
 from rulewright_runtime.transcripts.readers.langsmith import ANSWERED, ASKED, said
 from rulewright_runtime.transcripts.readers.shapes import (
@@ -67,7 +68,7 @@ def _is_event(record: Record) -> bool:
     return "root_span_id" in record and ("input" in record or "output" in record) and "attributes" not in record
 
 
-def _listed(record: Record) -> list[Any] | None:
+def _listed(record: Record) -> list[Json] | None:
     lists = (record.get(key) for key in _LISTS)
     return next((each for each in lists if is_list(each) and each and is_record(each[0]) and _is_event(each[0])), None)
 
@@ -144,7 +145,7 @@ def _conversation(event: Record, root: Record, name: str, where: str) -> Convers
     )
 
 
-def _usage(metrics: Record) -> dict[str, Any]:
+def _usage(metrics: Record) -> dict[str, object]:
     found = {name: metrics[key] for key, name in _USAGE.items() if metrics.get(key) is not None}
     start, end = metrics.get("start"), metrics.get("end")
     if isinstance(start, int | float) and isinstance(end, int | float):
@@ -152,7 +153,7 @@ def _usage(metrics: Record) -> dict[str, Any]:
     return found
 
 
-def _messages(value: Any, names: Sequence[str], role: Role, where: str) -> list[Message]:
+def _messages(value: Json, names: Sequence[str], role: Role, where: str) -> list[Message]:
     """The messages in an input or an output; any other value is said as JSON."""
     if value is None:
         return []

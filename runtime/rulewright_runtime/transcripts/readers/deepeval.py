@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -73,7 +73,7 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
                 yield wrong
 
 
-def _cases(record: Record) -> Iterator[tuple[Any, str]]:
+def _cases(record: Record) -> Iterator[tuple[object, str]]:
     if not _is_run(record):
         yield record, ""
         return

@@ -7,10 +7,11 @@ holds no such call, what its outermost run was given and answered.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
 from rulewright_runtime.transcripts.readers.openai import item_messages
 from rulewright_runtime.transcripts.readers.shapes import (
@@ -62,7 +63,7 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
         yield from _conversations(name, runs)
 
 
-def _runs(record: Any, depth: int) -> Iterator[Any]:
+def _runs(record: object, depth: int) -> Iterator[object]:
     """The runs in an answer of the interface, or the one that the record is with those below it."""
     if depth > _DEEPEST:
         raise ShapeError("the runs are nested too deeply")
@@ -146,7 +147,7 @@ def _conversation(run: Record, name: str, where: str, crashed: str) -> Conversat
     )
 
 
-def _usage(run: Record, answered: list[Message]) -> dict[str, Any]:
+def _usage(run: Record, answered: list[Message]) -> dict[str, object]:
     """What the run used, else what its answer used; a cost may be written as a text."""
     found = {key: run[key] for key in _USAGE if run.get(key) is not None}
     cost = found.get("total_cost")
@@ -184,14 +185,14 @@ def _is_message(value: Record) -> bool:
     return any(key in value for key in ("lc", "role")) or ("type" in value and ("content" in value or "data" in value))
 
 
-def _listed(values: list[Any], role: str, where: str) -> list[Message]:
+def _listed(values: list[Json], role: str, where: str) -> list[Message]:
     """Messages in a list, which may be the one list of a batch."""
     if len(values) == 1 and is_list(values[0]) and not _is_pair(values[0]):
         values, where = values[0], f"{where}[0]"
     return [each for at, value in enumerate(values) for each in _message(value, role, f"{where}[{at}]")]
 
 
-def _is_pair(value: list[Any]) -> bool:
+def _is_pair(value: list[object]) -> bool:
     """Whether it is a message as a role and a text."""
     return len(value) == 2 and isinstance(value[0], str) and value[0].lower() in ROLE_WORDS
 
@@ -226,7 +227,7 @@ def _spoken(held: Record, name: object) -> object:
     return known or of_class
 
 
-def _plain(held: Record, role: object) -> dict[str, Any]:
+def _plain(held: Record, role: object) -> JsonObject:
     """A message of LangChain under the names that others use."""
     more = _object(held.get("additional_kwargs"))
     calls = [

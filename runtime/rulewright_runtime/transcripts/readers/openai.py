@@ -6,10 +6,11 @@ Anthropic's messages, TRL's prompts with completions and most data sets of messa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
 from rulewright_runtime.transcripts.readers.shapes import (
     EXPECTED,
@@ -28,7 +29,9 @@ from rulewright_runtime.transcripts.readers.shapes import (
 )
 
 LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "dialogue")
-OF: Final = ("conversation_id", "chat_id", "session_id", "thread_id", "dialog_id")  # whose message a line is
+# Whose message a line is.
+OF: Final = ("conversation_id", "chat_id", "session_id", "thread_id", "dialog_id", "conversation")
+ABOUT: Final = ("model", "scenario_id", *EXPECTED)
 NAMES: Final = ("id", "conversation_id", "conversation_hash", "custom_id", "prompt_id", "uuid", "request_id")
 
 
@@ -37,7 +40,7 @@ def listed(record: Record) -> str | None:
     return next((key for key in LISTS if is_list(record.get(key)) and _has_roles(record[key])), None)
 
 
-def _has_roles(values: list[Any]) -> bool:
+def _has_roles(values: list[Json]) -> bool:
     return all(is_record(value) and "role" in value for value in values[:1])
 
 
@@ -58,7 +61,7 @@ def _is_response(record: Record) -> bool:
     return any(is_list(record.get(key)) and _has_items(record[key]) for key in ("output", "input", "items"))
 
 
-def _has_items(values: list[Any]) -> bool:
+def _has_items(values: list[Json]) -> bool:
     return all(is_record(value) and ("role" in value or "type" in value) for value in values[:1])
 
 
@@ -200,12 +203,14 @@ def prompt_messages(prompt: object) -> tuple[Message, ...]:
 
 
 def _read_lines(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
-    """The conversations of a file whose lines are messages: those that the lines name, else one."""
+    """The conversations of a file whose lines are messages: those that the lines name, else one. Of what is said of a
+    whole conversation, the first line that says it counts."""
     said: dict[str, list[Record]] = {}
     for record in records:
         said.setdefault(word(first_of(record, OF)), []).append(record)
     for name, found in said.items():
-        yield from _read([{"id": name, "messages": found}])
+        about = {key: line[key] for line in reversed(found) for key in ABOUT if line.get(key) not in (None, "")}
+        yield from _read([{**about, "id": name, "messages": found}])
 
 
 LINES: Final = Format(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -25,7 +25,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
 )
 
 
-def _results(record: Record) -> list[Any] | None:
+def _results(record: Record) -> list[object] | None:
     """The results in an export (`results.results`), in an older one (`results`), or the one that the record is."""
     inner = record.get("results")
     if is_record(inner) and is_list(inner.get("results")):
@@ -75,14 +75,14 @@ def _name(result: Record) -> str:
     return word(result.get("id")) or "-".join(numbers)
 
 
-def _first(test: object, variables: object, key: str) -> Any:
+def _first(test: object, variables: object, key: str) -> object:
     """A value of the test's metadata or of its variables."""
     metadata = test.get("metadata") if is_record(test) else None
     places = [place for place in (metadata, variables) if is_record(place)]
     return next((place[key] for place in places if place.get(key) is not None), None)
 
 
-def _expected(variables: object, test: object) -> Any:
+def _expected(variables: object, test: object) -> object:
     """The expected answer: a variable of that name, else the value of the one assertion that demands equality."""
     named = first_of(variables, EXPECTED) if is_record(variables) else None
     if named is not None or not is_record(test) or not is_list(test.get("assert")):

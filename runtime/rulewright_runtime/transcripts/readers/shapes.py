@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 import msgspec
 
 from rulewright_runtime import strict_json
+from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.messages import KINDS, Message, Part, ToolCall, digest_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from rulewright_runtime.transcripts.messages import Conversation, Kind, Role
 
-Record = Mapping[str, Any]
+Record = JsonMapping
 
 ROLE_WORDS: Final[dict[str, Role]] = {
     "system": "system", "developer": "developer",
@@ -64,24 +65,24 @@ def shown(value: object) -> str:
     return f"`{text[:_LONGEST_SHOWN]}`"
 
 
-def is_record(value: object) -> TypeGuard[dict[str, Any]]:
+def is_record(value: object) -> TypeGuard[JsonObject]:
     """Whether it is a JSON object."""
     return isinstance(value, dict)
 
 
-def is_list(value: object) -> TypeGuard[list[Any]]:
+def is_list(value: object) -> TypeGuard[list[Json]]:
     """Whether it is a JSON array."""
     return isinstance(value, list)
 
 
-def record_at(value: object, where: str) -> dict[str, Any]:
+def record_at(value: object, where: str) -> JsonObject:
     """The value, which must be an object; `where` names its place."""
     if not is_record(value):
         raise ShapeError(f"{where} is {shown(value)}; expected an object")
     return value
 
 
-def list_at(value: object, where: str) -> list[Any]:
+def list_at(value: object, where: str) -> list[Json]:
     """The value, which must be a list."""
     if not is_list(value):
         raise ShapeError(f"{where} is {shown(value)}; expected a list")
@@ -109,17 +110,17 @@ def optional(value: object) -> str | None:
     return word(value) or None
 
 
-def rest(record: Record, *known: str) -> dict[str, Any]:
+def rest(record: Record, *known: str) -> JsonObject:
     """What a record holds besides the keys that were read."""
     return {key: value for key, value in record.items() if key not in known and value is not None}
 
 
-def first_of(record: Record, keys: Sequence[str]) -> Any:
+def first_of(record: Record, keys: Sequence[str]) -> Json:
     """The first value that is there under one of the keys."""
     return next((record[key] for key in keys if record.get(key) is not None), None)
 
 
-def parsed(text: str) -> Any:
+def parsed(text: str) -> Json:
     """The JSON value in a text; None where it holds none."""
     try:
         return strict_json.decode(text)
@@ -216,7 +217,7 @@ def tool_call(value: object, where: str) -> ToolCall:
     return ToolCall(identity, name, *arguments(first_of(inner, ("arguments", "input", "args", "parameters"))))
 
 
-def arguments(value: Any) -> tuple[Any, str]:
+def arguments(value: Json) -> tuple[Json, str]:
     """The arguments of a call, parsed and as they were written."""
     if isinstance(value, str):
         return parsed(value) if value.strip() else {}, value
@@ -233,9 +234,9 @@ class _Content:
         self.results: list[Message] = []
         self.reasoning: list[str] = []
         self.refusals: list[str] = []
-        self.more: dict[str, Any] = {}
+        self.more: JsonObject = {}
 
-    def add(self, content: Any) -> None:
+    def add(self, content: Json) -> None:
         """Take up content: a text, a list of parts, one part."""
         if content is None:
             return
@@ -246,7 +247,7 @@ class _Content:
         for at, piece in enumerate(pieces):
             self._piece(piece, f"{self.where}.content[{at}]" if is_list(content) else f"{self.where}.content")
 
-    def _piece(self, value: Any, where: str) -> None:
+    def _piece(self, value: Json, where: str) -> None:
         if isinstance(value, str):
             self.parts.append(Part(text=value))
             return

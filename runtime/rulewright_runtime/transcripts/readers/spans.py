@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from rulewright_runtime.digests import blake2b
+from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message
 from rulewright_runtime.transcripts.readers.shapes import (
     Format,
@@ -80,7 +81,7 @@ def _spans(record: Record) -> Iterator[Record]:
             yield from _records(scope.get("spans"), "spans")
 
 
-def _records(values: object, where: str) -> list[dict[str, Any]]:
+def _records(values: object, where: str) -> list[JsonObject]:
     """The objects in a list, which may be missing."""
     return [record_at(value, f"{where}[{at}]") for at, value in enumerate(list_at(values or [], where))]
 
@@ -140,7 +141,7 @@ def _conversation(span: Record, where: str) -> Conversation | None:
     )
 
 
-def _attributes(value: object) -> dict[str, Any]:
+def _attributes(value: object) -> dict[str, object]:
     """The attributes under their dotted names, whether they were a list of keys and values, or nested."""
     if is_list(value):
         pairs = ((each.get("key"), _value(each.get("value"))) for each in _records(value, "attributes"))
@@ -148,7 +149,7 @@ def _attributes(value: object) -> dict[str, Any]:
     return dict(_dotted("", value)) if is_record(value) else {}
 
 
-def _dotted(prefix: str, value: Record) -> Iterator[tuple[str, Any]]:
+def _dotted(prefix: str, value: Record) -> Iterator[tuple[str, Json]]:
     for key, one in value.items():
         if is_record(one) and key in (
             "gen_ai",
@@ -165,7 +166,7 @@ def _dotted(prefix: str, value: Record) -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{key}", one
 
 
-def _value(value: object) -> Any:
+def _value(value: object) -> Json:
     """A value of OTLP, which names its type."""
     if not is_record(value):
         return value
@@ -209,7 +210,7 @@ def _messages(value: object, where: str) -> list[Message]:
     return messages({**full, "role": record.get("role", "assistant")}, where)
 
 
-def _contents(value: object) -> Any:
+def _contents(value: object) -> object:
     """Parts of OpenInference are what they hold; a part that is an image names its address."""
     if not is_list(value):
         return value
@@ -217,14 +218,14 @@ def _contents(value: object) -> Any:
     return [_image(part) if is_record(part) and is_record(part.get("image")) else part for part in parts]
 
 
-def _image(part: dict[str, Any]) -> dict[str, Any]:
+def _image(part: JsonObject) -> dict[str, object]:
     inner = part["image"].get("image", part["image"])
     return {"type": "image", **(inner if is_record(inner) else {})}
 
 
-def _gathered(attributes: Record, prefix: str) -> list[Any]:
+def _gathered(attributes: Record, prefix: str) -> list[object]:
     """What is spread over keys such as `llm.input_messages.0.message.role`, put together again."""
-    tree: dict[str, Any] = {}
+    tree: dict[str, object] = {}
     for key, value in attributes.items():
         if key.startswith(prefix):
             _put(tree, key.removeprefix(prefix).split("."), value)
@@ -232,7 +233,7 @@ def _gathered(attributes: Record, prefix: str) -> list[Any]:
     return found if is_list(found) else []
 
 
-def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
+def _put(tree: dict[str, object], path: list[str], value: object) -> None:
     if len(path) > 32:
         raise ShapeError(f"the attribute `{'.'.join(path)[:60]}` is nested too deeply")
     for name in path[:-1]:
@@ -243,7 +244,7 @@ def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
     tree[path[-1]] = value
 
 
-def _ordered(tree: object) -> Any:
+def _ordered(tree: object) -> object:
     """Objects whose keys are all numbers are lists."""
     if not is_record(tree):
         return tree

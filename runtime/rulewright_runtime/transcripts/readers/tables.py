@@ -7,7 +7,7 @@ that it names (`conversation`, `role`, `content`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.transcripts.messages import Conversation, Message
@@ -15,7 +15,7 @@ from rulewright_runtime.transcripts.readers.openai import OF
 from rulewright_runtime.transcripts.readers.shapes import Format, Record, ShapeError, messages, word
 
 FIELDS: Final[dict[str, tuple[str, ...]]] = {
-    "conversation": (*OF, "conversation"),
+    "conversation": OF,
     "id": ("id", "example_id", "custom_id"),
     "role": ("role", "speaker", "sender", "author"),
     "content": ("content", "message", "text", "utterance"),
@@ -39,22 +39,22 @@ class Columns:
         for field in told or ():
             if field not in FIELDS:
                 raise RuntimeFailure(f"unknown field `{field}` in a column mapping; expected {_one_of(FIELDS)}")
-        self._told = dict(told or {})
+        self.told = dict(told or {})
 
     def of(self, names: Sequence[str]) -> dict[str, str]:
         """The fields that the columns of these names hold. Raises ShapeError where they hold no conversation."""
-        for field, name in self._told.items():
+        for field, name in self.told.items():
             if name not in names:
                 raise ShapeError(f"there is no column `{name}` for `{field}`; the columns are {_one_of(names, 'and')}")
-        taken = set(self._told.values())
-        found = dict(self._told)
+        taken = set(self.told.values())
+        found = dict(self.told)
         for field, usual in FIELDS.items():
             by_name = {name.strip().lower(): name for name in reversed(names) if name not in taken}
             match = next((by_name[each] for each in usual if each in by_name), None)
             if field not in found and match is not None:
                 found[field] = match
                 taken.add(match)
-        answered = "assistant" in found and ("user" in found or "assistant" in self._told)
+        answered = "assistant" in found and ("user" in found or "assistant" in self.told)
         if not (answered or {"role", "content"} <= found.keys()):
             raise ShapeError(
                 f"unknown shape: a table with the columns {_one_of(names, 'and')}; expected `user` and `assistant`, or "
@@ -63,7 +63,7 @@ class Columns:
         return found
 
 
-def _one_of(names: Mapping[str, Any] | Sequence[str], last: str = "or") -> str:
+def _one_of(names: Mapping[str, object] | Sequence[str], last: str = "or") -> str:
     shown = [f"`{name[:40]}`" for name in list(names)[:20]]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}" if shown else "none"
 
@@ -82,19 +82,20 @@ def exchange(row: Record, fields: Mapping[str, str]) -> Conversation:
 
 
 def joined(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Conversation | ShapeError]:
-    """The conversations of rows that hold a message each, in the order in which they begin."""
+    """The conversations of rows that hold a message each, in the order in which they begin. Of what is said of a whole
+    conversation, the first row that says it counts."""
     said: dict[str, list[Message]] = {}
-    first: dict[str, Record] = {}
+    about: dict[str, Record] = {}
     for at, row in enumerate(rows):
         name = word(row.get(fields.get("conversation", fields.get("id", ""))))
-        first.setdefault(name, row)
+        about[name] = {**row, **{key: value for key, value in about.get(name, {}).items() if value not in (None, "")}}
         try:
             said.setdefault(name, []).extend(_message(row, fields, f"row {at + 1}"))
         except ShapeError as wrong:
             yield wrong
             return
     for name, found in said.items():
-        yield _conversation(first[name], fields, found, name)
+        yield _conversation(about[name], fields, found, name)
 
 
 def _message(row: Record, fields: Mapping[str, str], where: str) -> list[Message]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 
@@ -131,7 +131,7 @@ def read_reply(text: str, purpose: Purpose) -> AgentReply:
 
 def _answer(text: str, *, strict: bool) -> _Answer:
     try:
-        found: Any = strict_json.decode(text)
+        found: object = strict_json.decode(text)
     except strict_json.DoubledKeyError as error:
         raise AgentError(f"the reply can't be used: {error}") from None
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -148,7 +148,7 @@ def _answer(text: str, *, strict: bool) -> _Answer:
         raise AgentError(f"the reply can't be used: {error}") from None
 
 
-def _decisions(value: Any) -> Iterator[int]:
+def _decisions(value: object) -> Iterator[int]:
     """How often a reply decides, at any depth."""
     if isinstance(value, dict):
         yield len({"decision", "approved"} & value.keys())

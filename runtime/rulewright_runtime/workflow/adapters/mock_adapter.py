@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply, Brief, read_reply
 
 _OWN: Final = frozenset({"files", "raise", "delay_seconds", "text"})
@@ -21,7 +21,7 @@ class MockAdapter:
     written, `delay_seconds` passes, `raise` fails the attempt, and `text` is the whole reply.
     """
 
-    def __init__(self, script: Mapping[str, Any], folder: Path) -> None:
+    def __init__(self, script: JsonMapping, folder: Path) -> None:
         """`folder` is where files are written."""
         self._script, self._folder = script, folder
 
@@ -42,7 +42,7 @@ class MockAdapter:
             return read_reply(str(entry["text"]), brief.purpose)
         return read_reply(json.dumps({k: v for k, v in entry.items() if k not in _OWN}), brief.purpose)
 
-    def _entry(self, brief: Brief) -> Mapping[str, Any]:
+    def _entry(self, brief: Brief) -> JsonMapping:
         agent = f"{brief.task_id}/{brief.agent}"
         for who in (f"{agent}/{brief.purpose}", agent, brief.agent):
             entries = self._script.get(who)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply, Brief, read_reply
 
 Agent = Callable[[JsonObject], "str | Mapping[str, Any] | None"]
@@ -62,7 +62,7 @@ def find_callable(name: str) -> Agent:
     return agent
 
 
-def _text(value: str | Mapping[str, Any] | None) -> str:
+def _text(value: str | JsonMapping | None) -> str:
     if value is None:
         return ""
     if isinstance(value, str):

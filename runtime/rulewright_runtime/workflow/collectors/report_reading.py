@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -97,7 +97,7 @@ def read_text(root: Path, path: str) -> str:
     return text
 
 
-def read_json(root: Path, path: str) -> Any:
+def read_json(root: Path, path: str) -> object:
     """The JSON in a file. NaN and infinities are refused, keys that stand twice, and whatever else is not JSON."""
     try:
         return strict_json.decode(read_text(root, path))

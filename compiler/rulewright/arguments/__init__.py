@@ -1,0 +1,1 @@
+"""The arguments of every command, declared without importing what runs it."""

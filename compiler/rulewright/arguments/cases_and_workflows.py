@@ -1,0 +1,160 @@
+"""The arguments of the commands for test cases and workflows: each function's docstring is the help of its command."""
+
+from __future__ import annotations
+
+import argparse
+
+from rulewright.arguments.shared_options import add_spending_options, at_least
+
+
+def score_arguments(parser: argparse.ArgumentParser) -> None:
+    """Score batches of test cases and label each case.
+
+    Cases are read from `--cases` (a folder with a file for each batch), the engine's outputs from the cases
+    themselves or from `--outputs`. Settings come from the command line, then the environment, then
+    `safe.config.json`, then the scorecard; `--show-config` prints each value with its source.
+    """
+    parser.add_argument("--concern", metavar="ID", help="score the cases of this concern")
+    parser.add_argument("--batch", metavar="PATTERN", help="a batch, or a pattern such as 'I25_batch_*'")
+    parser.add_argument("--cases", metavar="DIR", help="the folder that holds the batches")
+    parser.add_argument("--outputs", metavar="PATH", help="the engine's outputs: a file, or a folder of files")
+    parser.add_argument("--output", metavar="PATH", help="where the report is written; - is the standard output")
+    parser.add_argument(
+        "--format",
+        choices=("json", "console", "markdown", "html", "junit", "all"),
+        help="the report's form (default: console)",
+    )
+    parser.add_argument("--scorecard", metavar="NAME", default="safe-v0", help="a scorecard's name or file")
+    parser.add_argument("--config", metavar="FILE", help="the settings file (default: safe.config.json)")
+    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
+    parser.add_argument("--strict-ah", action="store_true", help="one forbidden word makes AH 0")
+    parser.add_argument("--fold", action="store_true", help="fold typography and white space before matching")
+    parser.add_argument("--show-config", action="store_true", help="print every setting with its source, and stop")
+    parser.add_argument("--verbose", action="store_true", help="add spans of what was found, and near misses")
+    parser.add_argument("--semantic", metavar="NAME", help="matches by meaning: minilm, a model's folder, word vectors")
+    parser.add_argument("--semantics", metavar="NAME", help="seed (default), or reference: what is missing is empty")
+    parser.add_argument(
+        "--judge", metavar="JUDGE", help="ask a judge as well: replay:FILE or a model; its verdicts are hints"
+    )
+    parser.add_argument("--max-calls", type=at_least(0), metavar="N", help="stop asking the judge after N calls")
+    add_spending_options(parser)
+    parser.add_argument("--exit-zero", action="store_true", help="exit 0 where cases fail or need review")
+    parser.add_argument("--allow-errors", action="store_true", help="exit by the labels although cases are errored")
+    parser.add_argument("--baseline", metavar="REPORT", help="compare with an earlier JSON report")
+    parser.add_argument("--observe", metavar="TARGET", help="write an observation of each case to a file or address")
+    parser.add_argument("--otlp", metavar="ADDRESS", help="send OpenTelemetry evaluation events to a collector's logs")
+    parser.add_argument("--events", metavar="TARGET", help="send the result event to a file or address")
+
+
+def workflow_arguments(parser: argparse.ArgumentParser) -> None:
+    """Check, draw, run and trace workflows.
+
+        rulewright workflow check [FILE]          find mistakes before anything runs
+        rulewright workflow graph [FILE]          the tasks as Mermaid, DOT or SVG; --task ID its state machine
+        rulewright workflow run [FILE]            run it; --resume [RUN] goes on with an unfinished run
+        rulewright workflow watch [RUN]           follow a run: each task with its iteration, confidence and wait
+        rulewright workflow runs                  every run, and how it stands
+        rulewright workflow cancel RUN            give up a run; nobody is asked about it any more
+        rulewright workflow trace [RUN]           what happened, as a story, JSON lines or the whole run as JSON
+
+    FILE defaults to the project's `workflow.file`, RUN to the latest run. Agents, folders and the database of runs
+    come from the project file `rulewright.yaml`.
+    """
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, summary in (
+        ("check", "find mistakes before anything runs"),
+        ("graph", "draw the tasks, or the state machine of one"),
+        ("run", "run the workflow, or go on with a run"),
+        ("watch", "follow a run until it ends"),
+        ("runs", "every run, and how it stands"),
+        ("cancel", "give up a run: nothing of it goes on, and nobody is asked about it"),
+        ("trace", "tell what happened in a run"),
+    ):
+        action = actions.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        if name == "trace":
+            action.add_argument("run_id", nargs="?", metavar="RUN", help="a run such as run-1 (default: the latest)")
+            action.add_argument("--format", choices=("story", "jsonl", "json"), default="story")
+        if name == "watch":
+            action.add_argument("run_id", nargs="?", metavar="RUN", help="a run such as run-1 (default: the latest)")
+            action.add_argument("--once", action="store_true", help="show how it stands, and end")
+            action.add_argument("--format", choices=("human", "json"), default="human", help="json implies --once")
+        if name == "runs":
+            action.add_argument("--format", choices=("human", "json"), default="human")
+        if name == "cancel":
+            action.add_argument("run_id", metavar="RUN", help="a run such as run-1")
+            action.add_argument("--reason", metavar="TEXT", default="", help="why")
+        if name in {"trace", "runs", "watch", "cancel"}:
+            action.add_argument("--file", metavar="FILE", help="the workflow (default: the project's)")
+        else:
+            action.add_argument("file", nargs="?", metavar="FILE", help="the workflow (default: the project's)")
+        if name == "graph":
+            action.add_argument("--format", choices=("mermaid", "dot", "svg"), default="mermaid")
+            action.add_argument("--run", metavar="RUN", help="mark where this run stands (`latest`: the latest)")
+            action.add_argument("--task", metavar="ID", help="the state machine of this task")
+        if name == "run":
+            _add_run_options(action)
+
+
+def hil_arguments(parser: argparse.ArgumentParser) -> None:
+    """Decide what waits for a person.
+
+        rulewright hil list                       what is waiting; --all shows what was decided, too
+        rulewright hil show ITEM                  everything about one item
+        rulewright hil ack ITEM                   say that you are looking at it
+        rulewright hil resolve ITEM --notes TEXT  let it go on
+        rulewright hil reject ITEM --reason TEXT  end it
+        rulewright hil serve                      the same as a page for a browser, on this machine only
+
+    A decision is taken once: of two people only one decides. It is taken by a person: names of agents are refused,
+    and so is whatever a run started. Where the project file names `hil.signers`, `--key FILE` signs it.
+    """
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, summary in (
+        ("list", "what is waiting"),
+        ("show", "everything about one item"),
+        ("ack", "say that you are looking at an item"),
+        ("resolve", "let it go on"),
+        ("reject", "end it"),
+        ("serve", "the same as a page for a browser, on this machine only"),
+    ):
+        action = actions.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        action.add_argument("--file", metavar="FILE", help="the workflow (default: the project's)")
+        if name == "list":
+            action.add_argument("--all", action="store_true", help="what was decided, too")
+        if name in {"list", "show"}:
+            action.add_argument("--format", choices=("human", "json"), default="human")
+        if name not in {"list", "serve"}:
+            action.add_argument("item", metavar="ITEM")
+        if name in {"ack", "resolve", "reject"}:
+            action.add_argument("--by", metavar="NAME", default=None, help="who decides (default: you)")
+        if name in {"resolve", "reject"}:
+            action.add_argument("--key", metavar="FILE", help="the private key that signs the decision (ed25519)")
+        if name == "resolve":
+            action.add_argument("--notes", metavar="TEXT", default="", help="why")
+        if name == "reject":
+            action.add_argument("--reason", metavar="TEXT", required=True, dest="notes", help="why")
+        if name == "serve":
+            action.add_argument("--port", type=int, default=8642, metavar="PORT", help="0 selects a free port")
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--resume", nargs="?", const=True, default=False, metavar="RUN",
+        help="go on with an unfinished run (default: the latest)",
+    )  # fmt: skip
+    parser.add_argument("--run", metavar="RUN", help="with --resume: go on with this run")
+    parser.add_argument(
+        "--changed", action="store_true",
+        help="with --resume: go on although the workflow has changed; what is as it was is carried over",
+    )  # fmt: skip
+    parser.add_argument("--task", metavar="ID", help="bring only this task to its end, and what it depends on")
+    parser.add_argument(
+        "--no-hil", action="store_true",
+        help="ask no person, whatever the files say; T2 gates still wait for their signature",
+    )  # fmt: skip
+    parser.add_argument("--judge", metavar="MODEL", help="a model that scores in place of the evaluators (`llm_judge`)")
+    parser.add_argument("--dry-run", action="store_true", help="say what would run, and run nothing")
+    parser.add_argument("--step", action="store_true", help="do one activity, then stop")
+    parser.add_argument("--wait", action="store_true", help="wait for people instead of ending when all wait for them")
+    parser.add_argument("--events", metavar="FILE", help="write every event to FILE as a line of JSON")
+    parser.add_argument("--format", choices=("human", "json"), default="human", help="json prints how the run stands")

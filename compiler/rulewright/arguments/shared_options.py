@@ -1,0 +1,168 @@
+"""The options that several commands share, and the types of what is given with them."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from decimal import Decimal, InvalidOperation
+
+TYPE_CHECKING = False  # `typing` takes as long to import as all that is declared here
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LEDGER = ".rulewright/ledger.sqlite3"
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """The type of an option that is a whole number, and not a smaller one than `least`."""
+
+    def whole_number(text: str) -> int:
+        number = int(text)
+        if number < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}")
+        return number
+
+    return whole_number
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds <= 86400:
+        raise argparse.ArgumentTypeError("must be more than 0 and at most 86400")
+    return seconds
+
+
+def dollars(text: str) -> Decimal:
+    """The type of an option that is an amount of dollars."""
+    try:
+        amount = Decimal(text.removeprefix("$"))
+    except InvalidOperation:
+        raise argparse.ArgumentTypeError(f"`{text}` is not an amount") from None
+    if not amount.is_finite() or amount < 0:
+        raise argparse.ArgumentTypeError("must be at least 0")
+    return amount
+
+
+def _columns(given: str) -> dict[str, str]:
+    """The fields and the columns that hold them."""
+    from rulewright_runtime.transcripts.readers.tables import FIELDS  # all readers, only where columns are named
+
+    pairs = [pair.partition("=") for pair in given.split(",")]
+    for field, equals, name in pairs:
+        if not equals or not name or field not in FIELDS:
+            raise argparse.ArgumentTypeError(f"`{field}={name}` is not a mapping; the fields are {', '.join(FIELDS)}")
+    return {field: name for field, _, name in pairs}
+
+
+def add_project_options(parser: argparse.ArgumentParser) -> None:
+    """Declare `--project`, `--profile` and `--scorecard`."""
+    parser.add_argument(
+        "--project",
+        metavar="PATH",
+        help="project file or folder (default: the nearest `rulewright.yaml`, upwards)",
+    )
+    parser.add_argument("--profile", metavar="NAME", help="which checks run, and how many votes a judge has")
+    parser.add_argument("--scorecard", metavar="NAME", help="how verdicts become gates and scores")
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what every run takes."""
+    parser.add_argument("--out", required=True, metavar="RUN", help="the folder for plan, verdicts, scores and summary")
+    parser.add_argument("--judge", metavar="JUDGE", help="the judge: `replay:FILE` or a model")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the scorecard")
+    parser.add_argument("--max-calls", type=at_least(0), metavar="N", help="stop asking the judge after N calls")
+    add_reading_options(parser)
+    parser.add_argument(
+        "--max-expanded", type=at_least(1), metavar="BYTES", help="refuse larger recorded replies (256 MiB, expanded)"
+    )
+    parser.add_argument(
+        "--jobs", type=at_least(1), default=1, metavar="N", help="use N processes; not with a model as judge"
+    )
+    parser.add_argument(
+        "--gates-only", action="store_true", help="ask only questions that can change a gate; no scores"
+    )
+    parser.add_argument(
+        "--ray", metavar="ADDRESS", help="judge on this Ray cluster (`local`: one here, of N processes); extra `ray`"
+    )
+    parser.add_argument("--resume", action="store_true", help="continue a killed run in RUN")
+    parser.add_argument("--overwrite", action="store_true", help="replace the run in RUN")
+    parser.add_argument(
+        "--format",
+        choices=("human", "json", "junit", "sarif", "github", "markdown"),
+        default="human",
+        help="json prints summary.json",
+    )
+    add_fail_on(parser)
+    add_live_options(parser)
+
+
+def add_reading_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what every command takes that reads chats."""
+    parser.add_argument("--max-line", type=at_least(1), metavar="BYTES", help="refuse longer input lines (1 MiB)")
+    parser.add_argument(
+        "--columns",
+        type=_columns,
+        metavar="FIELD=NAME,...",
+        help="columns of a CSV file, such as `user=question,assistant=answer`",
+    )
+
+
+def add_sources(parser: argparse.ArgumentParser, note: str = "") -> None:
+    """Declare where the conversations and recorded replies of a finished run are."""
+    for option, what, help in (
+        ("--transcripts", "PATH", "moved conversations"),
+        ("--replies", "FILE", "recorded replies that the run used"),
+    ):
+        parser.add_argument(option, action="append", default=[], metavar=what, help=f"{help}{note} (repeatable)")
+
+
+def add_fail_on(parser: argparse.ArgumentParser) -> None:
+    """Declare `--fail-on`."""
+    parser.add_argument(
+        "--fail-on",
+        metavar="SEVERITY",
+        help="exit 1 if a check of this or a higher severity fails; `never`: exit 0 instead of 1 and 2",
+    )
+
+
+def add_live_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what a judge that is a model takes."""
+    group = parser.add_argument_group("a model as judge")
+    group.add_argument("--concurrency", type=at_least(1), metavar="N", help="calls in flight (8)")
+    group.add_argument("--requests-per-minute", type=at_least(1), metavar="N", help="limit of calls started per minute")
+    group.add_argument(
+        "--tokens-per-minute", type=at_least(1), metavar="N", help="limit of tokens sent and received per minute"
+    )
+    group.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="time limit of one attempt (180)")
+    add_spending_options(group)
+    group.add_argument("--ledger", metavar="FILE", help=f"file of questions and answers ({LEDGER} of the project)")
+    group.add_argument("--explain-cache", action="store_true", help="explain which checks were asked again, and why")
+    group.add_argument(
+        "--on-ambiguous",
+        choices=("retry", "unclear", "hold"),
+        default="retry",
+        help="how to treat a call that a killed run had sent: ask again, count it as unanswered, or stop (retry)",
+    )
+
+
+def add_spending_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """Declare what may be spent on tokens."""
+    parser.add_argument("--max-tokens", type=at_least(0), metavar="N", help="stop before more tokens are spent")
+    parser.add_argument("--max-usd", type=dollars, metavar="X", help="stop before more dollars are spent")
+
+
+def add_policy_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the run, and under which policy it is scored again."""
+    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the scorecard")
+    parser.add_argument("--scorecard", metavar="NAME", help="another scorecard of the project")
+    parser.add_argument("--profile", metavar="NAME", help="another profile of the project: which checks run, and votes")
+    parser.add_argument("--project", metavar="PATH", help="where those are (default: the nearest project)")
+    add_sources(parser, ", with --profile")
+
+
+def again() -> str:
+    """The command that continues this one."""
+    words = ["rulewright", *(word for word in sys.argv[1:] if word != "--overwrite")]
+    return shlex.join(words if "--resume" in words else [*words, "--resume"])

@@ -1,0 +1,116 @@
+"""The arguments of the commands that help to write rules: each function's docstring is the help of its command."""
+
+from __future__ import annotations
+
+import argparse
+
+# As in `categories`, which takes longer to import.
+CATEGORIES = ("correctness", "suspicious", "completeness", "style", "pedantic")
+FORMATS = ("human", "json", "sarif", "github", "junit", "checkstyle")
+
+
+def lint_arguments(parser: argparse.ArgumentParser) -> None:
+    """Find mistakes before anything runs, to the exact column.
+
+    PATHS are projects, folders or single files; the default is the project of the working folder. `-` reads one
+    document from standard input (name it with --stdin-name). Single files use the settings and `accept` entries of
+    the nearest project file in a parent folder; findings that need the whole project are reported only for projects.
+    Results are cached in the user's cache folder until a file, an option or the program changes.
+    """
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="projects, folders or files; - for standard input")
+    parser.add_argument("--format", choices=FORMATS, default="human")
+    parser.add_argument(
+        "--select",
+        action="append",
+        default=[],
+        metavar="CODES",
+        help="report only these codes or categories, e.g. lexicon-*",
+    )
+    parser.add_argument("--extend-select", action="append", default=[], metavar="CODES", help="report these as well")
+    parser.add_argument("--ignore", action="append", default=[], metavar="CODES", help="do not report these")
+    parser.add_argument("--category", action="append", default=[], choices=CATEGORIES, help="report only this category")
+    parser.add_argument("--preview", action="store_true", help="rules that are still new as well")
+    parser.add_argument(
+        "--fail-level",
+        choices=("error", "warning", "advice"),
+        default="warning",
+        help="the lowest severity that fails (warning)",
+    )
+    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
+    parser.add_argument("--quiet", action="store_true", help="report errors only")
+    parser.add_argument("--baseline", metavar="FILE", help="ignore the findings recorded in FILE; created if missing")
+    parser.add_argument("--output-file", metavar="FILE", help="write the findings to FILE and print a summary")
+    parser.add_argument("--add-allow", metavar="REASON", help="suppress the findings by comments with this reason")
+    parser.add_argument("--fix", action="store_true", help="apply safe fixes")
+    parser.add_argument("--unsafe-fixes", action="store_true", help="include unsafe fixes in --fix or --diff")
+    parser.add_argument("--diff", action="store_true", help="show the changes of --fix without applying them")
+    parser.add_argument("--statistics", action="store_true", help="count the findings by code")
+    parser.add_argument("--watch", action="store_true", help="lint again whenever a file changes, until interrupted")
+    parser.add_argument("--no-cache", action="store_true", help="disable the cache")
+    parser.add_argument("--stdin-name", default="stdin.yaml", metavar="NAME", help="file name of standard input")
+
+
+def lsp_arguments(parser: argparse.ArgumentParser) -> None:
+    """Tell an editor what is wrong while its author types: a language server over standard input and output.
+
+    Editors start it themselves; docs/guides/editors.md shows their settings. It needs the extra `lsp`.
+    """
+    parser.add_argument("--stdio", action="store_true", help="the only way there is; for editors that insist on it")
+
+
+def explain_arguments(parser: argparse.ArgumentParser) -> None:
+    """Print the manual page of a diagnostic or of a ready check; without a name, list the diagnostics.
+
+    `library` lists the ready checks, `library/NAME` prints one: when it passes, its parameters, and its examples.
+    """
+    parser.add_argument("code", nargs="?", help="for instance `unknown-key` or `library/tool-call-valid`")
+    parser.add_argument("--format", choices=("human", "json"), default="human")
+
+
+def eval_arguments(parser: argparse.ArgumentParser) -> None:
+    """Evaluate one expression on a JSON or YAML context.
+
+    The roots of the context need no declaration: an unknown path is an absent value, and an unknown word with an
+    upper-case letter on the right of a comparison is a constant. `--as` decides an absent value as that kind of place
+    would: permitting and exempting places answer no, guarding places answer yes.
+    """
+    parser.add_argument("expression", help="the expression, for instance 'review.decision == GO'")
+    parser.add_argument("--context", metavar="FILE", help="a JSON or YAML file of values; - reads JSON from stdin")
+    parser.add_argument("--strict", action="store_true", help="plain CEL, without the profile")
+    parser.add_argument(
+        "--as",
+        dest="place",
+        choices=("permitting", "guarding", "exempting"),
+        help="decide it as a condition of such a place",
+    )
+    parser.add_argument("--format", choices=("human", "json"), default="human")
+
+
+def prove_arguments(parser: argparse.ArgumentParser) -> None:
+    """Prove what a document claims for every input, or show an input for which it is not so.
+
+    A scorecard over cases: its label table leaves no case out, every row decides some case, no case both passes and
+    fails a metric. A scorecard over verdicts: every condition can hold, no verdict both stops a gate and leaves it
+    open. A policy: every row decides some input. A workflow: what every task's machine promises. A check: its `when`
+    can hold. Every witness has been run through the evaluator. `note` marks what is told and decides nothing.
+    """
+    parser.add_argument("files", nargs="+", metavar="FILE", help="scorecards, policies, workflows, checks")
+    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
+    parser.add_argument("--config", metavar="FILE", help="the settings file, or what declares a policy's variables")
+    parser.add_argument("--format", choices=("human", "json"), default="human")
+
+
+def policy_diff_arguments(parser: argparse.ArgumentParser) -> None:
+    """Show where two policies decide differently, for every input, or prove that they never do.
+
+    ONE and TWO are two scorecards, CEL policies, checks, lexicons or workflows. Every region of inputs on which they
+    differ is told in the words of the documents, with an input on which both were carried out. What a gate, a rate or
+    an output of a scorecard makes of verdicts is shown by a row of both, what a lexicon finds by a text. --run names
+    the transcripts of a finished run that change, or the cases of a JSON report of `score`.
+    """
+    parser.add_argument("one", metavar="ONE", help="a scorecard, a policy, a check, a lexicon or a workflow")
+    parser.add_argument("two", metavar="TWO", help="another one of the same kind")
+    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set a parameter of both")
+    parser.add_argument("--config", metavar="FILE", help="the settings file, or what declares a policy's variables")
+    parser.add_argument("--run", metavar="RUN", help="name what changes of this run, or of this report")
+    parser.add_argument("--format", choices=("human", "json"), default="human")

@@ -1,0 +1,34 @@
+"""What forbids to play or judge scenarios, also where no other rule is run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+from rulewright.diagnostics import Diagnostic, Severity
+from rulewright.documents.scenario import Scenario
+from rulewright.lower.harness import harness_findings
+from rulewright.rules import Rule, code_of
+from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id
+from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
+from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
+
+
+def scenario_findings(scenarios: Iterable[Scenario]) -> Iterator[Diagnostic]:
+    """What makes scenarios unfit to be played or judged: their branches, what they show of the persona, references to
+    turns that are not there, criteria without a kind."""
+    for scenario in scenarios:
+        yield from harness_findings(scenario)
+        for rule in (turn_that_does_not_exist, retired_rubric_dialect):
+            yield from _found_by(rule, scenario)
+
+
+def rubric_findings(scenarios: Iterable[Scenario]) -> Iterator[Diagnostic]:
+    """The criteria of one rubric that can't be told apart, so that no check can be made of them."""
+    for scenario in sorted(scenarios, key=lambda each: each.id):
+        yield from (each for each in _found_by(duplicate_criterion_id, scenario) if each.severity is Severity.ERROR)
+
+
+def _found_by(rule: Rule[Scenario], scenario: Scenario) -> Iterator[Diagnostic]:
+    for each in rule(scenario):
+        yield dataclasses.replace(each, code=code_of(rule))

@@ -1,0 +1,313 @@
+"""What can be claimed of a file, and what the proof says of each claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rulewright.diagnostics import Diagnostic
+from rulewright.documents.base import worded
+from rulewright.documents.case_scorecard import CaseScorecardDocument
+from rulewright.documents.check import CheckDocument, read_check
+from rulewright.documents.kinds import CASE_SCORECARD, kind_of
+from rulewright.documents.layout import project_file_in
+from rulewright.documents.profile import every_check
+from rulewright.documents.scorecard import GateDocument, ScorecardDocument, read_scorecard
+from rulewright.documents.validation import validate
+from rulewright.errors import DocumentError, UsageError
+from rulewright.expression.types import BOOL
+from rulewright.load import Mapping, Scalar, load_file
+from rulewright.lower.environments import scenario_environment
+from rulewright.lower.expression_checks import environment_of
+from rulewright.lower.expressions import build_in
+from rulewright.lower.lowering import LoweringContext
+from rulewright.lower.policy import compile_policy, declared
+from rulewright.lower.rubrics import lower_rubrics
+from rulewright.lower.scan_plan import fields_of_checks
+from rulewright.lower.scorecard import lower_alone, lower_scorecard
+from rulewright.lower.semantics import policies
+from rulewright.project import Project, load_project
+from rulewright.prove.atoms import FALSE, TRUE, paths_of
+from rulewright.prove.conditions import holds_always, holds_never
+from rulewright.prove.decision_tables import disjoint, survey
+from rulewright.prove.domains import Domains
+from rulewright.prove.gates import GateClaim, GateProof, prove_gates
+from rulewright.prove.label_table import (
+    LabelTable,
+    NotProved,
+    conditions_of,
+    label_table,
+    label_table_of_all_settings,
+)  # fmt: skip
+from rulewright.prove.located import as_seen, conditions_of_plan, conditions_of_scorecard, scorecard_environment
+from rulewright.prove.results import Property, Proved, Refuted, Result, Unknown
+from rulewright.prove.search import Search, refuting
+from rulewright.prove.substitution import substitute
+from rulewright.prove.verdicts import never_given
+from rulewright.prove.witness import in_words
+from rulewright.scoring.batches import CaseScorecard, load_scorecard
+from rulewright.scoring.score_settings import environment_of_process, gather
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan
+from rulewright_runtime.cases.case_settings import CaseSettings
+from rulewright_runtime.cases.scoring import CaseScorer
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.ir import Program
+from rulewright_runtime.plan.parameters import parameter_values
+from rulewright_runtime.plan.scorecard import ScorecardPlan
+
+
+def prove_file(path: Path | str, assignments: Sequence[str] = (), config: str | None = None) -> list[Property]:
+    """Every claim about the document at `path`.
+
+    Settings of scorecards are those that `rulewright score` would use; the `config` of a policy declares its variables.
+    Raises DocumentError for a document with mistakes, UsageError for one about which nothing can be claimed.
+    """
+    path = Path(path)
+    root = root_of(path)
+    kind = kind_of(root)
+    if kind == CASE_SCORECARD:
+        return _prove_cases(path, assignments, config)
+    if "rule" in root.keys:
+        return _prove_policy(path, root, assignments, config)
+    if assignments or config:
+        raise UsageError(f"`{path}` has no settings; `--set` and `--config` are for scorecards over cases and policies")
+    if kind == "workflow":
+        from rulewright.claims.workflow import prove_workflow
+
+        return prove_workflow(path)
+    if kind == "check":
+        return _prove_check(path, root)
+    if kind == "scorecard":
+        return _prove_scorecard(path, root)
+    message = "a scorecard, a policy, a workflow or a check was expected"
+    raise UsageError(f"nothing can be proved about `{path}`; {message}")
+
+
+def root_of(path: Path) -> Mapping:
+    """The mapping that a file holds. Raises DocumentError and UsageError."""
+    loaded = load_file(path)
+    if loaded.diagnostics:
+        raise DocumentError(loaded.diagnostics)
+    if not isinstance(loaded.root, Mapping):
+        raise UsageError(f"`{path}` is empty" if loaded.root is None else f"nothing can be proved about `{path}`")
+    return loaded.root
+
+
+def _prove_policy(path: Path, root: Mapping, assignments: Sequence[str], config: str | None) -> list[Property]:
+    if assignments:
+        raise UsageError(f"`{path}` has no settings")
+    declarations = None if config is None else Path(config).read_text(encoding="utf-8")
+    table = compile_policy(path.read_text(encoding="utf-8"), declarations)
+    domains, span = Domains(declared(declarations).variables), root.key_span("rule")
+    if not table.rows:  # it collects what all rows give
+        return []
+    total, reached = survey(table.rows, domains)
+    found = [Property("every input gets an output", total, span, required=table.total)]
+    for at, (row, result) in enumerate(zip(table.rows, reached, strict=True), start=1):
+        if row.output is not None:
+            found.append(Property(f"row {at} decides some input", result, row.span))
+    overlap = disjoint(table.rows, domains)
+    found.append(Property("no two rows hold for the same input", overlap, span, required=False))
+    return found
+
+
+def _prove_check(path: Path, root: Mapping) -> list[Property]:
+    project = project_around(path)
+    check = read_check(root, project.vocabulary if project else None)
+    environment = scenario_environment(check.vocabulary)
+    mistakes: list[Diagnostic] = []
+    found = [_can_give(check, verdict) for verdict in ("FAIL", "PASS")] if check.verdict_conditions else []
+    if check.when is None:
+        return found
+    built = build_in(check.when, environment, mistakes, BOOL)
+    if built is None:
+        raise DocumentError(mistakes)
+    return [*found, _can_hold("when", built.program, Domains(environment.variables), check.when, "scenario")]
+
+
+def _can_give(check: CheckDocument, verdict: str) -> Property:
+    """That an `expression` check gives a verdict for some conversation."""
+    mistakes: list[Diagnostic] = []
+    result = never_given(check, verdict)
+    if result is None:
+        for scalar in check.verdict_conditions:
+            build_in(scalar, environment_of(check), mistakes, BOOL)
+        raise DocumentError(mistakes)
+    span = check.verdict_conditions[0].span
+    return Property(f"the check can give {verdict}", _possible(result), span)
+
+
+def _prove_scorecard(path: Path, root: Mapping) -> list[Property]:
+    """Every condition over a verdict can hold, no verdict both stops a gate and leaves it open, and every gate stops on
+    each of its checks."""
+    document, plan = lowered_alone_or_in_project(path, root)
+    domains = Domains(as_seen(scorecard_environment(document).variables))
+    scoring = {"scoring": plan.scoring} if plan.scoring else {}
+    written = [scalar for _, scalar in conditions_of_scorecard(document)]
+    programs = {keys: substitute(program, scoring) for keys, program in conditions_of_plan(plan)}
+    found = [
+        _can_hold(keys, program, domains, scalar)
+        for (keys, program), scalar in zip(programs.items(), written, strict=True)
+    ]
+    for gate in document.gates:
+        both = [programs[f"gates.{gate.name}.{key}"] for key in ("of", "stops", "undecided")]
+        if all(paths_of(each) for each in both[1:]):
+            result = refuting(Search(both, domains), [[(0, TRUE), (1, TRUE), (2, TRUE)]]) or Proved()
+            found.append(Property(f"no verdict both stops `{gate.name}` and leaves it open", result, gate.stops.span))
+    for gate, proof in zip(document.gates, prove_gates(plan, document.vocabulary, solver=True), strict=True):
+        found += _of_gate(gate, proof)
+    return found
+
+
+def project_around(path: Path) -> Project | None:
+    """The project whose folder holds a file."""
+    folder = next((each for each in path.resolve().parents if project_file_in(each)), None)
+    return None if folder is None else load_project(folder)
+
+
+def lowered_alone_or_in_project(path: Path, root: Mapping) -> tuple[ScorecardDocument, ScorecardPlan]:
+    """A scorecard with its plan, in the project around its file where there is one. Raises DocumentError."""
+    project = project_around(path)
+    document, mistakes = read_scorecard(root)
+    mistakes = [*validate("scorecard", root), *mistakes]
+    if document is None or mistakes:
+        raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
+    document = document if project is None else worded(document, project.vocabulary)
+    plan, mistakes = lower_alone(document) if project is None else _lowered_in(project, document)
+    if plan is None:
+        raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
+    return document, plan
+
+
+def _lowered_in(project: Project, document: ScorecardDocument) -> tuple[ScorecardPlan | None, list[Diagnostic]]:
+    """The scorecard lowered with the scoring file and every check of a project."""
+    criteria = lower_rubrics(
+        project.scenarios.values(), LoweringContext(project, every_check(), policies(project.semantics), [])
+    )
+    scoring = project.scoring.fields if project.scoring else {}
+    return lower_scorecard(document, scoring, fields_of_checks(project, criteria), project.blindspots)
+
+
+def _can_hold(keys: str, program: Program, domains: Domains, scalar: Scalar, subject: str = "verdict") -> Property:
+    """That a condition can hold; one that says the same of every subject is told, and counts as no proof."""
+    claim = f"`{keys}` can hold for some {subject}"
+    if isinstance(holds_always(program, domains), Proved):
+        return Property(claim, Proved(remarks=(f"it holds for every {subject}",)), scalar.span, required=False)
+    result = _possible(holds_never(program, domains))
+    meant = isinstance(result, Refuted) and not paths_of(program) and keys.endswith(".undecided")
+    return Property(claim, result, scalar.span, required=not meant)
+
+
+def _of_gate(gate: GateDocument, proof: GateProof) -> Iterator[Property]:
+    """That a gate stops on its checks. Without a project it is only asked whether it can stop on anything."""
+    number = len(proof.holds)
+    stops, stays_open = f"some FAIL stops `{gate.name}`", f"some UNCLEAR keeps `{gate.name}` from passing"
+    if number:
+        of = f"each of its {number} checks" if number > 1 else f"its check `{proof.holds[0]}`"
+        stops, stays_open = f"every FAIL of {of} stops `{gate.name}`", f"no UNCLEAR of {of} passes `{gate.name}`"
+    yield Property(stops, _told(proof.stops), gate.stops.span)
+    yield Property(stays_open, _told(proof.stays_open), gate.undecided.span)
+
+
+def _told(claim: GateClaim) -> Result:
+    """The result, naming the check for which it is not so."""
+    if not isinstance(claim.result, Refuted):
+        return claim.result
+    witness = claim.result.witness
+    return Refuted(
+        witness if witness is not None and witness.values else None, f"not so of `{claim.check}`" if claim.check else ""
+    )
+
+
+def _possible(never: Result) -> Result:
+    """That something is possible, from the proof that it never is."""
+    match never:
+        case Proved():
+            return Refuted(None, "it never holds")
+        case Refuted(witness=witness):
+            return Proved(witness)
+    return never
+
+
+def _prove_cases(path: Path, assignments: Sequence[str], config: str | None) -> list[Property]:
+    card, settings = card_of(path, assignments, config)
+    found: list[Property] = []
+    for archetype in (None, *settings.archetypes):
+        for metric_id in (None, *settings.metric_ids):
+            group = [f"archetype `{archetype}`"] * (archetype is not None)
+            group += [f"metric `{metric_id}`"] * (metric_id is not None)
+            cases = _DocumentCases(card.document, card.plan, settings.scorer(archetype, metric_id), " and ".join(group))
+            found += cases.properties()
+    return [*found, _under_all_settings(card.document, card.plan)]
+
+
+def card_of(path: Path, assignments: Sequence[str], config: str | None) -> tuple[CaseScorecard, CaseSettings]:
+    """A scorecard over cases with the settings that `rulewright score` would use."""
+    card = load_scorecard(str(path))
+    environment = environment_of_process()
+    chosen = gather(card.plan, file=config, environment=environment, flags={}, assignments=list(assignments))
+    return card, chosen.prepared(card.plan)
+
+
+class _DocumentCases:
+    """The claims about a scorecard over cases under one set of parameters."""
+
+    def __init__(
+        self, document: CaseScorecardDocument, plan: CaseScorecardPlan, scorer: CaseScorer, group: str
+    ) -> None:
+        self.document = document
+        self.plan = plan
+        self.parameters = scorer.parameters
+        self.suffix = f" ({group})" if group else ""
+
+    def properties(self) -> Iterator[Property]:
+        """Every claim, in the order of the document."""
+        place = self.document.key_place("labels")
+        try:
+            table = label_table(self.plan, self.parameters)
+        except (NotProved, EvaluationError) as reason:
+            yield Property(f"every case gets a label{self.suffix}", Unknown(str(reason)), place)
+            return
+        yield from self.metrics(table)
+        total, reached = survey(table.conditions, table.domains)
+        yield Property(f"every case gets a label{self.suffix}", total, place)
+        for at, (row, result) in enumerate(zip(self.document.labels, reached, strict=True), start=1):
+            yield Property(f"row {at} (`{row.label}`) decides some case{self.suffix}", result, row.when.span)
+        yield from self.switched()
+        overlap = disjoint(table.conditions, table.domains)
+        yield Property(f"no two rows hold for the same case{self.suffix}", overlap, place, required=False)
+
+    def switched(self) -> Iterator[Property]:
+        """The rows that another value of a switch takes away."""
+        formulas = [path for metric in self.plan.metrics for path in paths_of(metric.score) or ()]
+        for name, value in self.parameters.items():
+            if not isinstance(value, bool) or (name,) not in formulas:
+                continue
+            table = label_table(self.plan, {**self.parameters, name: not value})
+            for at, result in enumerate(survey(table.conditions, table.domains)[1]):
+                if isinstance(result, Refuted):
+                    row = self.document.labels[at]
+                    claim = f"with {name} = {in_words(not value)}, row {at + 1} (`{row.label}`) decides some case"
+                    yield Property(f"{claim}{self.suffix}", result, row.when.span, required=False)
+
+    def metrics(self, table: LabelTable) -> Iterator[Property]:
+        for metric, written in zip(self.plan.metrics, self.document.metrics, strict=True):
+            if metric.fails is None:
+                continue
+            conditions = conditions_of(self.plan, [metric.passes, metric.fails], self.parameters)
+            both = refuting(Search(conditions, table.domains), [[(0, TRUE), (1, TRUE)]]) or Proved()
+            yield Property(f"no case both passes and fails `{metric.name}`{self.suffix}", both, written.passes.span)
+
+
+def _under_all_settings(document: CaseScorecardDocument, plan: CaseScorecardPlan) -> Property:
+    """The table with every setting that it reads as a variable; the others keep their defaults."""
+    table = label_table_of_all_settings(plan)
+    read = {path[0] for each in table.conditions for path in paths_of(each) or ()}
+    defaults = parameter_values([setting.parameter for setting in plan.settings], {})
+    others = {name: value for name, value in defaults.items() if name not in read}
+    required = conditions_of(plan, [each.that for each in plan.requires], others)
+    conditions = [*required, *[substitute(each, others) for each in table.conditions]]
+    goal = [(at, TRUE if at < len(required) else FALSE) for at in range(len(conditions))]
+    result = refuting(Search(conditions, table.domains), [goal]) or Proved()
+    place = document.key_place("labels")
+    return Property("every case gets a label, whatever the settings", result, place, required=False)

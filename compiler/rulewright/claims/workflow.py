@@ -1,0 +1,260 @@
+"""What is proved of a workflow before it runs: five invariants of every task, proved or refuted by a trace, and that
+every task can be COMPLETED."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from rulewright.check.workflow_check import compile_workflow, lowered
+from rulewright.claims.workflow_machine import Explorer, Graph, StateEdge, StateNode
+from rulewright.claims.workflow_reach import in_words, reach
+from rulewright.lower.workflow_environments import ADVISORY
+from rulewright.lower.workflow_machine import TaskShape
+from rulewright.prove.results import Property, Proved, Refuted, Result, Unknown
+from rulewright.prove.workflow_values import Truths, paths_of, shape_of, spoken
+from rulewright.workflow import Workflow, load_workflow
+from rulewright_runtime.workflow.machine import TERMINAL, Machine, Status, events_of
+from rulewright_runtime.workflow.workflow_plan import Gate
+
+INVARIANTS: Final = (
+    "every loop is bounded",
+    "COMPLETED only after every enabled overlay passed",
+    "no confidence value reaches COMPLETED without the gate",
+    "T2 always passes through human sign-off",
+    "nothing stays RUNNING",
+)
+REACHABLE: Final = "COMPLETED is reachable"
+CLAIMS: Final = (*INVARIANTS, REACHABLE)
+MOST_WAYS: Final = 20  # that are told
+TOO_MUCH: Final = "the task has too many states to explore"
+NO_WAY: Final = "no way was found, and none was excluded"
+OVERLAY_LOOPS: Final = frozenset({"agentic_review", "paired_workflow", "confidence_loop"})
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A trace that shows that a claim does not hold."""
+
+    claim: str
+    trace: str
+
+
+def prove_workflow(source: Workflow | Path | str, machines: Mapping[str, Machine] | None = None) -> list[Property]:
+    """The claims about the workflow at a path, in the order of `CLAIMS`, over all its tasks.
+
+    `machines` are explored instead of the compiled ones, by the ids of their tasks: what is promised stays that of the
+    document. Raises `DocumentError` for a workflow that does not compile.
+    """
+    workflow = source if isinstance(source, Workflow) else load_workflow(source)
+    compile_workflow(workflow)
+    prover = Prover()
+    faults: dict[str, list[tuple[str, str]]] = {claim: [] for claim in CLAIMS}
+    open_: list[str] = []
+    lost: list[str] = []
+    ways: list[str] = []
+    for task in lowered(workflow).tasks:
+        made = (
+            task.task if machines is None else replace(task.task, machine=machines.get(task.task.id, task.task.machine))
+        )
+        found = prover.faults(made.machine, task.shape, made.gate)
+        if found is None:
+            open_.append(made.id)
+        for fault in found or ():
+            faults[fault.claim].append((made.id, fault.trace))
+        reached = reach(made, task.shape, prover.truths)
+        if reached.way is not None:
+            ways.append(in_words(made, reached))
+        elif reached.why_not:
+            faults[REACHABLE].append((made.id, reached.why_not))
+        else:
+            lost.append(made.id)
+    told = [_property(workflow, claim, faults[claim], open_, TOO_MUCH) for claim in INVARIANTS]
+    return [*told, _property(workflow, REACHABLE, faults[REACHABLE], lost, NO_WAY, ways)]
+
+
+def _property(
+    workflow: Workflow,
+    claim: str,
+    faults: list[tuple[str, str]],
+    open_: list[str],
+    why_open: str,
+    remarks: Sequence[str] = (),
+) -> Property:
+    result: Result
+    place = None
+    if faults:
+        name, trace = faults[0]
+        others = len(faults) - 1
+        more = f" (and {others} more task{'s' if others > 1 else ''})" if others else ""
+        task = workflow.document.task(name)
+        place = None if task is None else task.key.span
+        result = Refuted(reason=f"task `{name}`: {trace}{more}")
+    elif open_:
+        result = Unknown(f"task `{open_[0]}`: {why_open}")
+    else:
+        untold = [f"and {len(remarks) - MOST_WAYS} more tasks"] if len(remarks) > MOST_WAYS else []
+        result = Proved(remarks=(*remarks[:MOST_WAYS], *untold))
+    return Property(claim, result, place)
+
+
+@dataclass(slots=True)
+class Prover:
+    """Proves tasks; machines that differ in nothing are explored once."""
+
+    truths: Truths = field(default_factory=Truths)
+    known: dict[Hashable, tuple[Fault, ...] | None] = field(default_factory=dict)
+
+    def faults(self, machine: Machine, shape: TaskShape, gate: Gate | None) -> tuple[Fault, ...] | None:
+        """The claims that do not hold, each with a trace; None where the machine is too large to tell."""
+        key = self.key(machine, shape, gate)
+        if key not in self.known:
+            self.known[key] = self._faults(machine, shape, gate)
+        return self.known[key]
+
+    def key(self, machine: Machine, shape: TaskShape, gate: Gate | None) -> Hashable:
+        """Everything the faults depend on; machines that differ in thresholds alone have the same faults."""
+        guards = [each.guard for each in machine.transitions]
+        exits = [loop.exit for loop in shape.loops]
+        programs = [program for guard in (*guards, *exits) if guard is not None for program in guard.conditions]
+        programs += [shape.passed] if shape.passed is not None else []
+        modes = tuple(
+            None if each is None else (each.mode, each.loop, len(each.conditions)) for each in (*guards, *exits)
+        )
+        flags = (shape.confidence, shape.sign_off, shape.hil, shape.requires_human, shape.passed is None)
+        ways = tuple((each.source, each.event, each.target, each.counts, each.effects) for each in machine.transitions)
+        loops = (machine.loops, tuple(loop.name for loop in shape.loops))
+        read = next(_reading(gate), None)
+        return (machine.places, ways, loops, modes, flags, read, shape_of(programs, self.truths))
+
+    def _faults(self, machine: Machine, shape: TaskShape, gate: Gate | None) -> tuple[Fault, ...] | None:
+        own = tuple(_reading(gate))
+        abstract = Explorer(machine, shape, self.truths)
+        graph = abstract.explore()
+        if graph.complete:
+            found = tuple(_faults_of(graph, machine, shape))
+            if not found:
+                return own
+        counted = Explorer(machine, shape, self.truths, concrete=True).explore()
+        shown = tuple(_faults_of(counted, machine, shape))
+        if counted.complete or shown:
+            return own + shown
+        return None
+
+
+def _faults_of(graph: Graph, machine: Machine, shape: TaskShape) -> Iterator[Fault]:
+    """The first trace against each claim."""
+    checks: tuple[Callable[[Graph, Machine, TaskShape], str | None], ...] = (
+        _endless, _not_passed, _not_gated, _not_signed, _stuck,
+    )  # fmt: skip
+    for claim, check in zip(INVARIANTS, checks, strict=True):
+        trace = check(graph, machine, shape)
+        if trace is not None:
+            yield Fault(claim, trace)
+
+
+def _reading(gate: Gate | None) -> Iterator[Fault]:
+    read = {path[0] for path in paths_of(gate.verdict)} & ADVISORY if gate is not None else set()
+    if read:
+        yield Fault(CLAIMS[2], f"the gate's verdict reads `{min(read)}`")
+
+
+def _completed(graph: Graph, machine: Machine) -> Iterator[StateNode]:
+    done = {place.name for place in machine.places if place.status == "COMPLETED"}
+    return (node for node in graph.edges if node.place in done)
+
+
+def _not_passed(graph: Graph, machine: Machine, shape: TaskShape) -> str | None:
+    needed = {str(loop.name) for loop in shape.loops} & OVERLAY_LOOPS
+    for node in _completed(graph, machine):
+        missing: list[str] = sorted(needed - node.seen.passed)
+        missing += ["policy_gate"] if shape.passed is not None and not node.seen.gate else []
+        missing += ["hil"] if shape.requires_human and shape.hil and not node.seen.released else []
+        if missing:
+            return _trace(graph, node, f"COMPLETED although `{missing[0]}` has not passed")
+    return None
+
+
+def _not_gated(graph: Graph, machine: Machine, _: TaskShape) -> str | None:
+    for node in _completed(graph, machine):
+        if node.seen.scored and not node.seen.gate:
+            return _trace(graph, node, "COMPLETED after scoring, although the gate has not said PASS")
+    return None
+
+
+def _not_signed(graph: Graph, machine: Machine, shape: TaskShape) -> str | None:
+    for node in _completed(graph, machine):
+        if shape.sign_off and not node.seen.signed:
+            return _trace(graph, node, "COMPLETED although nobody signed the T2 gate")
+    return None
+
+
+def _stuck(graph: Graph, machine: Machine, _: TaskShape) -> str | None:
+    places = {place.name: place for place in machine.places}
+    waiting: dict[str, frozenset[Status]] = {
+        "wait": frozenset({"PENDING"}), "human": frozenset({"HIL_PENDING"}), "none": TERMINAL,
+    }  # fmt: skip
+    for node, edges in graph.edges.items():
+        place = places[node.place]
+        if place.activity in waiting and place.status not in waiting[place.activity]:
+            return _trace(graph, node, f"{place.status} for ever: nothing is done at `{place.name}`")
+        if (place.status in TERMINAL) != (not events_of(place)):
+            return _trace(graph, node, f"{place.status}, but `{place.name}` is not the end")
+        for edge in edges:
+            if edge.transition is None:
+                said = _event(edge)
+                return _trace(graph, node, f"{place.status} for ever: no way on from `{place.name}`{said}")
+    return None
+
+
+def _endless(graph: Graph, _machine: Machine, _shape: TaskShape) -> str | None:
+    """A circle in which no iteration of any loop is used: what is left when every node that leads nowhere, or only to
+    such nodes, is taken away."""
+    ways = {
+        node: {target for target in map(_freely, edges) if target is not None} for node, edges in graph.edges.items()
+    }
+    above: dict[StateNode, list[StateNode]] = {node: [] for node in ways}
+    for node, targets in ways.items():
+        for target in targets:
+            above[target].append(node)
+    open_ = {node: len(targets) for node, targets in ways.items()}
+    ends = [node for node, number in open_.items() if number == 0]
+    while ends:
+        for before in above[ends.pop()]:
+            open_[before] -= 1
+            if open_[before] == 0:
+                ends.append(before)
+    here = next((node for node, number in open_.items() if number), None)
+    if here is None:
+        return None
+    circle = [here]
+    while here not in circle[:-1]:
+        here = next(edge.target for edge in graph.edges[here] if (to := _freely(edge)) is not None and open_[to])
+        assert here is not None
+        circle.append(here)
+    line = " -> ".join(node.place for node in circle[circle.index(here) :])
+    return _trace(graph, here, f"and round for ever without using an iteration: {line}")
+
+
+def _freely(edge: StateEdge) -> StateNode | None:
+    """Where a step leads that uses no iteration."""
+    return edge.target if edge.transition is not None and not edge.transition.counts else None
+
+
+def _trace(graph: Graph, node: StateNode, end: str) -> str:
+    """The shortest way to a node, in words: `start -ready-> work -worked-> done: ...`."""
+    words = "".join(f"{before.place} -{edge.event}{_world(edge)}-> " for before, edge in graph.way(node))
+    return f"{words}{node.place}: {end}"
+
+
+def _event(edge: StateEdge) -> str:
+    return f" on `{edge.event}`{_world(edge)}"
+
+
+def _world(edge: StateEdge) -> str:
+    said = spoken(edge.world)
+    return f" [{said}]" if said else ""

@@ -1,0 +1,257 @@
+"""Whether a task can be COMPLETED at all: the best its confidence can be, and the shortest way there.
+
+A way is found by leading the real machine through it, so that it is one. That there is none is read off the explored
+machine, in which more can happen than can happen: what is neither found nor excluded is unknown.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.claims.workflow_machine import Explorer
+from rulewright.documents.workflow import EVIDENCE_KEYS, lacking
+from rulewright.prove.workflow_values import Truths, World, paths_of, points_of, texts_of
+from rulewright_runtime.errors import StateError
+from rulewright_runtime.polarity import Polarity, condition
+from rulewright_runtime.score import Score, leave, score_of
+from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence
+from rulewright_runtime.workflow.machine import ENDS, TERMINAL, activity, start, status, step
+from rulewright_runtime.workflow.workflow_plan import EVIDENCE
+
+if TYPE_CHECKING:
+    from rulewright.lower.workflow_machine import TaskShape
+    from rulewright_runtime.ir import Program
+    from rulewright_runtime.workflow.workflow_plan import Gate, Task
+
+MOST_STEPS: Final = 2_000
+MOST_CONTEXTS: Final = 4_096
+QUIET: Final = frozenset({"decide"})  # activities that a way passes without a word
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to COMPLETED: the places where something is done, and how many of them ask a person."""
+
+    places: tuple[str, ...]
+    people: int
+    context: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What is known of a task: the shortest way to COMPLETED, or why there is none, or neither."""
+
+    way: Way | None
+    best: Score | None  # the best confidence that can be attained; None where there is no single number
+    why_not: str = ""
+
+
+def best_confidence(task: Task) -> Score | None:
+    """The confidence with every metric as good as it can be; None without a composite score."""
+    if task.confidence is None or task.confidence.mode != "composite":
+        return None
+    metrics = task.confidence.metrics
+    return _mean([EvalMetric(m.type, float(m.is_measurable(task.outputs)), m.weight) for m in metrics])
+
+
+def _mean(metrics: list[EvalMetric]) -> Score:
+    return exact_confidence(metrics) if any(metric.weight for metric in metrics) else ZERO
+
+
+def reach(task: Task, shape: TaskShape, truths: Truths) -> Reach:
+    """Whether the task can be COMPLETED."""
+    best = best_confidence(task)
+    ways = [way for context in _contexts(task) if (way := _walked(task, context)) is not None]
+    if ways:
+        return Reach(min(ways, key=lambda way: (way.people, len(way.places))), best)
+    passes = task.gate is None or any(_verdict(task.gate, context) for context in _contexts(task))
+    explored = Explorer(task.machine, shape, truths, possible=_Possible(task, best, passes)).explore()
+    done = {place.name for place in task.machine.places if place.status == "COMPLETED"}
+    if not explored.complete or any(node.place in done for node in explored.edges):
+        return Reach(None, best)
+    return Reach(None, best, _why_not(task, best, passes))
+
+
+def _why_not(task: Task, best: Score | None, passes: bool) -> str:
+    gate, confidence = task.gate, task.confidence
+    if gate is not None and not passes:
+        missing = [name for name in gate.required if not _has_source(gate, name)]
+        why = f"`evidence` names no file for {lacking(missing)}" if missing else "its conditions can't hold"
+        return f"the {gate.risk_tier} gate never says PASS: {why}"
+    threshold = None if confidence is None else confidence.threshold
+    if confidence is not None and threshold and confidence.mode == "raw":
+        nothing = next((metric.type for metric in confidence.metrics if not metric.is_measurable(task.outputs)), None)
+        if nothing is not None:
+            return f"the metric `{nothing}` is always 0, below the threshold {threshold:g}"
+    if best is not None and threshold is not None and best < score_of(threshold):
+        return f"confidence is at most {leave(best):g}, below the threshold {threshold:g}"
+    return "one of its loops can't be left"
+
+
+@dataclass(frozen=True, slots=True)
+class _Possible:
+    """Which contexts of the explored machine can come about."""
+
+    task: Task
+    best: Score | None
+    passes: bool
+
+    def __call__(self, world: World) -> bool:
+        if world.get("loop", {}).get("iteration", 0) > max(
+            (e.max_iterations for e in self.task.machine.loops), default=0
+        ):
+            return False
+        score = world.get("confidence_score")
+        if score is not None and self.best is not None and score_of(score) > self.best:
+            return False
+        if not self.passes and world.get("policy_gate", {}).get("verdict") == "PASS":
+            return False
+        known = {} if self.task.confidence is None else {m.type: m for m in self.task.confidence.metrics}
+        hopeless = {kind for kind, metric in known.items() if not metric.is_measurable(self.task.outputs)}
+        values = world.get("metrics", {})
+        if any(values.get(kind, 0) for kind in hopeless):
+            return False
+        # Contexts of the mode `raw` name metrics of their own; one of them stands for the hopeless one.
+        return not (hopeless and values and not set(values) & known.keys() and min(values.values()) > 0)
+
+
+def _contexts(task: Task) -> Iterator[Mapping[str, object]]:
+    """Contexts in which the task may be led to its end, the best first."""
+    programs = list(_programs(task))
+    axes: list[list[Mapping[str, object]]] = [list(_scores(task, programs))]
+    if task.review is not None:
+        texts = ["", *sorted({text for program in programs for text in texts_of(program)})]
+        checks = {path[2] for program in programs for path in paths_of(program) if path[:2] == _EVIDENCE and path[2:]}
+        axes.append(
+            [
+                {"review": {"decision": decision, "feedback": text, "quality_checks": dict.fromkeys(checks, good)}}
+                for decision in ("GO", "NO_GO")
+                for good in ((True, False) if checks else (True,))
+                for text in texts
+            ]
+        )
+    if task.pair is not None:
+        axes.append([{"pair": {"challenger_approved": approved}} for approved in (True, False)])
+    for chosen in itertools.islice(itertools.product(*axes), MOST_CONTEXTS):
+        context: dict[str, object] = {"hil": {"resolved": True}}
+        for part in chosen:
+            context |= part
+        if task.gate is not None:
+            context["policy_gate"] = {"verdict": "PASS" if _verdict(task.gate, context) else "FAIL"}
+        yield context
+
+
+_EVIDENCE: Final = ("review", "quality_checks")
+
+
+def _scores(task: Task, programs: list[Program]) -> Iterator[Mapping[str, object]]:
+    """What scoring may give: every metric that can be good at the same level, from the top."""
+    if task.confidence is None:
+        yield {}
+        return
+    for level in reversed(points_of(programs)):
+        metrics = [EvalMetric(m.type, level * m.is_measurable(task.outputs), m.weight) for m in task.confidence.metrics]
+        found: dict[str, object] = (
+            {"metrics": {metric.type: float(metric.value) for metric in metrics}} if metrics else {}
+        )
+        if task.confidence.mode == "composite":
+            found["confidence_score"] = _mean(metrics)
+        yield found
+
+
+def _programs(task: Task) -> Iterator[Program]:
+    for each in task.machine.transitions:
+        if each.guard is not None:
+            yield from each.guard.conditions
+    if task.gate is not None:
+        yield task.gate.verdict
+
+
+def _verdict(gate: Gate, context: Mapping[str, object]) -> bool:
+    """Whether some evidence lets the gate say PASS in a context; confidence is not asked."""
+    holds = condition(gate.verdict, Polarity.PERMITTING)
+    seen = {name: context[name] for name in ("review", "pair", "hil") if name in context}
+    covered: list[Any] = [None]
+    if "requirement_coverage" in gate.looked_at and _has_source(gate, "requirement_coverage"):
+        limit = [] if gate.coverage_threshold is None else [gate.coverage_threshold]
+        covered = [score_of(point) for point in (*limit, *reversed(points_of([gate.verdict])))]
+    for statuses in itertools.product(*(_statuses(gate, name) for name in EVIDENCE)):
+        evidence = {"evidence": dict(zip(EVIDENCE, statuses, strict=True))}
+        for coverage in covered:
+            if coverage is not None and not _agrees(gate, statuses[EVIDENCE.index("requirement_coverage")], coverage):
+                continue
+            if holds({**seen, **evidence, **({} if coverage is None else {"coverage": coverage})}).holds:
+                return True
+    return False
+
+
+def _agrees(gate: Gate, status: str, coverage: Score) -> bool:
+    """Whether the coverage gives this status."""
+    limit = gate.coverage_threshold if "requirement_coverage" in gate.required else None
+    return status == ("PASS" if limit is None or coverage >= score_of(limit) else "FAIL")
+
+
+def _statuses(gate: Gate, name: str) -> tuple[str, ...]:
+    if name not in gate.looked_at and name not in gate.required:
+        return ("SKIPPED",)
+    return ("PASS", "FAIL") if _has_source(gate, name) else ("FAIL",)
+
+
+def _has_source(gate: Gate, name: str) -> bool:
+    return any(gate.sources.get(kind) for kind in EVIDENCE_KEYS[name])
+
+
+def _walked(task: Task, context: Mapping[str, Any]) -> Way | None:
+    """The machine led through a world that always says the same, with people who always agree."""
+    machine, state = task.machine, start(task.machine)
+    places: list[str] = []
+    counts = {"review": 0, "pair": 0}
+    people = 0
+    for _ in range(MOST_STEPS):
+        doing = activity(machine, state)
+        if status(machine, state) in TERMINAL:
+            return Way((*places, state.place), people, context) if status(machine, state) == "COMPLETED" else None
+        if doing not in QUIET:
+            places.append(state.place)
+        people += doing == "human"
+        counts["review"] += doing == "review"
+        counts["pair"] += doing == "challenge"
+        said = {**context, **{name: {**context[name], "iteration": counts[name]} for name in counts if name in context}}
+        try:
+            state = step(machine, state, ENDS[doing], said).state
+        except StateError:
+            return None
+    return None
+
+
+def in_words(task: Task, found: Reach) -> str:
+    """The best confidence and the way: `build`: confidence at most 1 (threshold 0.8); start, work, score, done."""
+    assert found.way is not None
+    parts = []
+    if found.best is not None and task.confidence is not None:
+        threshold = task.confidence.threshold
+        asked = "" if threshold is None else f" (threshold {threshold:g})"
+        parts.append(f"confidence at most {leave(found.best):g}{asked}")
+    asked = f"with {found.way.people} decision{'s' * (found.way.people > 1)} of a person" if found.way.people else ""
+    parts.append(" ".join(part for part in (", ".join(_folded(found.way.places)), asked) if part))
+    return f"`{task.id}`: {'; '.join(parts)}"
+
+
+def _folded(places: tuple[str, ...]) -> Iterator[str]:
+    """The places, with what is repeated at once said once: `start, 3 times (work, score), done`."""
+    at = 0
+    while at < len(places):
+        for length in range(1, (len(places) - at) // 2 + 1):
+            block, times = places[at : at + length], 1
+            while places[at + times * length : at + (times + 1) * length] == block:
+                times += 1
+            if times > 1:
+                yield f"{times} times ({', '.join(block)})"
+                at += times * length
+                break
+        else:
+            yield places[at]
+            at += 1

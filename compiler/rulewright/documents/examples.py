@@ -1,0 +1,141 @@
+"""A check's own examples: conversations that its file holds, and whether the check says of each what it should."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
+
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.base import descend, items, text
+from rulewright.load import Node, plain
+from rulewright_runtime.errors import InputError
+from rulewright_runtime.execution import execute, needs_judge
+from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import from_record
+from rulewright_runtime.verdicts import VerdictResult
+
+if TYPE_CHECKING:
+    from rulewright.documents.check import CheckDocument
+    from rulewright_runtime.judging.judge import Judge, JudgeRequest
+
+PAGES: Final[dict[str, str]] = {
+    "check-misses-own-example": """A check says something else of an example in its file than the example expects.
+
+    Why it matters: the example is what its author meant by the check.
+    Instead: correct the check, or the example.
+    """,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One of a check's `examples`, by its number from 1."""
+
+    check: CheckDocument
+    number: int
+    node: Node
+
+    @property
+    def name(self) -> str:
+        """What it shows; its number where nobody said."""
+        return text(self.node, "name") or f"example {self.number}"
+
+    @property
+    def verdict(self) -> str:
+        """What the check has to say."""
+        return text(self.node, "verdict")
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The conversation as a record that a reader knows."""
+        chat = plain(descend(self.node, "chat"))
+        if not isinstance(chat, list):
+            return {"id": self.name, **chat} if isinstance(chat, dict) else {}
+        said = [(role, content) for each in chat for role, content in each.items()]
+        return {"id": self.name, "messages": [{"role": role, "content": content} for role, content in said]}
+
+    @property
+    def judge(self) -> Judge | None:
+        """Who gives the replies that the example holds; None where it holds none."""
+        replies = [plain(each) for each in items(self.node, "judge")]
+        return _Recorded(replies) if replies else None
+
+
+class _Recorded:
+    """Replies in the order of the questions; the last one answers all further ones."""
+
+    def __init__(self, replies: list[object]) -> None:
+        self._replies = [each if isinstance(each, str) else json.dumps(each) for each in replies]
+        self._asked = 0
+
+    def ask(self, request: JudgeRequest) -> str:
+        """The next reply."""
+        self._asked += 1
+        return self._replies[min(self._asked, len(self._replies)) - 1]
+
+
+def examples_of(check: CheckDocument) -> Iterator[Example]:
+    """The examples that a check's file holds, in their order."""
+    for number, node in enumerate(items(check.node, "examples"), 1):
+        yield Example(check, number, node)
+
+
+def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Iterator[Diagnostic]:
+    """The examples that checks get wrong. Where a judge has to be asked, those that hold no reply are passed over."""
+    asking = set(needs_judge(plan))
+    for check in checks:
+        for example in examples_of(check):
+            if example.judge is None and asking & needed(plan, check.id):
+                continue
+            wrong = missed(example, verdict_on(example, plan))
+            if wrong is not None:
+                yield wrong
+
+
+def verdict_on(example: Example, plan: Plan, judge: Judge | None = None) -> VerdictResult | InputError:
+    """What the check says of the conversation, or why it can't be read. The example's own replies are used unless
+    `judge` is given. Raises PlanError where the check needs a judge and there is none."""
+    try:
+        read = from_record(example.record)
+    except InputError as refused:
+        return refused
+    return verdict_of(example.check.id, plan, read, judge or example.judge)
+
+
+def verdict_of(name: str, plan: Plan, chat: Transcript, judge: Judge | str | None = None) -> VerdictResult:
+    """What the check called `name` says of a conversation; the other checks are left out, but for those it reads.
+    Raises PlanError where it needs a judge and there is none, InputError for a chat that a run refuses."""
+    kept = needed(plan, name)
+    alone = replace(plan, checks=tuple(each for each in plan.checks if each.id in kept), scorecard=None, left_out=())
+    result = next(execute(alone, [chat], judge))
+    if result.errors:
+        raise InputError(str(result.errors[0]), chat.path, chat.line)
+    return next(each for each in result.verdicts if each.check_id == name)
+
+
+def needed(plan: Plan, name: str) -> set[str]:
+    """The check called `name`, and those whose verdicts it reads."""
+    by_id = {check.id: check for check in plan.checks}
+    found, waiting = {name}, [name]
+    while waiting:
+        others = set(getattr(by_id[waiting.pop()].verifier, "needs", ())) & by_id.keys() - found
+        found |= others
+        waiting += others
+    return found
+
+
+def missed(example: Example, found: VerdictResult | InputError) -> Diagnostic | None:
+    """What to say of an example that the check gets wrong, or that can't be read; None where it is right."""
+    if isinstance(found, InputError):
+        return error(example.node, f"this example can't be read: {found}", code="check-misses-own-example")
+    if found.verdict == example.verdict:
+        return None
+    quotes = ", ".join(f"`{span.quote}`" for span in found.evidence)
+    why = f"because `{found.rationale_code}`" + (f", with the evidence {quotes}" if quotes else "")
+    message = f"`{example.check.id}` says {found.verdict} of {example.name}, which expects {example.verdict}"
+    return error(example.node, message, code="check-misses-own-example", help=why)

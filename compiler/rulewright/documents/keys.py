@@ -1,0 +1,166 @@
+"""For every key of every document: is it consumed and by what, is it documentation, or is it unknown?
+
+`python -m rulewright.documents.keys` prints what belongs into `docs/reference/keys.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal
+
+from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
+from rulewright_grammar import schema
+from rulewright_runtime.strict_json import JsonObject
+
+Use = Literal["consumed", "documentation", "unknown"]
+DOCUMENTS: Final = (
+    ("check", "checks"),
+    ("lexicon", "lexicons"),
+    ("markers", "marker sets"),
+    ("state_machine", "state machines"),
+    ("corpus", "reference corpora"),
+    ("scenario", "scenarios"),
+    ("profile", "scan profiles"),
+    ("scoring", "the scoring file"),
+    ("project", "the project file"),
+    ("workflow", "workflows"),
+    ("agent", "agents"),
+    ("contracts", "contract registries"),
+)
+INTRODUCTION: Final = """\
+# Every key of every document
+
+A key is *consumed* (something named in the table reads it), or it is *documentation* for people, or it is an error
+(`rulewright explain unknown-key`). `[]` stands for the items of a list, `NAME` for a name of your own. Where a routing
+key serves some routes only, they are named.
+"""
+EACH: Final = "*"  # stands for every item of a list and every key that the author names himself
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What becomes of a key: `read_by` names the stage that reads it, `routes` the routes that do (empty: all)."""
+
+    use: Use
+    read_by: str = ""
+    routes: tuple[str, ...] = ()
+    description: str = ""
+
+
+@cache
+def keys_of(kind: str) -> dict[tuple[str, ...], Key]:
+    """Every key the schema `kind` knows, by its path (`("routing", "route")`; `*` stands for items and free names)."""
+    whole = schema(kind)
+    return dict(_known(whole, whole, ()))
+
+
+def key(kind: str, path: tuple[str, ...]) -> Key:
+    """What becomes of the key at `path` in a document of that kind; what lies below free-form text shares its use."""
+    known = keys_of(kind)
+    for length in range(len(path), 0, -1):
+        found = known.get(path[:length])
+        if found is not None and (length == len(path) or _is_free(kind, path[:length])):
+            return found
+    return Key("unknown")
+
+
+def allowed(kind: str, path: Sequence[str | int], vocabulary: Vocabulary | None = None) -> list[JsonObject]:
+    """What the schema `kind` allows at a place of a document, with the words of a vocabulary: every alternative, with
+    its references resolved."""
+    whole = schema_in(kind, vocabulary or invisiblebench())
+    parts = list(_alternatives(whole, whole))
+    for step in path:
+        below = [inner for part in parts if (inner := _step(part, step)) is not None]
+        parts = [each for inner in below for each in _alternatives(inner, whole)]
+    return parts
+
+
+def _alternatives(below: JsonObject, whole: JsonObject) -> Iterator[dict[str, object]]:
+    below = _resolved(below, whole)
+    yield below
+    for option in below.get("anyOf", ()):
+        yield from _alternatives(option, whole)
+
+
+def _step(part: JsonObject, step: str | int) -> JsonObject | None:
+    found = part.get("items") if isinstance(step, int) else part.get("properties", {}).get(step)
+    found = part.get("additionalProperties") if found is None and isinstance(step, str) else found
+    return found if isinstance(found, dict) else None
+
+
+def _known(below: JsonObject, whole: JsonObject, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Key]]:
+    below = _resolved(below, whole)
+    if "x-use" in below and path:
+        routes = tuple(below.get("x-routes", ()))
+        yield path, Key(below["x-use"], below.get("x-read-by", ""), routes, below.get("description", ""))
+    for name, inner in below.get("properties", {}).items():
+        yield from _known(inner, whole, (*path, name))
+    extra = below.get("additionalProperties")
+    if isinstance(extra, dict):
+        use = below.get("x-use", "consumed")
+        yield (*path, EACH), Key(use, below.get("x-read-by", ""), (), "a name of the author's own")
+        yield from _known(extra, whole, (*path, EACH))
+    if "items" in below:
+        yield from _known(below["items"], whole, (*path, EACH))
+    for option in below.get("anyOf", ()):
+        yield from _known(option, whole, path)
+
+
+def _resolved(below: JsonObject, whole: JsonObject) -> JsonObject:
+    if "$ref" not in below:
+        return below
+    home, _, name = below["$ref"].partition("#/$defs/")
+    target: JsonObject = (schema(home.split(":")[3]) if home else whole)["$defs"][name]
+    return {**target, **{name: value for name, value in below.items() if name != "$ref"}}
+
+
+def _is_free(kind: str, path: tuple[str, ...]) -> bool:
+    """Whether anything may stand below `path`: it is documentation whose keys the schema does not list."""
+    known = keys_of(kind)
+    return known[path].use == "documentation" and not any(
+        other[: len(path)] == path and len(other) > len(path) and other[len(path)] != EACH for other in known
+    )
+
+
+def manual() -> str:
+    """The whole page, as Markdown."""
+    return "\n".join([INTRODUCTION, *(section(kind, title) for kind, title in DOCUMENTS)])
+
+
+def section(kind: str, title: str) -> str:
+    """The table of one kind of document."""
+    whole = schema(kind)
+    required = dict.fromkeys(whole.get("required", ()), "**required**; ")
+    usually = whole.get("else", {}).get("required", ())
+    required |= dict.fromkeys(usually, "**required** unless `fail` or `pass` decides; ")
+    known = {path: key for path, key in keys_of(kind).items() if path[-1] != EACH}
+    rows = [f"| `{_path(kind, path)}` | {_use(key)} | {_about(key, path, required)} |" for path, key in known.items()]
+    head = [f"## Keys of {title}", "", f"{whole['title']}.", "", "| key | read by | what it says |", "|---|---|---|"]
+    return "\n".join([*head, *rows, ""])
+
+
+def _path(kind: str, path: tuple[str, ...]) -> str:
+    """A path for people: `[]` for the items of a list, `NAME` below a mapping whose keys the author names."""
+    written = ""
+    for number, part in enumerate(path, 1):
+        if part == EACH and path[:number] not in keys_of(kind):
+            written += "[]"
+        else:
+            written += ("." if written else "") + ("NAME" if part == EACH else part)
+    return written
+
+
+def _use(key: Key) -> str:
+    return key.read_by or "—" if key.use == "consumed" else "(documentation)"
+
+
+def _about(key: Key, path: tuple[str, ...], required: dict[str, str]) -> str:
+    routes = f" ({', '.join(key.routes)})" if key.routes else ""
+    needed = required.get(path[0], "") if len(path) == 1 else ""
+    return f"{needed}{key.description}{routes}".replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print(manual(), end="")

@@ -1,0 +1,47 @@
+"""What a lint printed and its exit code, as they are shown, and as the cache keeps them for the same question."""
+
+from __future__ import annotations
+
+import sys
+
+from rulewright.cache import CacheEntry
+from rulewright_runtime.terminal import safe_stream
+
+TYPE_CHECKING = False  # `typing` takes longer to import than this module may take
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rulewright.dependencies import Dependency
+
+AS_IT_IS = "surrogatepass"  # a name of a file may hold half of a character
+
+
+class LintOutput:
+    """What a run printed to standard output, and its exit code."""
+
+    def __init__(self, status: int, text: str) -> None:
+        """Nothing is printed yet."""
+        self.status, self.text = status, text
+
+    def show(self) -> int:
+        """Print it; the value is the exit code."""
+        if self.text.startswith("::"):  # only `--format github` begins so
+            safe_stream(sys.stdout).write_annotations(self.text)
+        else:
+            safe_stream(sys.stdout).write_coloured(self.text)
+        return self.status
+
+    def keep(self, entry: CacheEntry, states: dict[Dependency, str], variables: Iterable[str]) -> None:
+        """Write it down for the same question."""
+        entry.keep(self.status, self.text.encode("utf-8", AS_IT_IS), states, variables)
+
+
+def known_output(entry: CacheEntry) -> LintOutput | None:
+    """What the same question gave last time, where nothing it depends on has changed."""
+    found = entry.known()
+    if found is None or type(found[0]) is not int or found[0] not in (0, 1):
+        return None
+    try:
+        return LintOutput(found[0], found[1].decode("utf-8", AS_IT_IS))
+    except UnicodeDecodeError:
+        return None

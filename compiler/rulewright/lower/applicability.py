@@ -1,0 +1,75 @@
+"""Which checks apply in which scenario, as far as tags and lists tell before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from operator import eq
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import Span
+
+if TYPE_CHECKING:
+    from rulewright.documents.check import CheckDocument
+    from rulewright.documents.scenario import Scenario
+    from rulewright.project import Project
+
+
+def applies(check: CheckDocument, scenario: Scenario) -> bool | None:
+    """Whether the check is eligible in the scenario; None where only its expression can tell."""
+    if check.is_universal:
+        return True
+    if scenario.eligible_modes:
+        return check.id in scenario.eligible_modes
+    return by_tags(check, scenario)
+
+
+def by_tags(check: CheckDocument, scenario: Scenario) -> bool | None:
+    """Whether the check's tags select the scenario; None where an expression decides instead of tags."""
+    if check.is_universal:
+        return True
+    if check.when is not None:
+        return None
+    tags = check.tags or ()
+    return tags in ((), ("any",)) or not set(tags).isdisjoint(scenario.tags)
+
+
+def by_condition(check: CheckDocument) -> Callable[[Scenario], bool]:
+    """Whether the check's `when` may hold in a scenario; everywhere, where there is none or it means nothing."""
+    from rulewright.lower.scan_plan import condition_of  # late: expressions are slow to import
+
+    holds = None if check.when is None else condition_of(check)
+    return holds or (lambda _: True)
+
+
+def texts_of_scenarios(project: Project, field: str) -> Iterator[tuple[str, Span]]:
+    """The texts that the checks' conditions compare a field of the scenario with, and where."""
+    for check in project.checks:
+        if check.when is None or field not in str(check.when.value):
+            continue
+        from rulewright.expression.compared import texts_compared  # late: expressions are slow to import
+        from rulewright.expression.nodes import NOWHERE, Name, Select
+        from rulewright.lower.expressions_of import expressions_of
+
+        wanted = Select(Name("scenario", NOWHERE), field, NOWHERE)
+        for written in expressions_of(check):
+            for literal in (found for part in written.parts() for found in texts_compared(part, partial(eq, wanted))):
+                yield str(literal.value), written.span(literal)
+
+
+def overridden(scenario: Scenario, checks: Iterable[CheckDocument]) -> tuple[list[CheckDocument], list[CheckDocument]]:
+    """Where the scenario's `eligible_modes` decides against tags: the checks that it leaves out although their tags (or
+    `any`) select the scenario, and those that it adds."""
+    left_out: list[CheckDocument] = []
+    added: list[CheckDocument] = []
+    for check in checks if scenario.eligible_modes else ():
+        selected = by_tags(check, scenario)
+        listed = check.id in scenario.eligible_modes
+        if check.scope != "universal" and check.tags is not None and selected is not None and selected != listed:
+            (added if listed else left_out).append(check)
+    return left_out, added
+
+
+def is_silenced(check: CheckDocument, scenario: Scenario) -> bool:
+    """Whether the scenario's tags silence the check."""
+    return not set(check.routing.safety_override_suppressed_by or ()).isdisjoint(scenario.tags)

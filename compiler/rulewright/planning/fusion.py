@@ -1,0 +1,109 @@
+"""What a plan does once for all: which patterns are found in one pass, which stay apart and why, and how often the work
+of each check is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rulewright_runtime.execution import Engine, looked_for
+from rulewright_runtime.matching.match import Matcher, fusions
+from rulewright_runtime.plan.question import EachReplyWindow
+from rulewright_runtime.plan.scan import Check, Pattern, Plan
+from rulewright_runtime.report.text import plural
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
+
+WHY_REGEX: Final = "it pins the ends of a text, switches a flag off or quotes, which joined turns would change"
+WHY_LITERAL: Final = "it holds U+0307, which `İ` becomes when lowered"
+WHY_NOT_FUSED: Final = "RE2 is missing, or the patterns of all lexicons are too large for one expression"
+ONCE: Final = "once for the scenario"
+WORK: Final = {
+    "pass": "only where the pass hits",
+    "verdicts": "once for the transcript, after the checks it reads",
+    "judge_reply": "a judge, for each reply",
+    "judge": "a judge, for each window",
+    "part": "for each turn, reply, message or call",
+    "transcript": "once for the transcript",
+}
+
+
+def fusion_of(plan: Plan) -> JsonObject:
+    """What is fused and what is done how often, ready for JSON.
+
+    `passes` are expressions that run once over all turns of a role; what one finds is confirmed pattern by pattern.
+    `apart` are lexicons that are looked for without one. `settled` counts, of `records` (checks times scenarios), those
+    made once for all transcripts of a scenario, whatever they say. `work` says what is left, by check.
+    """
+    wanted = looked_for(plan)
+    matcher = Matcher(wanted)
+    passes: list[JsonObject] = []
+    apart: list[dict[str, str]] = []
+    for role, lexicons in sorted(wanted.items()):
+        fused, left = fusions(lexicons)
+        is_fused = any(matcher.covers(role, name) for name in lexicons)
+        for each in fused if is_fused else ():
+            passes.append({"role": role, **each._asdict()})
+        unfused = {} if is_fused else dict.fromkeys(lexicons.keys() - left.keys())
+        apart += [_apart(role, name, pattern) for name, pattern in sorted({**left, **unfused}.items())]
+    engine = Engine(plan, prefilter=True)
+    settled = [engine.settled_in(name) for name in sorted(plan.scenarios) or [""]]
+    return {
+        "plan": plan.hash,
+        "profile": plan.profile,
+        "passes": passes,
+        "apart": apart,
+        "records": len(plan.checks) * len(settled),
+        "settled": sum(role is None for each in settled for role in each.values()),
+        "work": {check.id: _work(check, settled) for check in plan.checks},
+    }
+
+
+def _apart(role: str, name: str, pattern: Pattern | None) -> dict[str, str]:
+    if pattern is None:
+        return {"role": role, "lexicon": name, "pattern": "", "why": WHY_NOT_FUSED}
+    why = WHY_REGEX if pattern.mode == "regex" else WHY_LITERAL
+    return {"role": role, "lexicon": name, "pattern": pattern.pattern, "why": why}
+
+
+def _work(check: Check, settled: list[dict[str, str | None]]) -> str:
+    """How often a check is carried out that its scenario does not settle: a key of `WORK`."""
+    if any(each.get(check.id) is not None for each in settled):
+        return "pass"
+    judgings = [each for each in check.verifier.judgings() if each.repetitions]
+    if judgings:
+        return "judge_reply" if isinstance(judgings[-1].window, EachReplyWindow) else "judge"
+    if check.verifier.reads():
+        return "verdicts"
+    return "transcript" if getattr(check.verifier, "each", "conversation") == "conversation" else "part"
+
+
+def shown(found: JsonMapping) -> Iterator[str]:
+    """The same as lines."""
+    yield f"plan {found['plan'][:16]}, profile {found['profile']}: {plural(len(found['work']), 'check')}"
+    yield ""
+    yield "one pass over all turns of a role finds where patterns may hit; hits are confirmed pattern by pattern"
+    for each in found["passes"]:
+        patterns, lexicons = sum(each["patterns"].values()), len(each["patterns"])
+        yield f"  {each['role']:<10}{plural(patterns, 'pattern')} of {plural(lexicons, 'lexicon')}, {_text(each)}"
+        yield f"  {'':<10}{', '.join(sorted(each['patterns']))}"
+    if not found["passes"]:
+        yield "  no pattern is looked for in all turns"
+    if found["apart"]:
+        yield ""
+        yield "apart, in every turn"
+        for each in found["apart"]:
+            pattern = f" (`{each['pattern']}`)" if each["pattern"] else ""
+            yield f"  {each['role']:<10}{each['lexicon']}{pattern}: {each['why']}"
+    yield ""
+    yield f"{ONCE}: which checks apply, and {found['settled']} of {plural(found['records'], 'record')}"
+    for kind, words in WORK.items():
+        checks = [check for check, work in found["work"].items() if work == kind]
+        if checks:
+            yield f"{words}: {', '.join(checks)}"
+
+
+def _text(each: JsonMapping) -> str:
+    if not each["without"]:
+        return "in the text as it is"
+    ignored = [*each["without"], *(["case"] if each["case"] else [])]
+    return f"in the text without differences of {', '.join(word.replace('_', ' ') for word in ignored)}"

@@ -1,0 +1,99 @@
+"""The cases of a stored report of `rulewright score` that two scorecards label differently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rulewright.errors import UsageError
+from rulewright_runtime.cases.case_settings import CaseSettings
+from rulewright_runtime.cases.records import UNREADABLE, elements_of, outline_of
+from rulewright_runtime.errors import EvaluationError, InputError
+from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.score import Score
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.values import Optional
+
+_SEARCHED: Final = ("inputs.", "texts.", "metrics.", "requires", "metadata")  # what a report's scores depend on
+_LARGEST: Final = 1_000_000  # phrases of one list
+
+
+class _Result(msgspec.Struct):
+    test_id: str
+    scores: dict[str, float]
+    archetype: str = ""
+    batch_id: str = ""
+    judged: JsonObject = {}
+    semantic_matches: JsonObject = {}
+
+
+def case_flips(report: Path, found: JsonMapping, settings: Sequence[CaseSettings]) -> JsonObject:
+    """The `flips` of the report's cases, decided by their recorded scores, and as `not_told` those for which a judge or
+    other words counted. Raises UsageError where the scorecards would score a case differently, as `found` tells, and
+    InputError for what is no report."""
+    changed = [each["place"] for each in found["settings"] if str(each["place"]).startswith(_SEARCHED)]
+    changed += [each["place"] for each in (*found["regions"], *found["unknown"]) if ".score" in str(each["place"])]
+    if changed:
+        message = f"`{changed[0]}` differs, so a report's scores don't say what both make of its cases"
+        raise UsageError(f"{message}; run `rulewright score` with each of the scorecards")
+    if any(each.metric_ids for each in settings):
+        raise UsageError("a report does not say which clinical metric a case belongs to, and the settings ask for that")
+    flips, open_cases = [], []
+    for case in _results(report):
+        if any(_counts(each) for each in (*case.judged.values(), *case.semantic_matches.values())):
+            open_cases.append(case.test_id)
+            continue
+        one, two = (_label(each, case) for each in settings)
+        if one != two:
+            flips.append({"test_id": case.test_id, "batch_id": case.batch_id, "before": one, "after": two})
+    return {"run": str(report), "flips": flips, **({"not_told": open_cases} if open_cases else {})}
+
+
+def _results(report: Path) -> Iterator[_Result]:
+    try:
+        outline = outline_of(str(report), ("results",), ())
+        if outline is None or "results" not in outline.lists:
+            raise InputError("is not JSON report of `rulewright score`", str(report))
+        for record in elements_of(str(report), outline.lists["results"], "$.results"):
+            if isinstance(record, InputError):
+                raise record
+            yield msgspec.json.decode(record.data, type=_Result)
+    except OSError as error:
+        raise InputError(error.strerror or "can't be read", str(report)) from None
+    except UNREADABLE:
+        raise InputError("is not JSON report of `rulewright score`", str(report)) from None
+
+
+def _counts(said: object) -> bool:
+    """Whether something that was said beside the search counted."""
+    each = said if isinstance(said, list) else [said]
+    return any(isinstance(one, dict) and "counted" in one for one in each)
+
+
+def _label(settings: CaseSettings, case: _Result) -> str:
+    scorer = settings.scorer(case.archetype, None)
+    names = [metric.name for metric in scorer.plan.metrics]
+    missing = next((name for name in names if name not in case.scores), None)
+    if missing is not None:
+        raise UsageError(f"the report's case `{case.test_id}` has no score of `{missing}`")
+    bindings = {**scorer.parameters, **{name: exact(case.scores[name]) for name in names}}
+    try:
+        composite = prepare(scorer.plan.composite)(bindings)
+        if isinstance(composite, Optional):
+            if not composite.present:
+                raise EvaluationError("the composite has no value", "absent")
+            composite = composite.value
+        return scorer.label({**bindings, "composite": composite})
+    except EvaluationError as failure:
+        return f"an error: {failure}"
+
+
+def exact(score: float) -> Score:
+    """The share of at most a million phrases whose nearest double was recorded; else that double's decimal."""
+    share = Fraction(score).limit_denominator(_LARGEST)
+    found = share if float(share) == score else Fraction(repr(score))
+    return Score(found.numerator, found.denominator)

@@ -1,0 +1,125 @@
+"""Lexicons as policies: what one of two finds and the other does not, shown by texts that both were run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Final
+
+from rulewright.policies.samples import samples
+from rulewright_runtime.matching.folding import fold
+from rulewright_runtime.matching.match import first
+from rulewright_runtime.plan.scan import Lexicon, Pattern
+from rulewright_runtime.strict_json import JsonObject
+
+HIT: Final = ("no hit", "a hit")
+_ALIKE: Final = 0.6  # from here on an added pattern counts as a changed one
+# How a text is written that only a lexicon finds that ignores the difference.
+_WRITTEN: Final[tuple[tuple[str, str, str], ...]] = (
+    ("white_space", " ", " \n "),
+    ("apostrophes", "'", "\u2019"),
+    ("quotes", '"', "\u201c"),
+    ("dashes", "-", "\u2013"),
+    ("emphasis", " ", "* *"),
+    ("invisible", "e", "e\u200b"),
+)
+
+
+def compare_lexicons(one: Mapping[str, Lexicon], two: Mapping[str, Lexicon]) -> JsonObject:
+    """The `regions`, `settings` and `unknown` of the lexicons that both have; a name that only one has is a setting."""
+    found: JsonObject = {"regions": [], "settings": [], "unknown": []}
+    for name in sorted({*one, *two}):
+        place = f"lexicon {name}"
+        if name not in one or name not in two:
+            told = {"before": "declared" if name in one else None, "after": "declared" if name in two else None}
+            found["settings"].append({"place": place, **told})
+            continue
+        pair = one[name], two[name]
+        for key in ("role", "fold", "fold_regexes"):
+            before, after = (getattr(each, key) for each in pair)
+            if before != after:
+                found["settings"].append({"place": f"{place}.{key}", "before": before, "after": after})
+        for entry in _changes(place, *pair):
+            found["unknown" if "why" in entry else "regions"].append(entry)
+        found["regions"] += _folding(place, *pair)
+    return found
+
+
+def _changes(place: str, one: Lexicon, two: Lexicon) -> Iterator[JsonObject]:
+    """A region for each pattern of which only one lexicon has the like, or why there is none."""
+    gone, new = (
+        [each for each in dict.fromkeys(a.patterns) if each not in b.patterns] for a, b in ((one, two), (two, one))
+    )
+    for pattern, before, after in (*((each, 1, 0) for each in gone), *((each, 0, 1) for each in new)):
+        has, lacks = (one, two) if before else (two, one)
+        if _is_idle(pattern, has, lacks):
+            continue
+        change = _change(pattern, gone if after else new, bool(after))
+        text = next((each for each in _texts(pattern) if _hits(has, each) and not _hits(lacks, each)), None)
+        if text is None:
+            why = f"no text was found that shows what `{pattern.pattern}` finds and the other patterns do not"
+            yield {"place": place, **change, "why": why}
+        else:
+            yield _region(place, before, after, _in_words(pattern), text) | change
+
+
+def _change(pattern: Pattern, others: list[Pattern], is_new: bool) -> JsonObject:
+    """Whether the pattern was added, removed or changed, and from or into what."""
+    like = get_close_matches(pattern.pattern, [each.pattern for each in others if each.mode == pattern.mode], 1, _ALIKE)
+    if like:
+        return {"change": "changed", "from" if is_new else "into": like[0]}
+    return {"change": "added" if is_new else "removed"}
+
+
+def _region(place: str, before: int, after: int, where: str, text: str) -> JsonObject:
+    return {
+        "place": place,
+        "before": HIT[before],
+        "after": HIT[after],
+        "where": [where],
+        "witness": {"text": repr(text)},
+    }
+
+
+def _in_words(pattern: Pattern) -> str:
+    return f"the text {'matches' if pattern.mode == 'regex' else 'holds'} `{pattern.pattern}`"
+
+
+def _hits(lexicon: Lexicon, text: str) -> bool:
+    return first("", lexicon, text) is not None
+
+
+def _texts(pattern: Pattern) -> list[str]:
+    """Texts in which the pattern is likely to be found."""
+    found = samples(pattern.pattern) if pattern.mode == "regex" else [pattern.pattern, pattern.pattern.upper()]
+    return [*found, *(f"So {each} it is." for each in found)]
+
+
+def _is_idle(pattern: Pattern, has: Lexicon, lacks: Lexicon) -> bool:
+    """Whether the lexicon without the pattern surely finds every text that holds it: it has a part of it."""
+    if pattern.mode == "regex" or has.fold != lacks.fold:
+        return False
+    wanted = _folded(pattern, has)
+    parts = [_folded(each, lacks) for each in lacks.patterns if each.mode == pattern.mode]
+    return any(part.strip() and part in wanted for part in parts)
+
+
+def _folded(pattern: Pattern, lexicon: Lexicon) -> str:
+    if pattern.mode == "contains_ci" and not lexicon.fold:
+        return pattern.pattern.lower()
+    return fold(pattern.pattern, frozenset(lexicon.fold)).text
+
+
+def _folding(place: str, one: Lexicon, two: Lexicon) -> Iterator[JsonObject]:
+    """The first text for each difference that only one of the lexicons ignores, in a pattern that both have."""
+    shared = [each for each in one.patterns if each in two.patterns]
+    if (one.fold, one.fold_regexes) == (two.fold, two.fold_regexes):
+        return
+    for name, plain, written in _WRITTEN:
+        for pattern, sample in ((each, text) for each in shared for text in _texts(each)):
+            text = sample.replace(plain, written)
+            hits = _hits(one, text), _hits(two, text)
+            if hits[0] != hits[1]:
+                where = f"{_in_words(pattern)} but for {name.replace('_', ' ')}"
+                yield _region(place, hits[0], hits[1], where, text)
+                break

@@ -1,0 +1,6 @@
+"""A whole project: its documents, which profile and scorecard a run has, and what lies beside them unread."""
+
+from rulewright.project.project import TOLERATED_UNDER_REFERENCE, Project, accepted, stopping
+from rulewright.project.reader import load_project, load_scorecards
+
+__all__ = ["TOLERATED_UNDER_REFERENCE", "Project", "accepted", "load_project", "load_scorecards", "stopping"]

@@ -1,0 +1,167 @@
+"""A project: every document it holds, and which of its findings forbid to compile it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rulewright.diagnostics import Diagnostic, Severity
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.corpus import CorpusDocument
+from rulewright.documents.kinds import kind_of
+from rulewright.documents.layout import (
+    path_fits,
+    resolve,
+)
+from rulewright.documents.lexicon import LexiconDocument, MarkerSet
+from rulewright.documents.profile import Profile
+from rulewright.documents.project_file import Accept, JudgeSection, ProjectFile, Semantics
+from rulewright.documents.scenario import Scenario
+from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.scoring import ModelPrice, Scoring
+from rulewright.documents.state_machine import StateMachineDocument
+from rulewright.documents.vocabulary import Vocabulary, invisiblebench
+from rulewright.load import Loaded, Mapping, Node
+from rulewright.load.suppressions import suppress
+
+TOLERATED_UNDER_REFERENCE: Final = frozenset(
+    {
+        "unknown-key",
+        "corpus-required-contradicts-routing",
+        "detector-is-not-routed",
+        "llm-required-contradicts-routing",
+        "retired-rubric-dialect",
+        "safety-override-contradicts-routing",
+        "scorer-repetitions-contradict-routing",
+        "scorer-type-contradicts-routing",
+        "turn-that-does-not-exist",
+        "unclear-policy-forbids-the-judge",
+    }
+)
+TOLERABLE: Final = TOLERATED_UNDER_REFERENCE | {"gate-ignores-unclear", "id-differs-from-file-name", "unknown-lexicon"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Project:
+    """Every document of a project and what is wrong with them.
+
+    Checks and scenarios are in the order of their file names; of a name given twice the first file counts and the
+    second is a finding. `diagnostics` are the findings of loading and structure, not those of lint rules. `roots`
+    holds the mappings of `blindspots`, `pricing` and `meta` (the `_meta` file beside the checks), with their places.
+    `unreadable` are the kinds of documents of which one can't be read, so that its content is not known.
+    """
+
+    name: str
+    folder: Path
+    root: Path
+    path: Path | None
+    file: ProjectFile | None
+    semantics: Semantics
+    exchange_turns: int
+    checks: tuple[CheckDocument, ...]
+    lexicons: dict[str, LexiconDocument]
+    markers: tuple[MarkerSet, ...]
+    scenarios: dict[str, Scenario]
+    profiles: dict[str, Profile]
+    blindspots: dict[str, str]
+    scoring: Scoring | None
+    pricing: dict[str, ModelPrice]
+    scorecards: dict[str, ScorecardDocument]
+    rule_sets: dict[str, dict[str, Any]]
+    rule_origins: dict[str, dict[tuple[str, ...], Node]]
+    state_machines: dict[str, StateMachineDocument]
+    corpora: dict[str, CorpusDocument]
+    roots: dict[str, Mapping]
+    loaded: tuple[Loaded, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    unreadable: frozenset[str] = frozenset()
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Its words for buckets, severities and the like."""
+        return self.file.vocabulary if self.file else invisiblebench()
+
+    @property
+    def accept(self) -> tuple[Accept, ...]:
+        """The findings the project tolerates."""
+        return self.file.accept if self.file else ()
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Display names of models."""
+        return self.file.models if self.file else {}
+
+    @property
+    def judge_model(self) -> str | None:
+        """The judge's model, for costs."""
+        return self.judge.model
+
+    @property
+    def judge(self) -> JudgeSection:
+        """Who judges, and the settings of a judge that is a model."""
+        return self.file.judge if self.file else JudgeSection()
+
+    @property
+    def redact(self) -> tuple[tuple[str, str], ...]:
+        """Patterns that are replaced in transcripts, with what replaces them."""
+        return self.file.redact if self.file else ()
+
+    @property
+    def judge_source(self) -> str | None:
+        """The judge as `--judge` takes it, its path relative to the project file resolved."""
+        written = self.judge.source
+        if written is None or self.path is None or not written.startswith("replay:"):
+            return written
+        return f"replay:{resolve(written.removeprefix('replay:'), self.path, self.root)}"
+
+    @property
+    def exempt(self) -> tuple[str, ...]:
+        """Capability-aware checks whose claim is true of the system under evaluation."""
+        return self.file.exempt if self.file else ()
+
+    @property
+    def rule_files(self) -> dict[str, Mapping]:
+        """The files of the rule sets by name, as they are written: without what they extend."""
+        roots = [loaded.root for loaded in self.loaded if Path(loaded.source.path).stem in self.rule_sets]
+        return {
+            Path(root.source.path).stem: root
+            for root in roots
+            if isinstance(root, Mapping) and root.index and kind_of(root) is None
+        }
+
+    def check(self, name: str) -> CheckDocument | None:
+        """The check called `name`, or None."""
+        return next((check for check in self.checks if check.id == name), None)
+
+    def marker_set(self, name: str) -> MarkerSet | None:
+        """The marker set called `name`, else the one that serves every name, else None."""
+        named = (found for found in self.markers if found.name == name)
+        return next(named, next((found for found in self.markers if found.name is None), None))
+
+
+def stopping(project: Project, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The findings that forbid to compile, sorted: errors, except tolerable ones that a comment allows or the project
+    accepts, and except unknown keys and contradicting expectations under `semantics: reference`.
+
+    Tolerable is what leaves every document whole. A check without its prompt or a scenario that can't be read would be
+    missing from the plan, so nobody can accept that: fewer checks would look like fewer failures.
+    """
+    errors = [found for found in diagnostics if found.severity is Severity.ERROR]
+    tolerable = [found for found in errors if found.code in TOLERABLE]
+    allowed = set(suppress(tolerable, project.loaded, TOLERABLE)[1]) if tolerable else set()
+    return tuple(
+        found
+        for found in sorted(errors, key=lambda found: found.sort_key)
+        if found not in allowed
+        and not (found.code in TOLERABLE and accepted(project, found))
+        and not (project.semantics == "reference" and found.code in TOLERATED_UNDER_REFERENCE)
+    )
+
+
+def accepted(project: Project, found: Diagnostic) -> bool:
+    """Whether an `accept` entry of the project covers the finding: same code, and the path fits its pattern."""
+    return any(
+        entry.rule == found.code and path_fits(entry.path, found.span.path, project.root) for entry in project.accept
+    )

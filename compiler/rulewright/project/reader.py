@@ -1,0 +1,321 @@
+"""Reads a project: its folders are found, every document is read, and all findings are collected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from collections.abc import Mapping as Environment
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, TypeVar
+
+from rulewright import dependencies
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.base import Document, items, scalar, text, worded
+from rulewright.documents.check import CheckDocument, read_check
+from rulewright.documents.corpus import read_corpus
+from rulewright.documents.kinds import CASE_SCORECARD, kind_of
+from rulewright.documents.layout import (
+    DocumentPath,
+    documents_in,
+    looks_like_a_project,
+    places,
+    project_file_in,
+    resolve,
+)
+from rulewright.documents.lexicon import (
+    LexiconDocument,
+    MarkerSet,
+    invalid_regex,
+    read_lexicon,
+    read_lexicons,
+    read_markers,
+)
+from rulewright.documents.library import check_findings
+from rulewright.documents.plugins import functions_of
+from rulewright.documents.profile import Profile, read_profile, read_profiles
+from rulewright.documents.project_file import ProjectFile, read_project_file
+from rulewright.documents.rule_set import load_rule_sets
+from rulewright.documents.scenario import Scenario, read_scenario
+from rulewright.documents.scorecard import ScorecardDocument, read_scorecard
+from rulewright.documents.scoring import read_pricing, read_scoring
+from rulewright.documents.state_machine import read_state_machine
+from rulewright.documents.validation import validate
+from rulewright.documents.vocabulary import Vocabulary, invisiblebench, vocabulary_findings
+from rulewright.errors import DocumentError, UsageError
+from rulewright.load import Loaded, Mapping, Node, load_file
+from rulewright.project.project import Project
+
+EXCHANGE_TURNS: Final = 8  # the most turns of a window, where the project file names no other number
+Model = TypeVar("Model", bound=Document)
+Named = TypeVar("Named", LexiconDocument, Profile)
+
+PAGES: Final[dict[str, str]] = {
+    "duplicate-id": """Two documents of one kind have the same name.
+
+    Why it matters: results, references and gates name documents by their id; only one of the two can be meant.
+    Instead: rename one of them, or remove it.
+    """,
+    "id-differs-from-file-name": """A document's id or name is not its file's name, or not the key it stands under.
+
+    Why it matters: the file of a check in a result can't be found, and other tools refuse such a file.
+    Instead: give the file, or the key, the document's name.
+    """,
+    "empty-document": """The file holds nothing.
+
+    Why it matters: an empty check or scenario would silently be left out.
+    Instead: fill the file or remove it.
+    """,
+    "missing-path": """The project file names a file or folder that does not exist.
+
+    Why it matters: the project would be compiled without those documents.
+    Instead: correct the path, or set the variable in it.
+    """,
+    "unset-variable": """A path of the project file uses a variable of the environment that is not set.
+
+    Why it matters: the path leads somewhere else than its author meant.
+    Instead: set the variable, or give a default as in `${NAME:-default}`.
+    """,
+}
+
+
+def load_project(path: Path | str, environment: Environment[str, str] | None = None) -> Project:
+    """The project of a project file, or of a folder that holds one or is laid out like one.
+
+    `environment` replaces the process's variables in the project file. Raises `UsageError` where there is no project
+    and `DocumentError` where the project file can't be read; mistakes in documents are `Project.diagnostics`.
+    """
+    given = Path(path)
+    file = project_file_in(given) if dependencies.is_folder(given) else given
+    if file is None and not looks_like_a_project(given):
+        raise UsageError(f"`{path}` is not a project: it holds neither `rulewright.yaml` nor a folder `checks`")
+    if file is not None and not dependencies.is_file(file):
+        raise UsageError(f"project file not found: `{path}`")
+    return _ProjectReader(os.environ if environment is None else environment).project(given, file)
+
+
+@dataclass(slots=True)
+class _ProjectReader:
+    """Reads documents and keeps what it found; one for each project."""
+
+    environment: Environment[str, str]
+    loaded: list[Loaded] = field(default_factory=list)
+    found: list[Diagnostic] = field(default_factory=list)
+    vocabulary: Vocabulary = field(default_factory=invisiblebench)
+
+    def project(self, given: Path, path: Path | None) -> Project:
+        file = None if path is None else self._project_file(path)
+        if file is not None:
+            self.found += vocabulary_findings(file.get("vocabulary"), file.vocabulary)
+            functions, found = functions_of(file.plugins)
+            self.found += found
+            file = replace(file, vocabulary=replace(file.vocabulary, functions=functions)) if functions else file
+            self.vocabulary = file.vocabulary
+        folder = given if path is None else path.parent
+        root = folder if file is None else file.top
+        where = places(root, file, path)
+        self._require(file, where)
+        roots: dict[str, Mapping] = {}
+        for kind in ("blindspots", "pricing"):
+            if (mapping := self._single(where.get(kind), kind)) is not None:
+                roots[kind] = mapping
+        if "checks" in where and (meta := self._meta(where["checks"].path)) is not None:
+            roots["meta"] = meta
+        scoring = self._single(where.get("scoring"), "scoring")
+        rules = self._rule_sets(where.get("rules"))
+        return Project(
+            name=file.name if file else folder.resolve().name,
+            folder=folder,
+            root=root,
+            path=path,
+            file=file,
+            semantics=file.semantics if file else "seed",
+            exchange_turns=(file.exchange_turns if file else None) or EXCHANGE_TURNS,
+            checks=tuple(self._checks(where, file).values()),
+            lexicons=self._named(where.get("lexicons"), "lexicon", read_lexicon, "lexicons", read_lexicons),
+            markers=self._markers(where.get("markers"), file, path, root),
+            scenarios=self._scenarios(where),
+            profiles=self._named(where.get("profiles"), "profile", read_profile, "profiles", read_profiles),
+            blindspots={key: text(roots["blindspots"], key) for key in roots["blindspots"].keys}
+            if "blindspots" in roots
+            else {},
+            scoring=None if scoring is None else read_scoring(scoring),
+            pricing=read_pricing(roots["pricing"]) if "pricing" in roots else {},
+            scorecards=self.scorecards(where.get("scorecards")),
+            rule_sets=rules[0],
+            rule_origins=rules[1],
+            state_machines=self._each(where.get("state_machines"), "state_machine", read_state_machine),
+            corpora=self._each(where.get("corpora"), "corpus", read_corpus),
+            roots=roots,
+            loaded=tuple(self.loaded),
+            diagnostics=tuple(sorted(self.found, key=lambda found: found.sort_key)),
+            unreadable=frozenset(_kind_at(loaded.source.path, where) for loaded in self.loaded if loaded.root is None),
+        )
+
+    def _project_file(self, path: Path) -> ProjectFile:
+        root = self._load(path, "project")
+        if root is None:
+            raise DocumentError(sorted(self.found, key=lambda found: found.sort_key))
+        file = read_project_file(root, self.environment)
+        for name, written in file.unset:
+            self.found.append(
+                error(written, f"the variable `{name}` is not set and has no default", code="unset-variable")
+            )
+        patterns = (scalar(item, "pattern") for item in items(root, "redact"))
+        self.found += filter(None, (invalid_regex(pattern) for pattern in patterns if pattern is not None))
+        return file
+
+    def _require(self, file: ProjectFile | None, where: dict[str, DocumentPath]) -> None:
+        for kind, place in where.items():
+            if file is not None and place.named and not dependencies.exists(place.path):
+                span = file.place(kind)
+                self.found.append(
+                    error(span, f"`{kind}` leads to `{place.path}`, which does not exist", code="missing-path")
+                )
+
+    def _load(self, path: Path, kind: str | None) -> Mapping | None:
+        """The root mapping of a file, its structure checked against the schema `kind`."""
+        loaded = load_file(path, shown_as=str(path))
+        self.loaded.append(loaded)
+        self.found.extend(loaded.diagnostics)
+        if loaded.root is None:
+            if not loaded.diagnostics:
+                span = loaded.source.span(0, 0)
+                self.found.append(error(span, "the file is empty", code="empty-document"))
+            return None
+        if kind == "check":
+            self.found.extend(check_findings(loaded.root, self.vocabulary))
+        elif kind is not None:
+            self.found.extend(validate(kind, loaded.root, self.vocabulary))
+        return loaded.root if isinstance(loaded.root, Mapping) else None
+
+    def _single(self, place: DocumentPath | None, kind: str) -> Mapping | None:
+        return self._load(place.path, kind) if place is not None and dependencies.is_file(place.path) else None
+
+    def _meta(self, folder: Path) -> Mapping | None:
+        path = next(filter(dependencies.is_file, (folder / "_meta.yaml", folder / "_meta.json")), None)
+        return None if path is None else self._load(path, None)
+
+    def _checks(self, where: dict[str, DocumentPath], file: ProjectFile | None) -> dict[str, CheckDocument]:
+        checks: dict[str, CheckDocument] = {}
+        for path, root in self._documents(where.get("checks"), "check"):
+            check = read_check(root, self.vocabulary)
+            if check.id:
+                self._compare_with_file_name(path, root, "id", check.id)
+                self._add(checks, check.id, check, "check", "id")
+        for item in () if file is None else file.used:
+            self.found.extend(check_findings(item, self.vocabulary))
+            check = read_check(item, self.vocabulary)
+            self._add(checks, check.id, check, "check", "id")
+        return checks
+
+    def _scenarios(self, where: dict[str, DocumentPath]) -> dict[str, Scenario]:
+        scenarios: dict[str, Scenario] = {}
+        for _, root in self._documents(where.get("scenarios"), "scenario", deep=True):
+            scenario = worded(read_scenario(root), self.vocabulary)
+            if scenario.id:
+                self._add(scenarios, scenario.id, scenario, "scenario", "scenario_id")
+        return scenarios
+
+    def _named(
+        self,
+        place: DocumentPath | None,
+        kind: str,
+        read_one: Callable[[Mapping, str], Named],
+        many: str,
+        read_many: Callable[[Mapping], tuple[Named, ...]],
+    ) -> dict[str, Named]:
+        """Documents named by their file, from a folder; or by their key, from one file."""
+        if place is not None and dependencies.is_file(place.path):
+            root = self._load(place.path, many)
+            for entry in root.entries if root is not None else ():
+                name = scalar(entry.value, "name")
+                if name is not None and name.value != entry.name:
+                    message = f"`name` is `{name.value}`, but it stands under `{entry.name}`"
+                    self.found.append(error(name, message, code="id-differs-from-file-name"))
+            return {} if root is None else {model.name: worded(model, self.vocabulary) for model in read_many(root)}
+        return self._each(place, kind, read_one)
+
+    def _each(
+        self, place: DocumentPath | None, kind: str, read_one: Callable[[Mapping, str], Model]
+    ) -> dict[str, Model]:
+        """Documents named by their file, from a folder."""
+        models: dict[str, Model] = {}
+        for path, root in self._documents(place, kind):
+            self._compare_with_file_name(path, root, "name", text(root, "name") or path.stem)
+            self._add(models, path.stem, worded(read_one(root, path.stem), self.vocabulary), kind, "name")
+        return models
+
+    def _markers(
+        self, place: DocumentPath | None, file: ProjectFile | None, path: Path | None, root: Path
+    ) -> tuple[MarkerSet, ...]:
+        each: list[tuple[str | None, Path]] = []
+        if file is not None and path is not None and isinstance(file.markers, dict):
+            for name, written in file.markers.items():
+                each.append((name, resolve(written, path, root)))
+                self._require(file, {"markers": DocumentPath(each[-1][1], named=True)})
+        elif place is not None and dependencies.is_file(place.path):
+            each.append((None, place.path))  # one set that serves every name
+        elif place is not None and dependencies.is_folder(place.path):
+            each.extend((found.stem, found) for found in documents_in(place.path))
+        roots = [(name, self._load(found, "markers")) for name, found in each if dependencies.is_file(found)]
+        return tuple(read_markers(mapping, name) for name, mapping in roots if mapping is not None)
+
+    def scorecards(self, place: DocumentPath | None) -> dict[str, ScorecardDocument]:
+        """The scorecards over verdicts; one over cases (`over: cases`) has a model and a schema of its own."""
+        cards = {}
+        for path, root in self._documents(place, None):
+            kind = kind_of(root)
+            self.found.extend(validate(kind if kind == CASE_SCORECARD else "scorecard", root, self.vocabulary))
+            card, found = (None, []) if kind == CASE_SCORECARD else read_scorecard(root)
+            self.found.extend(found)
+            if card is not None:
+                cards[card.name or path.stem] = worded(card, self.vocabulary)
+        return cards
+
+    def _rule_sets(
+        self, place: DocumentPath | None
+    ) -> tuple[dict[str, dict[str, object]], dict[str, dict[tuple[str, ...], Node]]]:
+        if place is None or not dependencies.is_folder(place.path):
+            return {}, {}
+        sets = load_rule_sets(place.path)
+        self.loaded.extend(sets.loaded)
+        self.found.extend(sets.diagnostics)
+        return sets.merged, sets.origins
+
+    def _documents(
+        self, place: DocumentPath | None, kind: str | None, *, deep: bool = False
+    ) -> list[tuple[Path, Mapping]]:
+        if place is None or not dependencies.exists(place.path):
+            return []
+        found = [(path, self._load(path, kind)) for path in documents_in(place.path, deep=deep)]
+        return [(path, root) for path, root in found if root is not None]
+
+    def _compare_with_file_name(self, path: Path, root: Mapping, key: str, name: str) -> None:
+        if name != path.stem:
+            node: Node = root.get(key) or root
+            message = f"`{key}` is `{name}`, but the file is called `{path.stem}`"
+            self.found.append(error(node, message, code="id-differs-from-file-name"))
+
+    def _add(self, known: dict[str, Model], name: str, model: Model, kind: str, key: str) -> None:
+        first = known.setdefault(name, model)
+        if first is not model:
+            notes = [(first.place(key), "it is first used here")]
+            self.found.append(
+                error(model.place(key), f"the {kind} `{name}` exists twice", code="duplicate-id", notes=notes)
+            )
+
+
+def _kind_at(path: str, where: Environment[str, DocumentPath]) -> str:
+    """The kind of the documents that lie where a file does, by the nearest place of the project."""
+    around = [(str(place.path), kind) for kind, place in where.items() if Path(path).is_relative_to(place.path)]
+    return max(around, key=lambda each: len(each[0]), default=("", ""))[1]
+
+
+def load_scorecards(folder: Path) -> dict[str, ScorecardDocument]:
+    """The scorecards of a folder by name; raises `DocumentError` when one of them is broken."""
+    reader = _ProjectReader({})
+    cards = reader.scorecards(DocumentPath(folder, named=True))
+    if reader.found:
+        raise DocumentError(sorted(reader.found, key=lambda found: found.sort_key))
+    return cards

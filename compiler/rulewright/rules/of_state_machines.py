@@ -1,0 +1,12 @@
+"""The rules that look at state machines, in the order they run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rulewright.documents.state_machine import StateMachineDocument
+from rulewright.rules import Rule
+from rulewright.rules.of_conditions import CONDITIONS
+from rulewright.rules.transition_never_made import transition_never_made
+
+STATE_MACHINE: Final[tuple[Rule[StateMachineDocument], ...]] = (*CONDITIONS, transition_never_made)

@@ -1,0 +1,385 @@
+"""Live judging: checks' questions are put to a model, many at a time, and results come in the order of transcripts.
+
+What comes out depends on the replies alone: at any concurrency, and from the ledger, it is the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from rulewright_runtime.calls.ask import Ask, ask_key
+from rulewright_runtime.calls.budget import Budget, BudgetError, Price
+from rulewright_runtime.calls.ledger import Ledger
+from rulewright_runtime.calls.scheduler import CallLimits, HeldError, Scheduler
+from rulewright_runtime.errors import InputError
+from rulewright_runtime.execution import Execution, TranscriptResult
+from rulewright_runtime.judging.independence import Independence, NotIndependentError
+from rulewright_runtime.judging.judge import SPEAKERS, JudgeRecord, JudgeRequest, TooLongError
+from rulewright_runtime.models import open_model
+from rulewright_runtime.models.call import CallFailure, ChatMessage, Identity, ModelAnswer, ModelCall
+from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.transcripts.messages import Transcript
+
+if TYPE_CHECKING:
+    from rulewright_runtime.execution import CheckAsking, Engine
+    from rulewright_runtime.models.call import Model
+    from rulewright_runtime.models.capabilities import Capabilities
+    from rulewright_runtime.plan.question import ReplyField
+    from rulewright_runtime.verify.asking import Replies, Reply
+
+LEDGER: Final = os.path.join(".rulewright", "ledger.sqlite3")
+OPEN_TRANSCRIPTS: Final = 64  # that are begun and wait for answers
+BYTES_PER_TOKEN: Final = 3  # of the texts that people write; a guess that errs on the side of more tokens
+LEAST_REPLY: Final = 256  # tokens without which asking is of no use
+FULL_REPLY: Final = 1024  # tokens that the longest rationale and evidence take
+
+
+class JudgeSettings(msgspec.Struct, frozen=True):
+    """How a run asks its judge. `usd` and the price are decimals as text, so that nothing is rounded."""
+
+    ledger: str = LEDGER
+    limits: CallLimits = CallLimits()
+    calls: int | None = None
+    tokens: int | None = None
+    usd: str | None = None
+    price: tuple[str, str] | None = None  # USD for a million tokens in and out
+    independence: Independence = Independence()
+    explain: bool = False  # count why calls are made that the ledger does not answer
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether anything limits what is spent."""
+        return any(limit is not None for limit in (self.calls, self.tokens, self.usd))
+
+    @property
+    def budget(self) -> Budget:
+        """The limits, of which nothing is spent. Raises BudgetError for a negative one."""
+        return Budget(self.calls, self.tokens, None if self.usd is None else Decimal(self.usd))
+
+    @property
+    def listed(self) -> Price | None:
+        """The price of the model's tokens."""
+        return None if self.price is None else Price(*map(Decimal, self.price))
+
+
+class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One question of a check and what came of it; `key` is its key in the ledger, where the request is kept.
+
+    `prompt` stands at the first attempt of the first vote; the others ask the same.
+    """
+
+    check_id: str
+    purpose: str
+    window: int
+    repetition: int
+    attempt: int
+    key: str
+    reply: str | None
+    error: str | None
+    model: str = ""
+    finish: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    prompt: str | None = None
+
+
+class LiveJudge:
+    """A model that answers the questions of checks."""
+
+    def __init__(self, model: Model, settings: JudgeSettings | None = None) -> None:
+        """Ask `model` as the settings say."""
+        self.model, self.settings = model, settings or JudgeSettings()
+
+    @property
+    def identity(self) -> str:
+        """Who answers, as a resumed run compares it."""
+        who = (self.model.identity, self.settings.independence)
+        return f"live:{msgspec.json.encode(who, order='deterministic').decode()}"
+
+    @property
+    def record(self) -> JudgeRecord:
+        """Who answers, as a run records it."""
+        who = self.model.identity
+        parameters: dict[str, object] = {
+            "endpoint": who.endpoint,
+            "api_version": who.api_version,
+            "client": who.wrapper,
+        }
+        if allowed := self.settings.independence.allowed:
+            parameters["same_family"] = dict(allowed)
+        return JudgeRecord(who.provider, who.model, requested_model=who.model, parameters=parameters)
+
+    @property
+    def price(self) -> dict[str, str] | None:
+        """USD for a million tokens, in and out, where the project gives a price."""
+        price = self.settings.price
+        return None if price is None else dict(zip(("input", "output"), price, strict=True))
+
+    def results(
+        self,
+        engine: Engine,
+        items: Iterable[Any],
+        run: str = "",
+        watch: Callable[[Scheduler], None] = lambda _: None,
+    ) -> Iterator[TranscriptResult]:
+        """One result for each transcript, in their order; one of the judge's own family is refused.
+
+        Raises BudgetError or OutageError where no further call may be made: what was answered is in the ledger, and
+        the run can be resumed. Raises NotIndependentError where the endpoint turns out to serve such a model.
+        """
+        settings = self.settings
+        ledger = Ledger(settings.ledger)
+        scheduler = Scheduler(self.model, ledger, run, settings.limits, settings.budget, settings.listed)
+        scheduler.say = lambda _: watch(scheduler)
+        scheduler.reasons = Counter() if settings.explain else None
+        try:
+            with asyncio.Runner() as runner:
+                independence = settings.independence
+                pump = _Pump(engine.started(self._independent(items)), scheduler, independence)
+                runner.run(pump.start())
+                try:
+                    while (result := runner.run(pump.next())) is not None:
+                        yield result
+                finally:
+                    runner.run(pump.stop())
+        finally:
+            ledger.close()
+
+    def _independent(self, items: Iterable[Any]) -> Iterator[Any]:
+        """The items; a transcript that this judge may not judge becomes a refusal."""
+        for item in items:
+            refusal = self._refusal(item) if isinstance(item, Transcript) else None
+            yield item if refusal is None else InputError(refusal, item.path, item.line)
+
+    def _refusal(self, transcript: Transcript) -> str | None:
+        return self.settings.independence.refusal_among(self.model.identity.model, speakers(transcript))
+
+
+def open_live_judge(specification: str, settings: JudgeSettings | None = None) -> LiveJudge:
+    """The judge that `PROVIDER:REST` names. Raises ModelError where it can't be opened."""
+    return LiveJudge(open_model(specification), settings)
+
+
+class _Pump:
+    """Keeps as many transcripts open as keep the scheduler busy, and gives their results in order."""
+
+    def __init__(
+        self, started: Iterator[Execution | TranscriptResult], scheduler: Scheduler, independence: Independence
+    ) -> None:
+        self._started, self._scheduler, self._independence = started, scheduler, independence
+        self._open: deque[_Open] = deque()
+        self._waiting = 0
+        self._stopping = asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        ready = asyncio.Event()
+        self._running = asyncio.create_task(self._run(ready))
+        await ready.wait()
+
+    async def _run(self, ready: asyncio.Event) -> None:
+        async with self._scheduler.running():
+            ready.set()
+            await self._stopping.wait()
+
+    async def next(self) -> TranscriptResult | None:
+        """The next result, or None behind the last one."""
+        self._refill()
+        if not self._open:
+            return None
+        first = self._open[0]
+        result = await first.result()
+        self._open.popleft()
+        return result
+
+    def _refill(self) -> None:
+        enough = 2 * self._scheduler.limits.concurrency
+        while len(self._open) < OPEN_TRANSCRIPTS and (not self._open or self._waiting < enough):
+            started = next(self._started, None)
+            if started is None:
+                return
+            self._open.append(_Open(started, self._scheduler, self._independence, self._count))
+
+    def _count(self, by: int) -> None:
+        self._waiting += by
+
+    async def stop(self) -> None:
+        """Cancel what is open and give up connections."""
+        tasks = [task for each in self._open for task in each.tasks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._stopping.set()
+        if self._running is not None:
+            await self._running
+
+
+class _Open:
+    """A transcript whose checks are being answered."""
+
+    def __init__(
+        self,
+        started: Execution | TranscriptResult,
+        scheduler: Scheduler,
+        independence: Independence,
+        count: Callable[[int], None],
+    ) -> None:
+        self._started, self._scheduler, self._count = started, scheduler, count
+        self._independence = independence
+        self._speakers = speakers(started.transcript) if isinstance(started, Execution) else ()
+        self._exchanges: list[list[Exchange]] = []
+        self.tasks: list[asyncio.Task[None]] = []
+        if isinstance(started, Execution):
+            exchanges: list[list[Exchange]] = [[] for _ in started.askings]
+            self._exchanges = exchanges
+            pairs = list(zip(started.askings, exchanges, strict=True))
+            ways = [self._in_turn(started, pairs)] if started.is_in_turn else [self._settle(*pair) for pair in pairs]
+            self.tasks = [asyncio.create_task(way) for way in ways]
+            count(len(self.tasks))
+
+    async def result(self) -> TranscriptResult:
+        """The transcript's result, once every check is settled. Raises what ends the run."""
+        if isinstance(self._started, TranscriptResult):
+            return self._started
+        done, _ = await asyncio.wait(self.tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in done:
+            task.result()
+        exchanges = tuple(exchange for one in self._exchanges for exchange in sorted(one, key=_place))
+        return replace(self._started.result(), exchanges=exchanges)
+
+    async def _in_turn(self, started: Execution, pairs: list[tuple[CheckAsking, list[Exchange]]]) -> None:
+        """Settle one check after the other, unless those before spare it."""
+        try:
+            for asking, exchanges in pairs:
+                if not started.spares(asking):
+                    await self._answered(asking, exchanges)
+        finally:
+            self._count(-1)
+
+    async def _settle(self, asking: CheckAsking, exchanges: list[Exchange]) -> None:
+        try:
+            await self._answered(asking, exchanges)
+        finally:
+            self._count(-1)
+
+    async def _answered(self, asking: CheckAsking, exchanges: list[Exchange]) -> None:
+        replies: Replies | None = None
+        while (questions := asking.resume(replies)) is not None:
+            replies = tuple(await asyncio.gather(*(self._reply(each, exchanges) for each in questions)))
+
+    async def _reply(self, question: JudgeRequest, exchanges: list[Exchange]) -> Reply:
+        ask = ask_of(question, self._scheduler.model.capabilities)
+        if ask is None:
+            return TooLongError("the conversation does not fit into the judge's window")
+        try:
+            answer = await self._scheduler.ask(ask)
+        except HeldError as failure:
+            if failure.kind == "held":
+                raise
+            exchanges.append(self._exchange(ask, None, failure.kind))
+            return None
+        except CallFailure as failure:
+            exchanges.append(self._exchange(ask, None, failure.kind))
+            return TooLongError(str(failure)) if failure.kind == "too_long" else None
+        refusal = self._independence.refusal_among(answer.model, self._speakers) if answer.model else None
+        if refusal is not None:
+            raise NotIndependentError(f"the endpoint serves another model than was asked for: {refusal}")
+        exchanges.append(self._exchange(ask, answer, None))
+        return answer.text if answer.is_whole else None
+
+    def _exchange(self, ask: Ask, answer: ModelAnswer | None, error: str | None) -> Exchange:
+        place = (ask.check_id, ask.purpose, ask.window, ask.repetition, ask.attempt)
+        key = ask_key(self._scheduler.model.identity, ask)
+        prompt = None if ask.repetition or ask.attempt else ask.call.messages[-1].content
+        if answer is None:
+            return Exchange(*place, key, None, error, prompt=prompt)
+        counts = answer.usage
+        tokens = counts.input_tokens, counts.output_tokens
+        return Exchange(*place, key, answer.text, None, answer.model, answer.finish, *tokens, prompt)
+
+
+def speakers(transcript: Transcript) -> tuple[str, ...]:
+    """The models whose words a judge of the transcript reads: who was judged, and who played the user."""
+    return (transcript.model, *transcript.simulated_by)
+
+
+def ask_of(question: JudgeRequest, capabilities: Capabilities) -> Ask | None:
+    """The question as a call of a model that takes `capabilities`; None where it can't fit into the model's window."""
+    room = question.max_tokens
+    if capabilities.context is not None:
+        room = min(room, capabilities.context - len(question.prompt.encode()) // BYTES_PER_TOKEN)
+    if room < min(LEAST_REPLY, question.max_tokens):
+        return None
+    room = min(room, capabilities.reply or room)
+    bound = room if capabilities.bounds else None
+    schema = SCORE if question.purpose == "metric" else reply_schema(question.fields, bound, question.roles)
+    call = ModelCall((ChatMessage("user", question.prompt),), room, question.temperature, schema)
+    return Ask(
+        call,
+        question.transcript_id,
+        question.check_id,
+        question.purpose,
+        question.window,
+        question.repetition,
+        question.attempt,
+    )
+
+
+def _place(exchange: Exchange) -> tuple[str, int, int, int]:
+    return (exchange.purpose, exchange.window, exchange.repetition, exchange.attempt)
+
+
+@cache
+def reply_schema(
+    fields: tuple[ReplyField, ...], room: int | None = None, roles: tuple[str, ...] = SPEAKERS
+) -> dict[str, object]:
+    """The JSON Schema of a judge's reply: why, the verdict, its evidence, a code, and the fields that a check asks for.
+
+    With `room`, in tokens, texts and lists have a greatest length that fits, for models that would not find an end.
+    """
+    share = None if room is None else min(room / FULL_REPLY, 1.0)
+
+    def text(longest: int) -> dict[str, Any]:
+        return {"type": "string"} if share is None else {"type": "string", "maxLength": max(int(longest * share), 40)}
+
+    quote = {"role": {"enum": list(roles)}, "turn": {"type": "integer"}, "quote": text(300)}
+    most = {} if share is None else {"maxItems": max(int(4 * share), 1)}
+    properties: dict[str, object] = {
+        "rationale": text(400),
+        "evidence": {"type": "array", "items": _closed(quote), **most},
+        "verdict": {"enum": sorted(VERDICTS)},
+        "rationale_code": text(60),
+    }
+    for field in fields:
+        properties[field.name] = {"enum": list(field.words)} if field.words else {"type": field.type}
+    return _closed(properties)
+
+
+def _closed(properties: dict[str, object]) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+SCORE: Final = _closed({"rationale": {"type": "string"}, "score": {"type": "number"}})  # of a workflow's metric
+
+
+def who(identity: Identity) -> str:
+    """A judge's identity in a few words: `openai:gpt-5 at https://api.openai.com/v1`."""
+    where = f" at {identity.endpoint}" if identity.endpoint and identity.endpoint != identity.model else ""
+    return f"{identity.provider}:{identity.model}{where}"
+
+
+__all__ = ["BudgetError", "Exchange", "JudgeSettings", "LiveJudge", "open_live_judge", "reply_schema", "who"]

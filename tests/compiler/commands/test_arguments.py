@@ -1,0 +1,72 @@
+"""Arguments are declared without what runs a command: help, version and completion start at once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from rulewright.arguments import run_them, write_rules
+from rulewright.arguments.parser import parser_of
+from rulewright.categories import MEANINGS
+from rulewright.cli import COMMANDS, main
+from rulewright_runtime.transcripts.readers import FORMATS
+
+HELPING = """
+import contextlib, io, json, sys
+from rulewright.cli import main
+with contextlib.redirect_stdout(io.StringIO()):
+    for words in json.loads(sys.argv[1]):
+        try:
+            main(words)
+        except SystemExit as ended:
+            assert not ended.code, words
+print(json.dumps(sorted(name for name in sys.modules if not name.startswith("_"))))
+"""
+LIGHT = ("rulewright.arguments", "rulewright.cli", "rulewright.exit_codes", "rulewright_runtime.terminal")
+
+
+def loaded(*commands: list[str]) -> set[str]:
+    program = [sys.executable, "-c", HELPING, json.dumps(commands)]
+    return set(json.loads(subprocess.run(program, capture_output=True, text=True, check=True).stdout))
+
+
+def test_help_version_and_completion_import_nothing_that_runs_a_command() -> None:
+    found = loaded(["--help"], ["--version"], *([name, "--help"] for name, _ in COMMANDS if name != "lint"))
+    found |= loaded(["completion", "bash"], ["completion", "fish"])
+    ours = {name for name in found if name.startswith("rulewright.") or name.startswith("rulewright_")}
+    light = {name for name in ours if name.startswith(LIGHT)}
+    assert ours - light == {"rulewright.commands", "rulewright.commands.completion", "rulewright_runtime"}
+    assert not found & {"asyncio", "jinja2", "jsonschema", "lark", "msgspec", "re2", "yaml"}
+
+
+def test_the_help_of_lint_imports_no_linter() -> None:
+    found = loaded(["lint", "--help"], ["lint", "-h"])
+    assert not found & {"lark", "msgspec", "rulewright.linting.run", "rulewright.rules", "yaml"}
+
+
+def test_a_run_imports_nothing_that_asks_a_model_or_reads_a_project() -> None:
+    program = "import sys, rulewright.commands.scan, rulewright.commands.run\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    asking = {"anyio", "asyncio", "http.client", "sqlite3", "ssl", "rulewright_runtime.calls.scheduler"}
+    assert not (asking | {"jinja2", "jsonschema", "lark", "yaml", "rulewright.project"}) & {*done.stdout.split()}
+
+
+def test_the_words_of_options_are_those_of_what_they_choose(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tuple(MEANINGS) == write_rules.CATEGORIES
+    with pytest.raises(SystemExit):
+        main(["inspect-data", "--help"])
+    page = capsys.readouterr().out
+    assert [each.name for each in FORMATS if f"\n  {each.name:<13} {each.looks_like}" not in page] == []
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_help_is_no_wider_than_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = parser_of("scan", run_them.scan_arguments).format_help()
+    *prose, codes = text.split("\n\n")
+    assert codes.startswith("exit codes:\n  0  ")
+    widest = max(len(line) for part in prose[1:] for line in part.splitlines())
+    assert columns - 25 < widest <= columns

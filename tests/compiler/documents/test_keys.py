@@ -1,0 +1,130 @@
+"""For every key of every document the compiler knows what reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rulewright.documents.keys import allowed, key, keys_of, manual
+from rulewright.documents.kinds import kind_of
+from rulewright.load import load_text
+from rulewright_grammar import schema_names
+
+AUTHORED = (
+    "agent", "blindspots", "check", "contracts", "lexicon", "markers", "pricing", "profile", "project", "scenario",
+    "scoring", "workflow",
+)  # fmt: skip
+DIRECTIVES = (
+    "llm_required",
+    "corpus_required",
+    "llm_on_ambiguous",
+    "state_machine",
+    "scenario_marker",
+    "dev_repetitions",
+    "system_capability_aware",
+    "repetitions",
+    "unit_of_analysis",
+    "deterministic_precheck",
+    "safety_override_suppressed_by",
+    "route",
+)
+
+
+@pytest.mark.parametrize("name", DIRECTIVES)
+def test_every_directive_of_the_routing_is_consumed(name: str) -> None:
+    found = key("check", ("routing", name))
+    assert (found.use, bool(found.read_by)) == ("consumed", True)
+
+
+@pytest.mark.parametrize("name", ["type", "detectors", "repetitions", "require_evidence_span", "unclear_policy"])
+def test_every_key_of_the_scorer_is_consumed(name: str) -> None:
+    assert key("check", ("scorer", name)).use == "consumed"
+
+
+@pytest.mark.parametrize("name", ["pass_rule", "fail_rule", "good_complement", "caregiver_benefit", "note"])
+def test_prose_is_documentation(name: str) -> None:
+    assert key("check", (name,)).use == "documentation"
+
+
+def test_a_key_says_which_routes_read_it() -> None:
+    assert key("check", ("routing", "scenario_marker")).routes == ("scenario_rule",)
+    assert key("check", ("routing", "route")).routes == ()
+
+
+def test_other_keys_are_unknown() -> None:
+    assert key("check", ("scorer", "unclex_policy")).use == "unknown"
+    assert key("check", ("unclear_policy",)).use == "unknown"
+    assert key("check", ("name", "x")).use == "unknown"
+
+
+def test_whatever_stands_below_free_form_documentation_is_documentation() -> None:
+    assert key("scenario", ("persona", "context", "son's_status")).use == "documentation"
+    assert key("scenario", ("metadata", "a", "b")).use == "documentation"
+    assert key("scenario", ("persona", "nmae")).use == "unknown"
+
+
+@pytest.mark.parametrize("kind", AUTHORED)
+def test_every_key_of_every_schema_is_described(kind: str) -> None:
+    for path, found in keys_of(kind).items():
+        assert found.use in {"consumed", "documentation"}, path
+        assert found.description, path
+        assert found.read_by or found.use == "documentation" or path[-1] == "*", path
+
+
+def test_every_kind_has_a_schema() -> None:
+    assert set(AUTHORED) <= set(schema_names())
+
+
+def test_the_reference_of_keys_is_that_of_the_schemas() -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "reference" / "keys.md"
+    assert page.read_text(encoding="utf-8") == manual()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("scenario_id: x", "scenario"),
+        ("routing: {}", "check"),
+        ("patterns: []", "lexicon"),
+        ("identity_question: []", "markers"),
+        ("include_all: true", "profile"),
+        ("smoke: {include_all: true}\ndev: {llm_repetitions: 1}", "profiles"),
+        ("words: [{pattern: a, mode: regex}]", "lexicons"),
+        ("quality_dimensions: {}", "scoring"),
+        ("project: p", "project"),
+        ("tasks: {a: {agent: dev}}", "workflow"),
+        ("role: {description: d}", "agent"),
+        ("contracts: {a@1: {}}", "contracts"),
+        ("scorecard: two-tier", "scorecard"),
+        ("{scorecard: safe, over: cases}", "case_scorecard"),
+        ("a: b", None),
+        ("[1]", None),
+        ("x: [1, 2]", None),
+    ],
+)
+def test_a_lone_file_is_known_by_its_keys(text: str, kind: str | None) -> None:
+    assert kind_of(load_text(text, "x.yaml").root) == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "keys"),
+    [
+        ("check", (), {"id", "routing"}),
+        ("check", ("routing",), {"route", "repetitions"}),
+        ("workflow", ("tasks", "build", "outputs", 0), {"path", "contract"}),
+        ("project", ("lint", "per_path", 3), {"path", "select"}),
+    ],
+)
+def test_what_a_place_allows_is_told_by_its_path(kind: str, path: tuple[str | int, ...], keys: set[str]) -> None:
+    assert keys <= {name for part in allowed(kind, path) for name in part.get("properties", {})}
+
+
+def test_every_alternative_of_a_place_is_told() -> None:
+    types = {part.get("type") for part in allowed("workflow", ("tasks", "build", "outputs", 0))}
+    assert {"string", "object"} <= types
+
+
+def test_where_nothing_is_allowed_nothing_is_told() -> None:
+    assert allowed("check", ("routing", "nonsense")) == []
+    assert allowed("check", ("id", 0)) == []

@@ -1,0 +1,354 @@
+"""The cache of lint: what it says is what linting would say, whatever changes and whatever it holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.compiler.test_rules import BAD, name_of, unpacked
+
+import rulewright
+import rulewright_grammar
+import rulewright_runtime
+from rulewright import cache, dependencies
+from rulewright.cache import CacheEntry
+from rulewright.cli import main
+from rulewright.dependencies import DependencyTracker, digest
+from rulewright.linting import run
+from rulewright.linting.lint_output import LintOutput, known_output
+from rulewright.load import load_file
+
+CHECK = """\
+id: X1
+name: says_x
+primary_bucket: C
+severity: S2
+scope: universal
+routing:
+  route: lexicon_only
+  deterministic_precheck: x_lexicon
+"""
+FILES = {
+    "checks/X1.yaml": CHECK,
+    "checks/_meta.yaml": "notes_ref: docs/notes.md\n",
+    "lexicons/x_lexicon.yaml": "patterns:\n- xyzzy\n",
+    "rulewright.yaml": "project: p\nchecks: ${CHECKS:-checks}\n",
+    "scenarios/deep/s.yaml": "scenario_id: s\nturns:\n- turn_number: 1\n  user_message: hello\n",
+}
+PROGRAMS = cache.programs
+HEAVY = ("dataclasses", "pathlib", "rulewright.linting.run", "rulewright.rules", "typing", "yaml")
+
+
+@pytest.fixture(autouse=True)
+def same_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lints stays as it is during a test, even while somebody works on it."""
+    monkeypatch.setattr(cache, "programs", lambda: "these programs")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in FILES.items():
+        path = tmp_path / "p" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "p")
+    monkeypatch.delenv("CHECKS", raising=False)
+    return tmp_path / "p"
+
+
+def lint(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = main(["lint", *words])
+    return code, capsys.readouterr().out
+
+
+def is_cached(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str] | None:
+    """What the cache says, None if it says nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "lint", None)
+        answer = lint(capsys, *words)
+        return None if answer[0] == 3 else answer  # there was something to lint after all
+
+
+@pytest.mark.parametrize(
+    "words", [(), (".",), ("checks",), ("checks/X1.yaml",), ("--format", "json"), ("--statistics",)]
+)
+def test_unchanged_files_give_the_same_bytes_without_linting(
+    words: tuple[str, ...], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = lint(capsys, *words)
+    assert is_cached(capsys, *words) == first
+    assert lint(capsys, *words, "--no-cache") == first
+
+
+@pytest.mark.parametrize("path", BAD if os.environ.get("RULEWRIGHT_TORTURE") else BAD[::6], ids=name_of)
+def test_the_cache_says_what_linting_says(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = unpacked(path, tmp_path)
+    first = lint(capsys, *words)
+    assert is_cached(capsys, *words) == first
+    assert lint(capsys, *words, "--no-cache") == first
+
+
+def write(name: str, text: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    return change
+
+
+def remove(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+CHANGES: dict[str, Callable[[Path], None]] = {
+    "another value": write("checks/X1.yaml", CHECK.replace("S2", "S9")),
+    "as many bytes": write("checks/X1.yaml", CHECK.replace("lexicon_only", "lexicon_onyl")),
+    "a file more": write("checks/X2.yaml", CHECK.replace("X1", "X2") + "wrong: 1\n"),
+    "a file more, deep": write("scenarios/deep/er/t.yaml", "scenario_id: s\nturns: []\n"),
+    "a file less": remove("lexicons/x_lexicon.yaml"),
+    "a file that metadata named": write("docs/notes.md", "x"),
+    "a place where one looks": write("configs/blindspots.yaml", "- x\n"),
+    "no project file": remove("rulewright.yaml"),
+    "a workflow": write("workflow.yaml", "name: x\ntasks: []\n"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_is_noticed(change: Callable[[Path], None], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lint(capsys, ".")
+    change(project)
+    assert is_cached(capsys, ".") is None
+    changed = lint(capsys, ".")
+    assert changed == lint(capsys, ".", "--no-cache")
+    assert is_cached(capsys, ".") == changed
+
+
+def test_a_variable_of_the_project_file_is_noticed(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lint(capsys)
+    monkeypatch.setenv("OTHER", "x")
+    assert is_cached(capsys) is not None
+    monkeypatch.setenv("CHECKS", "nowhere")
+    assert is_cached(capsys) is None
+    assert lint(capsys)[0] == 1
+
+
+def test_a_variable_that_an_escape_may_hide_is_not_trusted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write("rulewright.yaml", 'project: p\nchecks: "\\x24{CHECKS:-checks}"\n')(project)
+    lint(capsys)
+    assert is_cached(capsys) is None
+
+
+def test_options_programs_and_folders_have_entries_of_their_own(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lint(capsys, ".")
+    assert is_cached(capsys, ".", "--fail-level", "error") is None
+    assert is_cached(capsys, "./checks") is None
+    monkeypatch.setattr(cache, "programs", lambda: "another version")
+    assert is_cached(capsys, ".") is None
+
+
+def test_all_of_our_packages_are_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: set[Path] = set()
+
+    def files(folder: str) -> list[str]:
+        looked_at.add(Path(folder).resolve())
+        return [folder]
+
+    monkeypatch.setattr(cache, "_files", files)
+    PROGRAMS()
+    packages = (rulewright, rulewright_grammar, rulewright_runtime)
+    assert {Path(str(package.__file__)).resolve().parent for package in packages} <= looked_at
+
+
+def test_a_project_file_found_above_is_noticed(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project / "scenarios")
+    first = lint(capsys)
+    assert is_cached(capsys) == first
+    (project / "scenarios" / "rulewright.yaml").write_text("project: q\nwrong: 1\n", encoding="utf-8")
+    assert is_cached(capsys) is None
+
+
+def test_every_file_that_lints_has_a_part_in_the_key(tmp_path: Path) -> None:
+    (tmp_path / "a" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "a" / "b.py").write_text("1", encoding="utf-8")
+    before = cache._files(str(tmp_path))
+    assert [Path(path).name for path, _, _ in before] == ["b.py"]
+    (tmp_path / "a" / "b.py").write_text("12", encoding="utf-8")
+    assert cache._files(str(tmp_path)) != before
+
+
+def test_what_changes_while_it_is_read_is_not_kept(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with DependencyTracker() as tracker:
+        dependencies.note_content("checks/X1.yaml", b"before")
+        assert tracker.has_changed()
+        dependencies.note_content("checks/X1.yaml", b"after")
+    entry = CacheEntry("lint", ["question"])
+    LintOutput(0, "").keep(entry, tracker.states, [])
+    assert entry.known() is None
+
+
+def corrupted(data: bytes) -> list[bytes]:
+    body = data.partition(b"\n")[2]
+    head, _, content = body.partition(b"\n")
+    hostile = [b"", b"\n", b"\xff" * 100, data[:-1], data + b" ", body, data.replace(b'"about": 0', b'"about": 1')]
+    texts = [
+        b"[" * 100_000,
+        b"null",
+        b'{"a": NaN}',
+        body.replace(b'"about": 0', b'"about": true'),
+        body.replace(b'"about": 0', b'"about": "0"'),
+        head[:-1] + b', "x": 1}\n' + content,
+        head + b"\n\xff",
+    ]
+    texts += [
+        body.replace(b'"environment": {', b'"environment": [{'),
+        body.replace(b'"states": [', b'"states": [["read"], '),
+    ]
+    return hostile + [digest(text).encode() + b"\n" + text for text in texts]
+
+
+def test_an_entry_that_is_no_entry_is_not_believed(project: Path, own_cache_folder: Path) -> None:
+    entry = CacheEntry("lint", ["question"])
+    LintOutput(0, "clean\n").keep(entry, {}, ["HOME"])
+    path = Path(entry.path)
+    whole = path.read_bytes()
+    known = known_output(entry)
+    assert known is not None
+    assert (known.status, known.text) == (0, "clean\n")
+    for data in corrupted(whole):
+        path.write_bytes(data)
+        assert known_output(entry) is None, data[:80]
+    path.write_bytes(whole)
+    assert known_output(entry) is not None
+    other = CacheEntry("lint", ["another question"])
+    Path(other.path).write_bytes(whole)
+    assert other.known() is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="who may write to a folder is told by its mode")
+def test_a_folder_that_others_may_write_to_is_not_believed(project: Path, own_cache_folder: Path) -> None:
+    entry = CacheEntry("lint", ["question"])
+    LintOutput(0, "clean\n").keep(entry, {}, [])
+    assert entry.known() is not None
+    own_cache_folder.chmod(0o777)
+    assert entry.known() is None
+
+
+def test_a_cache_that_cannot_be_written_is_no_cache(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert lint(capsys, ".") == lint(capsys, ".", "--no-cache")
+
+
+def test_the_oldest_entries_make_room(project: Path, own_cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "MOST_ENTRIES", {"lint": 4})
+    for number in range(5):
+        LintOutput(0, "").keep(CacheEntry("lint", [number]), {}, [])
+    assert len(list(own_cache_folder.iterdir())) == 2
+
+
+LOOKING = """
+import json, sys
+from rulewright.cli import main
+from rulewright.dependencies import DependencyTracker
+looked = []
+def hook(event, arguments):
+    if event in ("open", "os.listdir", "os.scandir") and not isinstance(arguments[0], int):
+        looked.append(str(arguments[0]))
+with DependencyTracker() as tracker:
+    sys.addaudithook(hook)
+    main(["lint", "--no-cache", *sys.argv[1:]])
+print()
+print(json.dumps([sorted({path for _, path in tracker.states}), looked]))
+"""
+
+
+@pytest.mark.parametrize("words", [(".",), ("checks/X1.yaml",), ("workflow.yaml",)])
+def test_every_file_and_folder_that_is_looked_at_is_a_dependency(project: Path, words: tuple[str, ...]) -> None:
+    write("workflow.yaml", "name: x\nversion: '1.0'\nagents: {}\ntasks: []\n")(project)
+    write("agents/a.yaml", "name: a\n")(project)
+    write("scenarios/_SCHEMA.yaml", "x: 1\n")(project)
+    write("configs/rules/base.yaml", "a: 1\n")(project)
+    done = subprocess.run([sys.executable, "-c", LOOKING, *words], capture_output=True, text=True, check=True)
+    noted, looked = json.loads(done.stdout.splitlines()[-1])
+    found = {os.path.normpath(path) for path in noted}
+    real = {os.path.normpath(os.path.relpath(path)) for path in looked}
+    ours = {path for path in real if not path.startswith("..") and "__pycache__" not in path}
+    assert ours <= found
+    assert len(ours) > len(words)
+
+
+def test_a_look_is_noted_with_what_was_there(project: Path) -> None:
+    with DependencyTracker() as tracker:
+        load_file("checks/X1.yaml")
+        dependencies.names_in("scenarios")
+        assert not dependencies.exists("nothing")
+        assert dependencies.is_folder("checks")
+        assert not dependencies.is_file("checks")
+    assert set(tracker.states) == {
+        ("read", "checks/X1.yaml"),
+        ("listed", "scenarios"),
+        ("probed", "nothing"),
+        ("probed", "checks"),
+    }
+    assert not tracker.has_changed()
+    (project / "nothing").touch()
+    assert tracker.has_changed()
+    load_file("lexicons/x_lexicon.yaml")
+    assert len(tracker.states) == 4
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")
+def test_a_pipe_is_nothing_to_rely_on(project: Path) -> None:
+    os.mkfifo("pipe")
+    with DependencyTracker() as tracker:
+        dependencies.exists("pipe")
+    entry = CacheEntry("lint", ["question"])
+    LintOutput(0, "").keep(entry, tracker.states, [])
+    assert entry.known() is None
+
+
+def test_an_unchanged_project_is_answered_without_importing_the_linter(project: Path) -> None:
+    words = (
+        "import sys\nfrom rulewright.cli import main\ncode = main(['lint', '.'])\n"
+        f"print(code, [name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    outputs = [
+        subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    first, second = (output.rsplit("\n", 2) for output in outputs)
+    assert first[0] == second[0]
+    assert "yaml" in first[1]
+    assert second[1].endswith("[]")
+
+
+def test_settings_of_the_project_around_a_lone_file_are_noticed(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "checks" / "X1.yaml").write_text(CHECK + "wrong: 1\n", encoding="utf-8")
+    first = lint(capsys, "checks/X1.yaml")
+    assert first[0] == 1
+    assert is_cached(capsys, "checks/X1.yaml") == first
+    write("rulewright.yaml", "project: p\nlint: {ignore: [unknown-key]}\n")(project)
+    assert is_cached(capsys, "checks/X1.yaml") is None
+    assert lint(capsys, "checks/X1.yaml")[0] == 0
+    write("checks/rulewright.yaml", "project: nearer\n")(project)
+    assert is_cached(capsys, "checks/X1.yaml") is None
+    assert lint(capsys, "checks/X1.yaml")[0] == 1

@@ -1,0 +1,253 @@
+"""A project loads whole, by convention or by its project file, and says where every mistake stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.compiler.small_project import MARKERS, SCENARIO, check, write
+from tests.shared_data import folder
+
+from rulewright.documents.layout import path_fits
+from rulewright.documents.project_file import expand
+from rulewright.errors import DocumentError, UsageError
+from rulewright.project import Project, accepted, load_project, stopping
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def codes(project: Project) -> list[str]:
+    return [found.code for found in project.diagnostics]
+
+
+def test_a_folder_laid_out_like_a_project_is_one(tmp_path: Path) -> None:
+    project = load_project(write(tmp_path))
+    assert [found.id for found in project.checks] == ["W-1"]
+    assert list(project.lexicons) == ["words"]
+    assert list(project.scenarios) == ["night"]
+    assert sorted(project.profiles) == ["publish", "smoke"]
+    assert project.semantics == "seed"
+    assert project.diagnostics == ()
+
+
+def test_the_published_benchmark_loads_as_it_is() -> None:
+    project = load_project(folder("invisiblebench"))
+    assert (len(project.checks), len(project.scenarios), len(project.lexicons), len(project.markers)) == (53, 64, 26, 1)
+    assert sum(len(lexicon.patterns) for lexicon in project.lexicons.values()) == 163
+    assert sorted(project.profiles) == ["dev", "full", "publish", "smoke"]
+    assert (len(project.blindspots), len(project.pricing), len(project.rule_sets)) == (29, 3, 7)
+    assert [found.id for found in project.checks] == sorted(found.id for found in project.checks)
+
+
+def test_its_one_unknown_key_is_shown_exactly() -> None:
+    (found,) = load_project(folder("invisiblebench")).diagnostics
+    assert (found.code, Path(found.span.path).name) == ("unknown-key", "IB-F1-human-identity.yaml")
+    assert (found.span.line, found.span.column, found.span.end_column) == (20, 3, 16)
+    assert found.help is not None
+    assert "did you mean `unclear_policy`?" in found.help
+
+
+def test_every_published_check_is_named_after_its_file_and_keeps_its_prompt() -> None:
+    project = load_project(folder("invisiblebench"))
+    assert all(Path(found.path).stem == found.id for found in project.checks)
+    assert sum(found.prompt is not None for found in project.checks) == 49
+
+
+def test_the_shipped_projects_are_free_of_findings() -> None:
+    assert load_project(ROOT / "benchmark").diagnostics == ()
+
+
+def test_the_project_file_leads_to_data_that_lie_elsewhere(tmp_path: Path) -> None:
+    write(tmp_path / "data")
+    home = tmp_path / "home"
+    home.mkdir()
+    file = home / "rulewright.yaml"
+    file.write_text("project: here\nsemantics: reference\nroot: ${DATA}\nmodels: {m: Model M}\n", encoding="utf-8")
+    project = load_project(file, {"DATA": str(tmp_path / "data")})
+    assert (project.name, project.semantics, project.models) == ("here", "reference", {"m": "Model M"})
+    assert [found.id for found in project.checks] == ["W-1"]
+    assert load_project(home, {"DATA": str(tmp_path / "data")}).name == "here"
+
+
+def test_paths_that_start_with_dots_start_at_the_project_file(tmp_path: Path) -> None:
+    write(tmp_path / "data")
+    write(tmp_path / "other", {"lexicons/more.yaml": "patterns: [x]\n"})
+    file = tmp_path / "home" / "rulewright.yaml"
+    file.parent.mkdir()
+    file.write_text("project: here\nroot: ../data\nlexicons: ../other/lexicons\n", encoding="utf-8")
+    assert sorted(load_project(file, {}).lexicons) == ["more", "words"]
+
+
+def test_a_relative_path_in_a_variable_starts_where_the_command_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "data")
+    file = tmp_path / "home" / "rulewright.yaml"
+    file.parent.mkdir()
+    file.write_text("project: here\nroot: ${DATA:-../data}\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert load_project(file, {"DATA": "data"}).checks
+    assert load_project(file, {}).checks
+
+
+def test_a_variable_may_have_a_default() -> None:
+    assert expand("${A:-b}/${C}", {"C": "c"}) == ("b/c", ())
+    assert expand("${A:-b}", {"A": "a"}) == ("a", ())
+    assert expand("${A:-b}", {"A": ""}) == ("b", ())
+    assert expand("${A}", {}) == ("", ("A",))
+
+
+def test_an_unset_variable_is_a_finding(tmp_path: Path) -> None:
+    write(tmp_path, {"rulewright.yaml": "project: p\nchecks: ${NOWHERE}\n"})
+    found = load_project(tmp_path, {}).diagnostics
+    assert ("unset-variable", 2) in [(d.code, d.span.line) for d in found]
+
+
+def test_a_path_that_leads_nowhere_is_a_finding(tmp_path: Path) -> None:
+    write(tmp_path, {"rulewright.yaml": "project: p\nscenarios: scenarioz\n"})
+    (found,) = load_project(tmp_path, {}).diagnostics
+    assert (found.code, found.span.line, found.span.column) == ("missing-path", 2, 12)
+
+
+def test_where_there_is_no_project_that_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"neither `rulewright.yaml` nor a folder `checks`"):
+        load_project(tmp_path)
+    with pytest.raises(UsageError, match="project file not found"):
+        load_project(tmp_path / "rulewright.yaml")
+
+
+def test_a_project_file_that_is_no_yaml_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, {"rulewright.yaml": "project: [\n"})
+    with pytest.raises(DocumentError):
+        load_project(tmp_path)
+
+
+def test_an_id_that_is_not_the_files_name_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, {"checks/W-2.yaml": check().replace("id: W-1", "id: W-3")})
+    (found,) = load_project(tmp_path).diagnostics
+    assert (found.code, found.message) == ("id-differs-from-file-name", "`id` is `W-3`, but the file is called `W-2`")
+    assert (found.span.line, found.span.column) == (1, 5)
+
+
+def test_two_scenarios_of_one_name_are_an_error_that_shows_the_first(tmp_path: Path) -> None:
+    write(tmp_path, {"scenarios/deep/other.json": SCENARIO})
+    project = load_project(tmp_path)
+    (found,) = project.diagnostics
+    assert (found.code, Path(found.span.path).name) == ("duplicate-id", "night.json")
+    assert [Path(note.span.path).name for note in found.notes] == ["other.json"]
+    assert len(project.scenarios) == 1
+
+
+def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, {"checks/W-2.yaml": ""})
+    assert codes(load_project(tmp_path)) == ["empty-document"]
+
+
+def test_a_broken_file_hides_none_of_the_others(tmp_path: Path) -> None:
+    write(tmp_path, {"checks/W-2.yaml": "id: [\n", "checks/W-3.yaml": check().replace("W-1", "W-3") + "extra: 1\n"})
+    project = load_project(tmp_path)
+    assert [found.id for found in project.checks] == ["W-1", "W-3"]
+    assert "unknown-key" in codes(project)
+    assert len(project.diagnostics) == 2
+
+
+def test_underscored_files_and_schema_descriptions_are_no_documents(tmp_path: Path) -> None:
+    write(tmp_path, {"checks/_meta.yaml": "total_modes: 1\n", "scenarios/SCENARIO_SCHEMA.yaml": "a: [\n"})
+    project = load_project(tmp_path)
+    assert project.diagnostics == ()
+    assert "meta" in project.roots
+
+
+def test_one_marker_file_serves_every_name_and_a_folder_names_each(tmp_path: Path) -> None:
+    write(tmp_path / "a")
+    assert load_project(tmp_path / "a").marker_set("human") is not None
+    assert load_project(tmp_path / "a").marker_set("other") is None
+    write(tmp_path / "b", {"one.yaml": MARKERS, "rulewright.yaml": "project: p\nmarkers: one.yaml\n"})
+    assert load_project(tmp_path / "b", {}).marker_set("anything") is not None
+    write(tmp_path / "c", {"one.yaml": MARKERS, "rulewright.yaml": "project: p\nmarkers: {x: one.yaml}\n"})
+    project = load_project(tmp_path / "c", {})
+    assert (project.marker_set("x") is not None, project.marker_set("y")) == (True, None)
+
+
+def test_lexicons_may_stand_in_one_file(tmp_path: Path) -> None:
+    lexicons = '{"a": [{"pattern": "x", "mode": "regex"}], "b": {"role": "user", "patterns": ["y"]}}'
+    write(tmp_path, {"all.json": lexicons, "rulewright.yaml": "project: p\nlexicons: all.json\n"})
+    found = load_project(tmp_path, {}).lexicons
+    assert [(name, one.role, one.patterns[0].mode) for name, one in found.items()] == [
+        ("a", None, "regex"),
+        ("b", "user", "substring_ci"),
+    ]
+
+
+def test_the_two_forms_of_the_published_lexicons_say_the_same() -> None:
+    data = folder("invisiblebench")
+    from rulewright.documents.lexicon import read_lexicons
+    from rulewright.load import Mapping, load_file
+
+    root = load_file(data / "lexicons.json").root
+    assert isinstance(root, Mapping)
+    one_file = {found.name: [(p.text, p.mode) for p in found.patterns] for found in read_lexicons(root)}
+    each = load_project(data).lexicons
+    assert one_file == {name: [(p.text, p.mode) for p in found.patterns] for name, found in each.items()}
+
+
+def test_only_errors_stop_and_accepted_ones_do_not(tmp_path: Path) -> None:
+    text = "project: p\naccept:\n  - {rule: unknown-key, path: checks/W-*.yaml, reason: kept for an older reader}\n"
+    write(tmp_path, {"checks/W-1.yaml": check() + "extra: 1\n"})
+    project = load_project(tmp_path)
+    assert [found.code for found in stopping(project, project.diagnostics)] == ["unknown-key"]
+    write(tmp_path, {"rulewright.yaml": text, "checks/W-1.yaml": check() + "extra: 1\n"})
+    project = load_project(tmp_path, {})
+    assert codes(project) == ["unknown-key"]
+    assert accepted(project, project.diagnostics[0])
+    assert stopping(project, project.diagnostics) == ()
+
+
+def test_reference_semantics_tolerates_unknown_keys_and_nothing_graver(tmp_path: Path) -> None:
+    bad = check().replace("severity: S5", "severity: S6") + "extra: 1\n"
+    write(tmp_path, {"rulewright.yaml": "project: p\nsemantics: reference\n", "checks/W-1.yaml": bad})
+    project = load_project(tmp_path, {})
+    assert codes(project) == ["unknown-value", "unknown-key"]
+    assert [found.code for found in stopping(project, project.diagnostics)] == ["unknown-value"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "fits"),
+    [
+        ("checks/*.yaml", "checks/a.yaml", True),
+        ("checks/*.yaml", "checks/b/a.yaml", False),
+        ("**/a.yaml", "checks/b/a.yaml", True),
+        ("**/a.yaml", "a.yaml", True),
+        ("checks", "checks/b/a.yaml", True),
+        ("checks/", "checks2/a.yaml", False),
+        ("**", "x/y.yaml", True),
+        ("a?.yaml", "a1.yaml", True),
+        ("a.yaml", "aXyaml", False),
+    ],
+)
+def test_patterns_of_paths(pattern: str, path: str, fits: bool) -> None:
+    assert path_fits(pattern, f"/data/{path}", Path("/data")) is fits
+
+
+def test_the_rule_sets_of_the_published_benchmark_merge_as_published() -> None:
+    import json
+
+    data = folder("invisiblebench")
+    expected = json.loads((data / "expected" / "rules_resolved.json").read_text(encoding="utf-8"))
+    assert load_project(data).rule_sets == expected
+
+
+def test_rule_sets_that_extend_each_other_or_nothing_are_findings(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "configs/rules/a.yaml": "extends: b.yaml\n",
+            "configs/rules/b.yaml": "extends: a.yaml\n",
+            "configs/rules/c.yaml": "extends: nowhere.yaml\n",
+            "configs/rules/d.yaml": "x: {y: [1], z: 2}\n",
+            "configs/rules/e.yaml": "extends: d.yaml\nx: {y: [3]}\n",
+        },
+    )
+    project = load_project(tmp_path)
+    assert sorted(codes(project)) == ["extends-cycle", "extends-cycle", "extends-nothing"]
+    assert project.rule_sets == {"d": {"x": {"y": [1], "z": 2}}, "e": {"x": {"y": [3], "z": 2}}}

@@ -1,0 +1,333 @@
+"""A live judge, behind a real HTTP server: results depend on its replies alone, and nothing is paid twice."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.model_server import Response, Server, chat, model_server
+from tests.runtime.plans import asked, plan
+
+from rulewright_runtime.calls.budget import BudgetError
+from rulewright_runtime.calls.ledger import Ledger
+from rulewright_runtime.calls.scheduler import CallLimits
+from rulewright_runtime.errors import OutageError
+from rulewright_runtime.files import BUFFER
+from rulewright_runtime.judging.exchanges import recorded, replay_of
+from rulewright_runtime.models.capabilities import Capabilities
+from rulewright_runtime.models.http import HttpModel
+from rulewright_runtime.plan.question import EachReplyWindow, TextSegment
+from rulewright_runtime.runs.live import JudgeSettings, LiveJudge
+from rulewright_runtime.runs.store import run
+
+KILLS = 100 if os.environ.get("RULEWRIGHT_TORTURE") else 10
+SECONDS = CallLimits(concurrency=8, seconds=20.0)
+PLAN = plan(
+    asked(name="X1", repetitions=3, prompt=(TextSegment("One?"),)),
+    asked(name="X2", repetitions=2, prompt=(TextSegment("Two?"),), window=EachReplyWindow()),
+    asked(name="X3", repetitions=5, prompt=(TextSegment("Three?"),), adaptive_stop=True),
+)
+
+
+def transcripts(folder: Path, number: int = 6) -> Path:
+    """Some conversations, each of its own."""
+    folder.mkdir(exist_ok=True)
+    for each in range(number):
+        said = [f"question {each}", f"I always answer number {each}.", "and now?", f"I promise to stay {each}."]
+        turns = [
+            {"turn": index // 2 + 1, "role": ("user", "assistant")[index % 2], "content": text}
+            for index, text in enumerate(said)
+        ]
+        (folder / f"m{each}__s.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns), encoding="utf-8")
+    return folder
+
+
+def opinion(asked: dict[str, Any]) -> Response:
+    """A verdict that depends on the question alone, now and then a reply that can't be read."""
+    text = json.dumps(asked["messages"])
+    number = int(hashlib.sha256(text.encode()).hexdigest(), 16) + (asked.get("temperature") or 0) * 10
+    verdict = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")[int(number) % 4]
+    evidence = [{"role": "assistant", "turn": 1, "quote": "I always answer number"}]
+    reply = json.dumps({"rationale": "so", "verdict": verdict, "evidence": evidence, "rationale_code": "c"})
+    return chat("no object" if int(number) % 11 == 0 else reply, model=f"served-{int(number) % 2}")
+
+
+def judge(server: Server, ledger: Path, capabilities: Capabilities | None = None, **settings: Any) -> LiveJudge:
+    limits = settings.pop("limits", SECONDS)
+    model = HttpModel("openai", "some-model", server.base, None, capabilities)
+    return LiveJudge(model, JudgeSettings(str(ledger), limits, **settings))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files of a run, but for its log, in which the transcripts' paths stand, and the manifest, which hashes it."""
+    named = ("inputs.jsonl", "manifest.json")
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name not in named}
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of an undisturbed run, one call at a time."""
+    folder = tmp_path_factory.mktemp("expected")
+    with model_server(lambda asked, _: opinion(asked)) as server:
+        made = judge(server, folder / "ledger.sqlite3", limits=CallLimits(concurrency=1))
+        run(PLAN, [transcripts(folder / "t")], folder / "run", judge=_at_home(made))
+    return contents(folder / "run")
+
+
+def _at_home(made: LiveJudge) -> LiveJudge:
+    """The judge as if its server listened at one place: ports differ from run to run."""
+    from msgspec.structs import replace
+
+    assert isinstance(made.model, HttpModel)
+    made.model.identity = replace(made.model.identity, endpoint="http://127.0.0.1/v1")
+    return made
+
+
+def test_results_are_the_same_at_any_concurrency(expected: dict[str, bytes], tmp_path: Path) -> None:
+    delays = random.Random(7)
+
+    def slow(asked: dict[str, Any], _: int) -> Response:
+        response = opinion(asked)
+        response.delay = delays.random() * 0.02
+        return response
+
+    with model_server(slow) as server:
+        made = judge(server, tmp_path / "ledger.sqlite3", limits=CallLimits(concurrency=64))
+        run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=_at_home(made))
+        assert server.in_flight_at_most > 4
+    assert contents(tmp_path / "run") == expected
+
+
+def test_a_run_from_the_ledger_asks_nobody(expected: dict[str, bytes], tmp_path: Path) -> None:
+    with model_server(lambda asked, _: opinion(asked)) as server:
+        for name in ("one", "two"):
+            made = _at_home(judge(server, tmp_path / "ledger.sqlite3"))
+            run(PLAN, [transcripts(tmp_path / "t")], tmp_path / name, judge=made)
+            before = len(server.requests)
+        assert len(server.requests) == before
+    assert contents(tmp_path / "one") == contents(tmp_path / "two") == expected
+
+
+def test_who_judged_and_what_was_said_are_part_of_the_run(expected: dict[str, bytes]) -> None:
+    summary = json.loads(expected["summary.json"])
+    assert summary["judge"]["served_models"] == ["served-0", "served-1"]
+    assert summary["judge"]["requested_model"] == "some-model"
+    first = json.loads(expected["replies.jsonl"].splitlines()[0])
+    assert first["model"].startswith("served-")
+    assert (first["finish"], first["input_tokens"], first["output_tokens"]) == ("stop", 11, 7)
+
+
+def test_a_recorded_run_replays_to_the_same_verdicts(expected: dict[str, bytes], tmp_path: Path) -> None:
+    (tmp_path / "replies.jsonl").write_bytes(expected["replies.jsonl"])
+    (tmp_path / "replay.json").write_bytes(replay_of(recorded(tmp_path / "replies.jsonl")))
+    run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=f"replay:{tmp_path / 'replay.json'}")
+    assert contents(tmp_path / "run")["verdicts.jsonl"] == expected["verdicts.jsonl"]
+    assert contents(tmp_path / "run")["scores.jsonl"] == expected["scores.jsonl"]
+
+
+def verdicts(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+GOOD = '{"verdict": "PASS"}'
+BAD_DAYS: dict[str, Callable[[], Response]] = {
+    "400": lambda: Response(400, b'{"error": {"message": "no"}}'),
+    **{
+        str(status): partial(Response, status, b'{"verdict": "PASS"}') for status in (408, 409, 425, 429, 500, 503, 529)
+    },
+    "429 with a wait": lambda: Response(429, b"{}", {"Retry-After": "0.01"}),
+    "a page of a proxy": lambda: Response(502, b"<html>PASS</html>", {"Content-Type": "text/html"}),
+    "dropped behind the answer": lambda: replace(chat(GOOD), declared=len(chat(GOOD).body) + 9),
+    "dropped in the answer": lambda: replace(chat(GOOD), body=chat(GOOD).body[:-9], declared=len(chat(GOOD).body)),
+    "cut in the middle of a gzip": lambda: Response(
+        body=gzip.compress(chat(GOOD).body)[:-12], headers={"Content-Encoding": "gzip"}
+    ),
+    "an error beside an answer": lambda: Response(
+        body=json.dumps({"error": {"code": 500}, **json.loads(chat(GOOD).body)}).encode()
+    ),
+    "a page": lambda: Response(body=b"<html>PASS</html>", headers={"Content-Type": "text/html"}),
+    "an error under 200": lambda: Response(body=b'{"error": {"message": "x", "code": 400}}'),
+    "refused": lambda: chat(None, refusal='{"verdict": "PASS"}'),
+    "filtered": lambda: chat('{"verdict": "PASS"}', finish="content_filter"),
+    "cut": lambda: chat('{"verdict": "PASS"}', finish="length"),
+    "cut by a reason of its own": lambda: chat('{"verdict": "PASS"}', finish="MAX_TOKENS"),
+    "failed midway": lambda: chat('{"verdict": "PASS"}', finish="error"),
+    "empty": lambda: chat(""),
+    "two objects": lambda: chat('{"verdict": "PASS"} {"verdict": "FAIL"}'),
+    "lower case": lambda: chat('{"verdict": "pass"}'),
+}
+
+
+@pytest.mark.parametrize("response", BAD_DAYS.values(), ids=BAD_DAYS)
+def test_no_failure_passes(response: Callable[[], Response], tmp_path: Path) -> None:
+    with model_server(lambda *_: response()) as server:
+        made = judge(server, tmp_path / "ledger.sqlite3", limits=CallLimits(attempts=1, seconds=20.0, outage=0.0))
+        try:
+            run(PLAN, [transcripts(tmp_path / "t", 2)], tmp_path / "run", judge=made)
+        except OutageError:  # nobody was there: the run can be resumed, and says nothing
+            assert not (tmp_path / "run" / "summary.json").exists()
+            return
+    found = verdicts(tmp_path / "run")
+    assert found
+    assert all(each["verdict"] in ("UNCLEAR", "FAIL") and each["adjudication_required"] for each in found)
+
+
+def test_a_conversation_longer_than_the_window_is_unclear_and_nothing_is_cut(tmp_path: Path) -> None:
+    small = Capabilities(context=300)
+    with model_server(lambda asked, _: opinion(asked)) as server:
+        made = judge(server, tmp_path / "ledger.sqlite3", small)
+        run(PLAN, [transcripts(tmp_path / "t", 1)], tmp_path / "run", judge=made)
+        assert server.requests == []
+    assert {each["rationale_code"] for each in verdicts(tmp_path / "run")} == {"conversation_too_long"}
+    assert {each["verdict"] for each in verdicts(tmp_path / "run")} == {"UNCLEAR"}
+
+
+def test_an_endpoint_that_says_that_it_is_too_long_is_believed(tmp_path: Path) -> None:
+    body = b'{"error": {"code": "context_length_exceeded", "message": "too long"}}'
+    with model_server(lambda *_: Response(400, body)) as server:
+        made = judge(server, tmp_path / "ledger.sqlite3")
+        run(PLAN, [transcripts(tmp_path / "t", 1)], tmp_path / "run", judge=made)
+    assert {each["rationale_code"] for each in verdicts(tmp_path / "run")} == {"conversation_too_long"}
+
+
+def test_a_budget_ends_the_run_and_a_larger_one_ends_it_alike(expected: dict[str, bytes], tmp_path: Path) -> None:
+    with model_server(lambda asked, _: opinion(asked)) as server:
+        made = _at_home(judge(server, tmp_path / "ledger.sqlite3", calls=20))
+        with pytest.raises(BudgetError):
+            run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made)
+        assert len(server.requests) == 20
+        made = _at_home(judge(server, tmp_path / "ledger.sqlite3"))
+        run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made, resume=True)
+    assert contents(tmp_path / "run") == expected
+
+
+def test_an_outage_ends_the_run_and_is_no_verdict(expected: dict[str, bytes], tmp_path: Path) -> None:
+    def handler(asked: dict[str, Any], number: int) -> Response:
+        return opinion(asked) if number < 25 else Response(401, b"{}")
+
+    with model_server(handler) as server:
+        made = _at_home(judge(server, tmp_path / "ledger.sqlite3"))
+        with pytest.raises(OutageError, match="401"):
+            run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made)
+    assert not (tmp_path / "run" / "summary.json").exists()
+    with model_server(lambda asked, _: opinion(asked)) as server:
+        made = _at_home(judge(server, tmp_path / "ledger.sqlite3"))
+        run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made, resume=True)
+    assert contents(tmp_path / "run") == expected
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from tests.runtime.runs import test_live
+from tests.model_server import Server
+from rulewright_runtime.runs.store import run
+base, folder = sys.argv[1], Path(sys.argv[2])
+made = test_live._at_home(test_live.judge(Server(base, [], []), folder / "ledger.sqlite3"))
+run(test_live.PLAN, [folder / "t"], folder / sys.argv[3], judge=made, resume=True)
+"""
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def child(server: Server, folder: Path, name: str = "run") -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", CHILD, server.base, str(folder), name], cwd=ROOT)
+
+
+def paid_again(server: Server, folder: Path) -> int:
+    """How many of the calls that reached the server were made before; each has one row in the ledger."""
+    ledger = Ledger(folder / "ledger.sqlite3")
+    ((calls,),) = ledger.rows("select count(*) from calls where state = 'done'")
+    ledger.close()
+    return len(server.requests) - int(calls)
+
+
+def longwinded(asked: dict[str, Any]) -> Response:
+    """The same verdict with a quote that is longer than what a run's files buffer, and that nobody said."""
+    body = json.loads(opinion(asked).body)
+    message = body["choices"][0]["message"]
+    if message["content"].startswith("{"):
+        reply = json.loads(message["content"])
+        evidence = [*reply["evidence"], {"role": "user", "turn": 1, "quote": "あ" * (BUFFER // 3 + 99)}]
+        message["content"] = json.dumps({**reply, "evidence": evidence}, ensure_ascii=False)
+    return Response(body=json.dumps(body).encode())
+
+
+def written(folder: Path) -> int:
+    """The bytes that the files of a run hold so far, finished or not."""
+    sizes = 0
+    for path in folder.iterdir() if folder.is_dir() else ():
+        with suppress(FileNotFoundError):
+            sizes += path.stat().st_size
+    return sizes
+
+
+def killed_until_it_ends(server: Server, folder: Path, whole: int, moments: random.Random, most: int) -> int:
+    """Resume a run again and again, and kill it at a random moment of its calls or of its writing; how many kills it
+    took. The last time it is left alone."""
+    for kill in range(most):
+        process = child(server, folder)
+        calls = len(server.requests) + moments.randrange(1, 30)
+        size = moments.randrange(whole) if moments.random() < 0.5 else None
+        while process.poll() is None:
+            if len(server.requests) >= calls if size is None else written(folder / "run") >= size:
+                break
+            time.sleep(0.0005)
+        time.sleep(moments.random() * 0.03)
+        process.send_signal(signal.SIGKILL)
+        if process.wait() == 0:  # it was faster
+            return kill
+    assert child(server, folder).wait() == 0
+    return most
+
+
+@pytest.mark.parametrize(("answer", "talks"), [(opinion, 6), (longwinded, 2)], ids=["small", "larger than a buffer"])
+def test_a_killed_run_resumes_to_the_same_files_and_pays_only_for_calls_in_flight_again(
+    answer: Callable[[dict[str, Any]], Response], talks: int, tmp_path: Path
+) -> None:
+    def handler(asked: dict[str, Any], _: int) -> Response:
+        response = answer(asked)
+        response.delay = 0.01
+        return response
+
+    moments, kills, runs = random.Random(11), 0, 0
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    transcripts(whole / "t", talks)
+    with model_server(handler) as server:
+        assert child(server, whole).wait() == 0
+    expected, size = contents(whole / "run"), written(whole / "run")
+    lines = [len(line) for name in ("verdicts.jsonl", "replies.jsonl") for line in expected[name].splitlines()]
+    assert (max(lines) > BUFFER) is (answer is longwinded)
+    while kills < KILLS:
+        folder = tmp_path / str(runs)
+        folder.mkdir()
+        transcripts(folder / "t", talks)
+        with model_server(handler) as server:
+            killed = killed_until_it_ends(server, folder, size, moments, min(KILLS - kills, 12))
+            assert contents(folder / "run") == expected
+            assert 0 <= paid_again(server, folder) <= killed * SECONDS.concurrency
+        kills, runs = kills + killed, runs + 1
+
+
+def test_four_processes_share_a_ledger_and_pay_once(expected: dict[str, bytes], tmp_path: Path) -> None:
+    transcripts(tmp_path / "t")
+    with model_server(lambda asked, _: opinion(asked)) as server:
+        processes = [child(server, tmp_path, f"run{number}") for number in range(4)]
+        assert [process.wait() for process in processes] == [0, 0, 0, 0]
+        assert paid_again(server, tmp_path) == 0
+    for number in range(4):
+        assert contents(tmp_path / f"run{number}") == expected

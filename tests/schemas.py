@@ -1,0 +1,18 @@
+"""The published schemas as validators of plain data, with what they refer to."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import jsonschema
+from referencing import Registry, Resource
+
+from rulewright_grammar import schema, schema_names
+
+
+@cache
+def validator(kind: str) -> jsonschema.Draft202012Validator:
+    others = Registry().with_resources(
+        (each["$id"], Resource.from_contents(each)) for each in map(schema, schema_names())
+    )
+    return jsonschema.Draft202012Validator(schema(kind), registry=others)
