@@ -13,11 +13,11 @@ from typing import Final
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.commands.live_options import independence_of
+from rulewright.commands.live_judge import independence_of
 from rulewright.project import load_project
-from rulewright_runtime.judging.live import JudgeSettings, LiveJudge
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.models.local import LocalModel
+from rulewright_runtime.runs.live import JudgeSettings, LiveJudge
 from rulewright_runtime.runs.store import run
 
 HERE: Final = Path(__file__).resolve().parent

@@ -127,10 +127,10 @@ def copies(transcripts: Path, folder: Path) -> Path:
     return folder
 
 
-def batch(transcripts: Path, path: Path) -> Path:
+def batch(transcripts: Path, path: Path, copies: int = BATCHES) -> Path:
     """A file with every transcript several times, a conversation a line."""
     with path.open("w", encoding="utf-8") as stream:
-        for copy in range(BATCHES):
+        for copy in range(copies):
             for file in sorted(transcripts.iterdir()):
                 model, _, scenario = file.stem.partition("__")
                 record = {"transcript_id": f"{copy}-{file.stem}", "scenario_id": scenario, "model": model}

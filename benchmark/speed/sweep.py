@@ -16,7 +16,7 @@ from pathlib import Path
 from rulewright.check.project_check import compile_project
 from rulewright.project import load_project
 from rulewright.reporting.stored_run import StoredRun
-from rulewright.whatif.rescoring import Policy
+from rulewright.whatif.rescoring import ScoringPolicy
 from rulewright.whatif.sweep import sweep
 from rulewright_runtime.verdicts import VerdictResult
 
@@ -53,7 +53,7 @@ def stored(rows: int) -> StoredRun:
             for check, word in zip(checks, drawn, strict=True)
         }
     assert plan.scorecard is not None
-    scorecard = Policy(plan.scorecard, {}).prepared()
+    scorecard = ScoringPolicy(plan.scorecard, {}).prepared()
     found = {
         name: {"transcript_id": name, **scorecard.aggregate(list(each.values()))} for name, each in verdicts.items()
     }
@@ -65,7 +65,7 @@ def main() -> int:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     run = stored(rows)
     assert run.plan.scorecard is not None
-    policy = Policy(run.plan.scorecard, {})
+    policy = ScoringPolicy(run.plan.scorecard, {})
     begun = time.process_time()
     breakpoints = sweep(run, policy, "minimum_coverage")
     swept = time.process_time() - begun

@@ -45,14 +45,14 @@ SMALL: Final = "tasks: {a: {agent: dev, loop: {max_iterations: 2, exit_condition
 
 PROGRAM: Final = """
 import sys, time
-import rulewright.prove.workflow, rulewright.check.workflow_check
+import rulewright.claims.workflow, rulewright.check.workflow_check
 path, small, proves = sys.argv[1], sys.argv[2], sys.argv[3] == "prove"
-rulewright.prove.workflow.prove_workflow(small)  # start-up: whatever is imported late is imported now
+rulewright.claims.workflow.prove_workflow(small)  # start-up: whatever is imported late is imported now
 start = time.perf_counter()
 workflow = rulewright.workflow.load_workflow(path)
 found = rulewright.check.workflow_check.check(workflow)
 if proves:
-    properties = rulewright.prove.workflow.prove_workflow(workflow)
+    properties = rulewright.claims.workflow.prove_workflow(workflow)
     assert all(type(each.result).__name__ == "Proved" for each in properties), properties
 else:
     assert found
