@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` shows the product, `make test` runs every check and test.
-# `make test COVERAGE=1` measures coverage too, as continuous integration does; it takes half as long again.
+# `make test COVERAGE=1` measures coverage too; it takes twice as long.
 SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ PYTHON ?= python3
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet --no-emit-package rulewright-runtime
 EXTRAS := $(foreach extra,columns data lsp signing smt workflow,--extra $(extra))  # all but embedding (torch), local (llama.cpp) and inspect
 
-.PHONY: demo test live lint types unit expected attack torture speed peers lock release clean
+.PHONY: demo test live lint types unit expected attack torture speed bench peers ray lock release clean
 
 demo: $(VENV)/.run
 	@$(BIN)/rulewright demo
@@ -43,6 +43,19 @@ live: $(VENV)/.run
 peers: $(VENV)/.run .peers/.installed
 	PYTHONPATH=. $(BIN)/python -m benchmark.peers.integrations .peers
 	PYTHONPATH=. $(BIN)/python -m benchmark.peers.compare .peers
+
+# Curves over seeded chats: input size, patterns, processes, and a profile, as JSON and a chart. Needs an idle machine.
+bench: $(VENV)/.run
+	$(BIN)/python benchmark/speed/curves.py --write docs/images
+
+# The real Ray in an environment of its own: the same bytes as one process, also when workers are killed.
+ray: .ray/.installed
+	.ray/bin/python -m pytest -q tests/runtime/runs/test_ray_tasks.py
+
+.ray/.installed: runtime/pyproject.toml pyproject.toml
+	$(PYTHON) -m venv .ray
+	.ray/bin/pip install --quiet --disable-pip-version-check -e 'runtime[ray]' -e . hypothesis pytest
+	@touch $@
 
 .peers/.installed: benchmark/peers/package.json benchmark/peers/requirements.txt
 	mkdir -p .peers && cp benchmark/peers/package.json .peers
