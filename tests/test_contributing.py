@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 from dataclasses import dataclass, field
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Final
 
@@ -94,8 +95,17 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in filter(None, subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split("\0")):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, folder / name)
+            shutil.copy2(ROOT / name, folder / name)
+            copy_bytecode(name, folder)
     return folder
+
+
+def copy_bytecode(name: str, folder: Path) -> None:
+    """What Python made of a module before, which holds for a copy of the same age and size."""
+    made = Path(cache_from_source(str(ROOT / name))) if name.endswith(".py") else ROOT
+    if made.is_file():
+        (folder / name).parent.joinpath("__pycache__").mkdir(exist_ok=True)
+        shutil.copyfile(made, folder / made.relative_to(ROOT))
 
 
 def carried_out(command: str, folder: Path) -> None:

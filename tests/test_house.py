@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,11 @@ def module_name(package: str, path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache  # most tests here read every source
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -83,7 +89,7 @@ def test_only_modules_with_a_reason_import_what_the_runtime_does_without() -> No
         f"{path.name}:{line} imports {name}"
         for package, path in sources()
         if package == "rulewright_runtime"
-        for line, name in imported(ast.parse(path.read_text(encoding="utf-8")))
+        for line, name in imported(parsed(path))
         if (root := name.split(".")[0]) in NEVER_IN_THE_RUNTIME and path.name not in WITH_A_REASON.get(root, ())
     ]
     assert wrong == []
@@ -101,7 +107,7 @@ def test_imports_run_one_way(package: str) -> None:
         f"{path.relative_to(ROOT)}:{line} imports {name}"
         for owner, path in sources()
         if owner == package
-        for line, name in imported(ast.parse(path.read_text(encoding="utf-8")))
+        for line, name in imported(parsed(path))
         if name.split(".")[0] in PACKAGES and name.split(".")[0] not in MAY_IMPORT[package]
     ]
     assert wrong == []
@@ -111,7 +117,7 @@ def needed(name: str, path: Path, modules: Iterable[str]) -> set[str]:
     """The modules of ours that one imports, in whatever form: at its top, in a function, for its types; a module, or a
     name of one or of a package; relatively or absolutely."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -177,7 +183,7 @@ def test_a_circle_is_seen_whatever_its_form(back: str, tmp_path: Path) -> None:
 def test_configuration_never_becomes_code() -> None:
     wrong = []
     for _, path in sources():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         where = path.relative_to(ROOT)
         wrong += [
             f"{where}:{line} imports {name}" for line, name in imported(tree) if name.split(".")[0] in NEVER_IMPORTED
@@ -198,7 +204,7 @@ def test_what_is_put_together_for_a_line_of_output_is_printed_on_one_line() -> N
     """A value may hold line breaks: `say` and `complain` make one line of it, `print` would let it forge another."""
     found = []
     for _, path in sources():
-        calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+        calls = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
         prints = [call for call in calls if ast.unparse(call.func) in PRINTING and path.name not in ANOTHER_PROCESS]
         found += [
             f"{path.name}:{call.lineno}" for call in prints if any(isinstance(arg, ast.JoinedStr) for arg in call.args)
@@ -207,11 +213,7 @@ def test_what_is_put_together_for_a_line_of_output_is_printed_on_one_line() -> N
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    silent = [
-        str(path.relative_to(ROOT))
-        for _, path in sources()
-        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-    ]
+    silent = [str(path.relative_to(ROOT)) for _, path in sources() if not ast.get_docstring(parsed(path))]
     assert silent == []
 
 
@@ -264,7 +266,7 @@ MADE_OF_THEM = {"rulewright.expression.grammar", "rulewright.expression.lexer", 
 
 def test_no_private_part_of_lark_or_jsonschema_is_used() -> None:
     files = [*(path for _, path in sources()), *sorted((ROOT / "tests").rglob("*.py"))]
-    found = [f"{path}:{line}" for path in files for line in private_parts(ast.parse(path.read_text(encoding="utf-8")))]
+    found = [f"{path}:{line}" for path in files for line in private_parts(parsed(path))]
     assert found == []
     for reaching in ("lark.Lark(x).parser._parse_table", "getattr(lark, '_private')"):
         assert list(private_parts(ast.parse(f"import lark\n{reaching}"))) == [2]

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise
 from math import lcm
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from rulewright.prove.domains import Domain, Path, between
 
 Terms: TypeAlias = "tuple[tuple[Path, Fraction], ...]"  # variables in their order with their factors, the first being 1
-_Node: TypeAlias = "tuple[Path, int]"  # a variable, or with -1 its negative
+_Most: TypeAlias = "tuple[int, bool]"  # a bound, and whether it is reached
+_NOTHING: Final[_Most] = (0, True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,64 +117,77 @@ def places_of_wholes(terms: Terms, found: Iterable[Span]) -> list[Span]:
 
 
 class Octagon:
-    """What variables, and sums of two of them, are, held together."""
+    """What variables, and sums of two of them, are, held together.
+
+    A variable is two nodes, itself and its negative; `rows[one][two]` is the most that `one` less `two` can be, in
+    whole steps of `1 / scale`, with False where it stays below that.
+    """
 
     def __init__(self, variables: Mapping[Path, Span], sums: Mapping[Terms, Span]) -> None:
         """Note what is known of every variable and every sum."""
         self.variables, self.sums = variables, sums
-        self.nodes: list[_Node] = [(path, sign) for path in sorted(variables) for sign in (1, -1)]
-        self.most: dict[tuple[_Node, _Node], tuple[Fraction, bool]] = {}
+        spans = (*variables.values(), *sums.values())
+        self.scale = lcm(*(end.denominator for span in spans for end in (span.low, span.high)))
+        self.nodes = {path: 2 * number for number, path in enumerate(sorted(variables))}
+        self.rows: list[dict[int, _Most]] = [{} for _ in range(2 * len(variables))]
         for path, span in variables.items():
-            self._bound((path, 1), (path, -1), span.times(Fraction(2)))
+            self._bound(self._node(path, 1), self._node(path, -1), span, 2)
         for terms, span in sums.items():
+            (one, _), (two, factor) = terms[0], terms[-1]
             if len(terms) == 1:
-                self._bound((terms[0][0], 1), (terms[0][0], -1), span.times(Fraction(2)))
-            if len(terms) == 2 and abs(terms[1][1]) == 1:
-                (one, _), (two, factor) = terms
+                self._bound(self._node(one, 1), self._node(one, -1), span, 2)
+            if len(terms) == 2 and abs(factor) == 1:
                 sign = int(factor)
-                self._bound((one, 1), (two, -sign), span)
-                self._bound((two, sign), (one, -1), span)
+                self._bound(self._node(one, 1), self._node(two, -sign), span)
+                self._bound(self._node(two, sign), self._node(one, -1), span)
 
-    def _bound(self, one: _Node, two: _Node, span: Span) -> None:
-        """Note that `one` less `two` lies in the span."""
-        self._note(one, two, (span.high, not span.high_open))
-        self._note(two, one, (-span.low, not span.low_open))
+    def _node(self, path: Path, sign: int) -> int:
+        return self.nodes[path] + (sign < 0)
 
-    def _note(self, one: _Node, two: _Node, most: tuple[Fraction, bool]) -> None:
+    def _bound(self, one: int, two: int, span: Span, times: int = 1) -> None:
+        """Note that `one` less `two` lies in the span, or in a multiple of it."""
+        steps = times * self.scale
+        self._note(one, two, (int(span.high * steps), not span.high_open))
+        self._note(two, one, (int(-span.low * steps), not span.low_open))
+
+    def _note(self, one: int, two: int, most: _Most) -> None:
         """Note that `one` less `two` is at most a number, or less than it where that is open (False)."""
-        known = self.most.get((one, two))
+        known = self.rows[one].get(two)
         if known is None or most < known:
-            self.most[one, two] = most
+            self.rows[one][two] = most
 
     def is_possible(self) -> bool:
         """Whether some values may meet everything that was noted; bounds are then as tight as they can be."""
-        for via, one, two in product(self.nodes, repeat=3):
-            left, right = self.most.get((one, via)), self.most.get((via, two))
-            if left is not None and right is not None:
-                self._note(one, two, (left[0] + right[0], left[1] and right[1]))
-        nothing = Fraction(0), True
-        if any(self.most.get((node, node), nothing) < nothing for node in self.nodes):
+        for via, beyond in enumerate(self.rows):
+            for one, row in enumerate(self.rows):
+                if via in row:
+                    left, is_closed = row[via]
+                    for two, (right, is_right_closed) in tuple(beyond.items()):
+                        self._note(one, two, (left + right, is_closed and is_right_closed))
+        if any(row.get(node, _NOTHING) < _NOTHING for node, row in enumerate(self.rows)):
             return False
         bounds = {path: self._span(path) for path in self.variables}
         return all(not total(terms, bounds).meets(span).is_empty for terms, span in self.sums.items())
 
     def _span(self, path: Path) -> Span:
         """The values that a variable can have."""
-        high, high_closed = self.most[(path, 1), (path, -1)]
-        low, low_closed = self.most[(path, -1), (path, 1)]
-        return Span(-low / 2, high / 2, not low_closed, not high_closed)
+        high, high_closed = self.rows[self._node(path, 1)][self._node(path, -1)]
+        low, low_closed = self.rows[self._node(path, -1)][self._node(path, 1)]
+        steps = 2 * self.scale
+        return Span(Fraction(-low, steps), Fraction(high, steps), not low_closed, not high_closed)
 
     def values(self, whole: frozenset[Path]) -> dict[Path, Fraction] | None:
         """Values of all variables that meet everything, of few digits, of some only `whole` ones; None where none are
         found."""
         found: dict[Path, Fraction] = {}
+        known = self
         for path in sorted(self.variables):
-            value = _inside(self._span(path), path in whole) if self.is_possible() else None
+            value = _inside(known._span(path), path in whole) if known.is_possible() else None
             if value is None:
                 return None
             found[path] = value
-            self._bound((path, 1), (path, -1), Span(2 * value, 2 * value))
-        return found if self.is_possible() else None
+            known = Octagon({**known.variables, path: Span(value, value)}, self.sums)
+        return found if known.is_possible() else None
 
 
 def total(terms: Terms, bounds: Mapping[Path, Span]) -> Span:

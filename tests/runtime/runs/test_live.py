@@ -34,7 +34,7 @@ from rulewright_runtime.plan.question import EachReplyWindow, TextSegment
 from rulewright_runtime.runs.live import JudgeSettings, LiveJudge
 from rulewright_runtime.runs.store import run
 
-KILLS = 100 if os.environ.get("RULEWRIGHT_TORTURE") else 10
+KILLS = 100 if os.environ.get("RULEWRIGHT_TORTURE") else 5  # of each kind
 SECONDS = CallLimits(concurrency=8, seconds=20.0)
 PLAN = plan(
     asked(name="X1", repetitions=3, prompt=(TextSegment("One?"),)),
