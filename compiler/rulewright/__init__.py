@@ -7,8 +7,7 @@ if TYPE_CHECKING:
     from rulewright.api import Run, check_transcript, evaluate, load_run, scan, score
     from rulewright.check.project_check import compile_project
     from rulewright.check.workflow_check import compile_workflow
-    from rulewright.claims.documents import prove_file
-    from rulewright.claims.workflow import prove_workflow
+    from rulewright.claims.documents import prove
     from rulewright.diagnostics import Diagnostic
     from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
     from rulewright.linting.run import lint
@@ -38,8 +37,7 @@ __all__ = [
     "load_project",
     "load_run",
     "load_workflow",
-    "prove_file",
-    "prove_workflow",
+    "prove",
     "scan",
     "score",
 ]
@@ -53,8 +51,7 @@ _HOMES = {
     "rulewright.errors": ("DocumentError", "ExpressionError", "RulewrightError", "UsageError"),
     "rulewright.linting.run": ("lint",),
     "rulewright.project": ("Project", "load_project"),
-    "rulewright.claims.documents": ("prove_file",),
-    "rulewright.claims.workflow": ("prove_workflow",),
+    "rulewright.claims.documents": ("prove",),
     "rulewright.workflow": ("Workflow", "load_workflow"),
     "rulewright_runtime.judging.judge": ("Judge", "JudgeRequest"),
 }

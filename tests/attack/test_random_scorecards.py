@@ -16,8 +16,8 @@ from rulewright.documents.scorecard import read_scorecard
 from rulewright.documents.validation import validate
 from rulewright.load import load_text
 from rulewright.lower.scorecard import lower_scorecard
-from rulewright.prove.gate_findings import gate_findings
-from rulewright.prove.gates import prove_gates
+from rulewright.proving.gate_findings import gate_findings
+from rulewright.proving.gates import prove_gates
 from rulewright.rules import findings
 from rulewright.rules.of_scorecards import SCORECARD
 from rulewright_runtime.aggregate.aggregation import Scorecard

@@ -81,7 +81,7 @@ def harness_findings(scenarios: Iterable[Scenario]) -> list[Diagnostic]:
 
 def case_findings(root: Mapping) -> list[Diagnostic]:
     """What a scorecard over cases holds beyond its structure."""
-    from rulewright.prove.label_findings import case_findings as findings_of
+    from rulewright.proving.label_findings import case_findings as findings_of
 
     return findings_of(root)
 
@@ -97,8 +97,8 @@ def _scorecard_findings(root: Mapping, vocabulary: Vocabulary | None) -> list[Di
     card = worded(card, vocabulary) if vocabulary else card
     plan, found = lower_alone(card)
     if plan is not None and card.gates:
-        from rulewright.prove.gate_findings import gate_findings
-        from rulewright.prove.gates import prove_gates
+        from rulewright.proving.gate_findings import gate_findings
+        from rulewright.proving.gates import prove_gates
 
         found += gate_findings(card, prove_gates(plan, card.vocabulary))
     return found

@@ -118,8 +118,8 @@ class Checked:
         if self.scorecard is not None:
             found = at_home(self.project, self.scorecard, found)
             if self.project.scorecards and parts.scorecard is not None and self.scorecard.gates:
-                from rulewright.prove.gate_findings import gate_findings
-                from rulewright.prove.gates import prove_gates
+                from rulewright.proving.gate_findings import gate_findings
+                from rulewright.proving.gates import prove_gates
 
                 found += gate_findings(self.scorecard, prove_gates(parts.scorecard, self.project.vocabulary))
         for name in parts.lowering.lexicons.keys() & self.project.lexicons.keys():
@@ -212,8 +212,8 @@ class Checked:
             found += mistakes
             if plan is None or not (card.gates or card.dimensions):
                 continue
-            from rulewright.prove.gate_findings import empty_parts, gate_findings, unseen_checks
-            from rulewright.prove.gates import prove_gates
+            from rulewright.proving.gate_findings import empty_parts, gate_findings, unseen_checks
+            from rulewright.proving.gates import prove_gates
 
             proofs = list(prove_gates(plan, project.vocabulary))
             found += gate_findings(card, proofs)
@@ -224,7 +224,7 @@ class Checked:
                 found += unseen_checks(card, plan, project.checks)
         gate_checks = [each for each in project.checks if each.id in held]
         if any(each.when is not None for each in gate_checks):
-            from rulewright.prove.gate_findings import checks_that_never_apply
+            from rulewright.proving.gate_findings import checks_that_never_apply
 
             found += checks_that_never_apply(gate_checks)
         return found

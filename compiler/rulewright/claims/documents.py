@@ -27,24 +27,24 @@ from rulewright.lower.scan_plan import fields_of_checks
 from rulewright.lower.scorecard import lower_alone, lower_scorecard
 from rulewright.lower.semantics import policies
 from rulewright.project import Project, load_project
-from rulewright.prove.atoms import FALSE, TRUE, paths_of
-from rulewright.prove.conditions import holds_always, holds_never
-from rulewright.prove.decision_tables import disjoint, survey
-from rulewright.prove.domains import Domains
-from rulewright.prove.gates import GateClaim, GateProof, prove_gates
-from rulewright.prove.label_table import (
+from rulewright.proving.atoms import FALSE, TRUE, paths_of
+from rulewright.proving.conditions import holds_always, holds_never
+from rulewright.proving.decision_tables import disjoint, survey
+from rulewright.proving.domains import Domains
+from rulewright.proving.gates import GateClaim, GateProof, prove_gates
+from rulewright.proving.label_table import (
     LabelTable,
     NotProved,
     conditions_of,
     label_table,
     label_table_of_all_settings,
 )  # fmt: skip
-from rulewright.prove.located import as_seen, conditions_of_plan, conditions_of_scorecard, scorecard_environment
-from rulewright.prove.results import Property, Proved, Refuted, Result, Unknown
-from rulewright.prove.search import Search, refuting
-from rulewright.prove.substitution import substitute
-from rulewright.prove.verdicts import never_given
-from rulewright.prove.witness import in_words
+from rulewright.proving.located import as_seen, conditions_of_plan, conditions_of_scorecard, scorecard_environment
+from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown
+from rulewright.proving.search import Search, refuting
+from rulewright.proving.substitution import substitute
+from rulewright.proving.verdicts import never_given
+from rulewright.proving.witness import in_words
 from rulewright.scoring.batches import CaseScorecard, load_scorecard
 from rulewright.scoring.score_settings import environment_of_process, gather
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
@@ -56,7 +56,7 @@ from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 
 
-def prove_file(path: Path | str, assignments: Sequence[str] = (), config: str | None = None) -> list[Property]:
+def prove(path: Path | str, assignments: Sequence[str] = (), config: str | None = None) -> list[Property]:
     """Every claim about the document at `path`.
 
     Settings of scorecards are those that `rulewright score` would use; the `config` of a policy declares its variables.

@@ -15,8 +15,8 @@ from rulewright.claims.workflow_machine import Explorer, Graph, StateEdge, State
 from rulewright.claims.workflow_reach import in_words, reach
 from rulewright.lower.workflow_environments import ADVISORY
 from rulewright.lower.workflow_machine import TaskShape
-from rulewright.prove.results import Property, Proved, Refuted, Result, Unknown
-from rulewright.prove.workflow_values import Truths, paths_of, shape_of, spoken
+from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown
+from rulewright.proving.workflow_values import Truths, paths_of, shape_of, spoken
 from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.workflow.machine import TERMINAL, Machine, Status, events_of
 from rulewright_runtime.workflow.workflow_plan import Gate

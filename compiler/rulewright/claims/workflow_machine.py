@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rulewright.lower.workflow_machine import TaskShape
-from rulewright.prove.workflow_values import Truths, World, worlds
+from rulewright.proving.workflow_values import Truths, World, worlds
 from rulewright_runtime.workflow.machine import (
     Event,
     LoopName,

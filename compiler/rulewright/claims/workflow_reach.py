@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.claims.workflow_machine import Explorer
 from rulewright.documents.workflow import EVIDENCE_KEYS, lacking
-from rulewright.prove.workflow_values import Truths, World, paths_of, points_of, texts_of
+from rulewright.proving.workflow_values import Truths, World, paths_of, points_of, texts_of
 from rulewright_runtime.errors import StateError
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.score import Score, leave, score_of

@@ -6,10 +6,10 @@ import argparse
 import json
 from pathlib import Path
 
-from rulewright.claims.documents import prove_file
+from rulewright.claims.documents import prove
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
-from rulewright.prove.results import Property, Proved, Refuted
+from rulewright.proving.results import Property, Proved, Refuted
 from rulewright_runtime.terminal import say
 
 
@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"file not found: `{name}`")
     found: list[tuple[str, list[Property]]] = []
     for name in args.files:
-        found.append((name, prove_file(Path(name), args.set, args.config)))
+        found.append((name, prove(Path(name), args.set, args.config)))
     if args.format == "json":
         print(json.dumps([_as_data(name, each) for name, claims in found for each in claims], indent=2))
     else:

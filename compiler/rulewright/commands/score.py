@@ -19,7 +19,7 @@ from rulewright.documents.layout import nearest_project
 from rulewright.errors import DocumentError, UsageError
 from rulewright.exit_codes import REFUSED
 from rulewright.project import load_project
-from rulewright.prove.label_findings import check_labels
+from rulewright.proving.label_findings import check_labels
 from rulewright.render.human import render
 from rulewright.reporting.cases import write
 from rulewright.scoring.batches import (

@@ -12,9 +12,9 @@ from rulewright.lower.expression_checks import environment_of
 from rulewright.lower.lowering import LoweringContext
 from rulewright.policies.decisions import Policy, PolicyDecision, PolicyOutcome, PolicyStep, guarding, permitting
 from rulewright.policies.settings import flat
-from rulewright.prove.domains import Domain, Domains, Path
-from rulewright.prove.substitution import with_values
-from rulewright.prove.verdicts import CallVariable, abstracted
+from rulewright.proving.domains import Domain, Domains, Path
+from rulewright.proving.substitution import with_values
+from rulewright.proving.verdicts import CallVariable, abstracted
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier

@@ -29,10 +29,10 @@ from rulewright.policies.rows import rows_apart, shown_by
 from rulewright.policies.scorecards import in_words, policy_of_scorecard
 from rulewright.policies.tables import policy_of_cases, policy_of_cases_under_any_settings, policy_of_table
 from rulewright.policies.workflows import policy_of_workflow
-from rulewright.prove.domains import Domain, Domains
-from rulewright.prove.domains import Path as Variable
-from rulewright.prove.results import Unknown
-from rulewright.prove.verdicts import CallVariable, in_calls
+from rulewright.proving.domains import Domain, Domains
+from rulewright.proving.domains import Path as Variable
+from rulewright.proving.results import Unknown
+from rulewright.proving.verdicts import CallVariable, in_calls
 from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, knowing, score_again
 from rulewright.workflow import load_workflow
 from rulewright_runtime.aggregate.aggregation import Scorecard

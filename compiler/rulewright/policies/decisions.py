@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rulewright.lower.table_syntax import TableRow
-from rulewright.prove.atoms import ERROR, FALSE, TRUE, extract, paths_of, shape, unabridged
-from rulewright.prove.domains import Domains
+from rulewright.proving.atoms import ERROR, FALSE, TRUE, extract, paths_of, shape, unabridged
+from rulewright.proving.domains import Domains
 from rulewright_runtime.ir import Node, Program, literal
 
 BITS: Final = (TRUE, FALSE, ERROR)

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 
 from rulewright.policies.decisions import PolicyDecision, PolicyOutcome, PolicyStep, are_equal
 from rulewright.policies.wording import condition_of, merged
-from rulewright.prove.atoms import ERROR, FALSE, TRUE
-from rulewright.prove.domains import Domains
-from rulewright.prove.intervals import MOST_BOXES, Box, Goal, Space
-from rulewright.prove.results import Counterexample, Unknown
-from rulewright.prove.search import TOO_DEEP, TOO_MANY, Search
+from rulewright.proving.atoms import ERROR, FALSE, TRUE
+from rulewright.proving.domains import Domains
+from rulewright.proving.intervals import MOST_BOXES, Box, Goal, Space
+from rulewright.proving.results import Counterexample, Unknown
+from rulewright.proving.search import TOO_DEEP, TOO_MANY, Search
 
 MOST_PAIRS: Final = 2_000  # of outputs that are computed, each in its own way
 

@@ -25,10 +25,10 @@ from rulewright.policies.decisions import (
     unless,
 )  # fmt: skip
 from rulewright.policies.settings import flat
-from rulewright.prove.atoms import extract, path_at, paths_of, unabridged
-from rulewright.prove.domains import Domain, Domains, Path, domain_of_parameter, whole
-from rulewright.prove.gates import SAID, as_recorded
-from rulewright.prove.substitution import substitute
+from rulewright.proving.atoms import extract, path_at, paths_of, unabridged
+from rulewright.proving.domains import Domain, Domains, Path, domain_of_parameter, whole
+from rulewright.proving.gates import SAID, as_recorded
+from rulewright.proving.substitution import substitute
 from rulewright_runtime.aggregate.aggregation import NO_RECORD
 from rulewright_runtime.ir import BINDING, Node, Program
 from rulewright_runtime.plan.parameters import parameter_values

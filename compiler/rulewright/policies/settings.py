@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rulewright.prove.atoms import unabridged
+from rulewright.proving.atoms import unabridged
 from rulewright_runtime.ir import Program
 
 

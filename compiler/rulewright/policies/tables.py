@@ -19,10 +19,10 @@ from rulewright.policies.decisions import (
     table,
 )  # fmt: skip
 from rulewright.policies.settings import flat
-from rulewright.prove.atoms import unabridged
-from rulewright.prove.domains import Domain, Domains, Path, score
-from rulewright.prove.label_table import NotProved, conditions_of, label_table, label_table_of_all_settings
-from rulewright.prove.substitution import substitute
+from rulewright.proving.atoms import unabridged
+from rulewright.proving.domains import Domain, Domains, Path, score
+from rulewright.proving.label_table import NotProved, conditions_of, label_table, label_table_of_all_settings
+from rulewright.proving.substitution import substitute
 from rulewright.scoring.batches import CaseScorecard
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings

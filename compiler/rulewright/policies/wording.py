@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from rulewright.prove.atoms import ERROR, FALSE, TRUE, Atom, unabridged
-from rulewright.prove.domains import Absent, Domain, Path
-from rulewright.prove.intervals import Box, Space
-from rulewright.prove.sums import Span, Terms
-from rulewright.prove.witness import in_words
+from rulewright.proving.atoms import ERROR, FALSE, TRUE, Atom, unabridged
+from rulewright.proving.domains import Absent, Domain, Path
+from rulewright.proving.intervals import Box, Space
+from rulewright.proving.sums import Span, Terms
+from rulewright.proving.witness import in_words
 from rulewright_runtime.aggregate.aggregation import NO_RECORD
 from rulewright_runtime.ir import NUMBERS
 from rulewright_runtime.score import Score

@@ -12,7 +12,7 @@ from rulewright.expression.types import BOOL, INT, RecordType, Type
 from rulewright.lower.workflow_environments import facts, gate_environment, loop_environment
 from rulewright.policies.decisions import Policy, PolicyDecision, PolicyOutcome, PolicyStep, permitting, reads
 from rulewright.policies.settings import flat
-from rulewright.prove.domains import Domain, Domains, Path, whole
+from rulewright.proving.domains import Domain, Domains, Path, whole
 from rulewright.workflow import Workflow
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.workflow.machine import Guard, Machine, MachineTransition

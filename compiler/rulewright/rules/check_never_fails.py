@@ -20,8 +20,8 @@ def check_never_fails(check: CheckDocument) -> Iterator[Diagnostic]:
     if not check.verdict_conditions:
         return
     # Imported here: most checks hold no condition, and expressions are slow to import.
-    from rulewright.prove.results import Proved
-    from rulewright.prove.verdicts import never_given
+    from rulewright.proving.results import Proved
+    from rulewright.proving.verdicts import never_given
 
     if isinstance(never_given(check, "FAIL", solver=False), Proved):
         yield warning(check.fails or check.verdict_conditions[0], "this check can never fail")

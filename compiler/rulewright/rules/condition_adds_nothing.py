@@ -28,8 +28,8 @@ def condition_adds_nothing(
     if not holds_conditions(document):
         return
     # Imported here: most documents hold no condition, and expressions are slow to import.
-    from rulewright.prove.atoms import written
-    from rulewright.prove.located import placed_conditions, span_of
+    from rulewright.proving.atoms import written
+    from rulewright.proving.located import placed_conditions, span_of
 
     for placed in placed_conditions(document):
         for part, joined in placed.study.idle:

@@ -28,7 +28,7 @@ def condition_always_holds(
     if not holds_conditions(document):
         return
     # Imported here: most documents hold no condition, and expressions are slow to import.
-    from rulewright.prove.located import placed_conditions, span_of
+    from rulewright.proving.located import placed_conditions, span_of
 
     for placed in placed_conditions(document):
         if placed.study.always and not placed.in_table:

@@ -28,7 +28,7 @@ def condition_never_holds(
     if not holds_conditions(document):
         return
     # Imported here: most documents hold no condition, and expressions are slow to import.
-    from rulewright.prove.located import placed_conditions, span_of
+    from rulewright.proving.located import placed_conditions, span_of
 
     yield from _unclear_after_fail(document)
     for placed in placed_conditions(document):
@@ -42,8 +42,8 @@ def condition_never_holds(
 def _unclear_after_fail(document: object) -> Iterator[Diagnostic]:
     """The `unclear` of a check that holds only where `fail` has decided already."""
     from rulewright.documents.check import CheckDocument
-    from rulewright.prove.results import Proved
-    from rulewright.prove.verdicts import never_given
+    from rulewright.proving.results import Proved
+    from rulewright.proving.verdicts import never_given
 
     if not isinstance(document, CheckDocument) or document.unclears is None:
         return

@@ -18,7 +18,7 @@ def exit_below_threshold(task: TaskDocument) -> Iterator[Diagnostic]:
     Instead: write `exit_when: all`, or drop the condition or the threshold.
     """
     # Imported here: what stands alone and is not a workflow is linted without expressions.
-    from rulewright.prove.workflow_exits import undercutting
+    from rulewright.proving.workflow_exits import undercutting
 
     for loop in task.loops:
         if loop.name == "confidence_loop" and loop.mode == "any":

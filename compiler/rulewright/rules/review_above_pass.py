@@ -37,7 +37,7 @@ def _overlap(scorecard: CaseScorecardDocument, metric: MetricDocument) -> Iterat
     """A value of the metric with which both of its conditions hold, whatever they are made of."""
     if metric.fails is None:
         return
-    from rulewright.prove.overlaps import both_hold  # late: expressions are slow to import
+    from rulewright.proving.overlaps import both_hold  # late: expressions are slow to import
 
     shown = both_hold(scorecard, metric.passes, metric.fails)
     if shown is not None:

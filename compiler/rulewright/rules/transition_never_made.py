@@ -21,7 +21,7 @@ def transition_never_made(machine: StateMachineDocument) -> Iterator[Diagnostic]
     if len(machine.transitions) < 2:
         return
     # Imported here: few projects have machines, and expressions are slow to import.
-    from rulewright.prove.hidden_transitions import hidden_transitions
+    from rulewright.proving.hidden_transitions import hidden_transitions
 
     for transition, earlier in hidden_transitions(machine):
         states = " and ".join(f"`{state}`" for state in transition.before)

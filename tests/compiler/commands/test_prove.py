@@ -10,7 +10,7 @@ from tests.shared_data import ROOT
 
 from rulewright.cli import main
 from rulewright.commands import prove
-from rulewright.prove.results import Property, Proved, Refuted, Unknown
+from rulewright.proving.results import Property, Proved, Refuted, Unknown
 
 SAFE = ROOT / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml"
 TEXT = SAFE.read_text(encoding="utf-8")
@@ -230,7 +230,7 @@ def test_what_is_unknown_is_no_success(
     results: list[Proved | Refuted | Unknown], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claims = [Property("it holds", each) for each in results] + [Property("a note", Refuted(), required=False)]
-    monkeypatch.setattr(prove, "prove_file", lambda *_: claims)
+    monkeypatch.setattr(prove, "prove", lambda *_: claims)
     assert main(["prove", str(SAFE)]) == code
 
 

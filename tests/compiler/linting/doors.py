@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from rulewright.check.project_check import compile_project
 from rulewright.check.workflow_check import compile_workflow
-from rulewright.claims.documents import prove_file
+from rulewright.claims.documents import prove
 from rulewright.cli import main
 from rulewright.commands.workflow_graph import draw
 from rulewright.commands.workflow_settings import settings_of
@@ -40,7 +40,7 @@ from rulewright.planning.harness import compile_run_plan, run_cost
 from rulewright.planning.profiles import compare_profiles
 from rulewright.planning.scan import scan_plan
 from rulewright.project import Project, load_project
-from rulewright.prove.label_findings import check_labels
+from rulewright.proving.label_findings import check_labels
 from rulewright.render import FORMATS, render
 from rulewright.reporting import cases as writing
 from rulewright.scoring.batches import load_scorecard
@@ -204,7 +204,7 @@ def _doors(entry: Path, scratch: Path, chance: random.Random) -> Iterator[Callab
 def _lone(path: Path, scratch: Path, chance: random.Random) -> Iterator[Callable[[], object]]:
     kind = kind_of(load_file(path).root)
     if kind in PROVABLE:
-        yield lambda: prove_file(path)
+        yield lambda: prove(path)
     if kind == "workflow":
         yield lambda: _workflow(path, scratch, chance)
     if kind == "scenario":
@@ -228,7 +228,7 @@ def _project(entry: Path, scratch: Path, chance: random.Random) -> None:
         _harness([Path(s.path) for s in project.scenarios.values()], project, scratch, chance)
     for document in project.loaded:
         if kind_of(document.root) in PROVABLE:
-            prove_file(Path(document.source.path))
+            prove(Path(document.source.path))
         if kind_of(document.root) == CASE_SCORECARD:
             _score(Path(document.source.path), chance)
 

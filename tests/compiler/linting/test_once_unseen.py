@@ -12,7 +12,7 @@ from tests.compiler.small_project import SCENARIO, check, write
 from tests.compiler.test_phases import CHECK as PHASED
 
 from rulewright.check.project_check import compile_project
-from rulewright.claims.documents import prove_file
+from rulewright.claims.documents import prove
 from rulewright.commands.workflow_settings import settings_of
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError, UsageError
@@ -102,7 +102,7 @@ def test_a_condition_that_nobody_reads_is_refused_with_its_place(tmp_path: Path)
     path = tmp_path / "W-1.yaml"
     path.write_text(check(scope="universal", tags="x]\nwhen: scenario.nothing  # ["), encoding="utf-8")
     with pytest.raises(DocumentError) as refused:
-        prove_file(path)
+        prove(path)
     assert [(found.code, found.span.line) for found in refused.value.diagnostics] == [("bad-expression", 8)]
 
 

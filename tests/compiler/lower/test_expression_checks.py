@@ -8,11 +8,11 @@ import pytest
 
 from rulewright.check.document import document_findings
 from rulewright.check.project_check import compile_project
-from rulewright.claims.documents import prove_file
+from rulewright.claims.documents import prove
 from rulewright.cli import main
 from rulewright.errors import DocumentError
 from rulewright.load import Mapping, load_text
-from rulewright.prove.results import Proved, Refuted
+from rulewright.proving.results import Proved, Refuted
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 
 BRIEF = 'id: brief\neach: reply\nfail: word_count(turn.content) > 3 or contains_any(turn.content, ["i promise"])\n'
@@ -136,7 +136,7 @@ def test_that_a_check_can_fail_and_pass_is_proved(
 ) -> None:
     path = tmp_path / "brief.yaml"
     path.write_text(written, encoding="utf-8")
-    claims = prove_file(path)
+    claims = prove(path)
     assert [claim.claim for claim in claims] == ["the check can give FAIL", "the check can give PASS"]
     assert [type(claim.result) for claim in claims] == [fails, passes]
 
@@ -144,10 +144,10 @@ def test_that_a_check_can_fail_and_pass_is_proved(
 def test_a_proof_names_calls_as_they_are_written(tmp_path: Path) -> None:
     path = tmp_path / "brief.yaml"
     path.write_text("id: brief\nparams: {most: 60}\nfail: word_count(answer) > params.most\n", encoding="utf-8")
-    result = prove_file(path)[0].result
+    result = prove(path)[0].result
     assert isinstance(result, Proved)
     assert str(result.witness) == "word_count(answer) = 61"
     opaque = "id: brief\nfail: word_count(answer) > sentence_count(answer) + size(urls(answer))\n"
     path.write_text(opaque, encoding="utf-8")
-    result = prove_file(path)[0].result
+    result = prove(path)[0].result
     assert "call" not in str(getattr(result, "witness", None) or getattr(result, "reason", ""))

@@ -8,7 +8,7 @@ import random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.compiler.prove.conditions_at_random import DOMAINS, ENVIRONMENT, conditions, inputs, program
+from tests.compiler.proving.conditions_at_random import DOMAINS, ENVIRONMENT, conditions, inputs, program
 
 from rulewright.diagnostics import Span
 from rulewright.expression.build import build
@@ -17,8 +17,8 @@ from rulewright.expression.types import INT, SCORE, EnumType, Type
 from rulewright.lower.table_syntax import TableRow
 from rulewright.policies.decisions import NOTHING, PolicyDecision, computed, table, truth
 from rulewright.policies.regions import Comparison, compare
-from rulewright.prove.atoms import TRUE, bits_of
-from rulewright.prove.domains import Domains
+from rulewright.proving.atoms import TRUE, bits_of
+from rulewright.proving.domains import Domains
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
 from rulewright_runtime.polarity import Polarity, condition

@@ -21,7 +21,7 @@ from tests.compiler.workflow.workflows_in_place import (
 )
 
 from rulewright.claims.workflow import CLAIMS, prove_workflow
-from rulewright.prove.results import Proved, Refuted
+from rulewright.proving.results import Proved, Refuted
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.workflow.machine import Machine, events_of
 from rulewright_runtime.workflow.workflow_plan import Task, decode

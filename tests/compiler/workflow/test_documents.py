@@ -15,7 +15,7 @@ from rulewright.errors import DocumentError
 from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.run import lint
 from rulewright.lower.workflow_order import ancestors, cycles, order, waves
-from rulewright.prove.results import Proved
+from rulewright.proving.results import Proved
 from rulewright.workflow import load_workflow, workflow_of_text
 from rulewright_runtime.polarity import Polarity, condition
 

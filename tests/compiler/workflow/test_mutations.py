@@ -13,7 +13,7 @@ from rulewright.claims.workflow import CLAIMS, Fault, Prover, prove_workflow
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, SCORE
-from rulewright.prove.results import Proved, Refuted, Unknown
+from rulewright.proving.results import Proved, Refuted, Unknown
 from rulewright_runtime.workflow.machine import Guard, Machine, MachineLoop, MachineState, MachineTransition
 
 BOUNDED, PASSED, GATED, SIGNED, SETTLED, REACHABLE = CLAIMS

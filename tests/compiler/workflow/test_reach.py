@@ -6,7 +6,7 @@ import pytest
 from tests.compiler.workflow.workflows_in_place import workflow
 
 from rulewright.claims.workflow import prove_workflow
-from rulewright.prove.results import Proved, Refuted, Unknown
+from rulewright.proving.results import Proved, Refuted, Unknown
 
 EVIDENCE = "evidence: {acceptance: junit.xml, lint: ruff.json}"
 

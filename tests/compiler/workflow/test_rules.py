@@ -29,7 +29,7 @@ from rulewright.errors import DocumentError, ExpressionError, UsageError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL
-from rulewright.prove.results import Proved
+from rulewright.proving.results import Proved
 from rulewright.workflow import load_workflow
 from rulewright_runtime.errors import StateError
 from rulewright_runtime.polarity import Polarity, condition

@@ -13,7 +13,7 @@ from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.claims.workflow import CLAIMS, prove_workflow
 from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.run import lint
-from rulewright.prove.results import Proved, Refuted
+from rulewright.proving.results import Proved, Refuted
 from rulewright.workflow import load_workflow, workflow_of_text
 
 HERE = Path(__file__).parent / "seed"

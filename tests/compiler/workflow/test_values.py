@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rulewright.expression.build import build
 from rulewright.expression.types import BOOL
 from rulewright.lower.workflow_environments import Facts, loop_environment
-from rulewright.prove.workflow_values import COIN, MOST_CONTEXTS, Truths, paths_of, shape_of, spoken, worlds
+from rulewright.proving.workflow_values import COIN, MOST_CONTEXTS, Truths, paths_of, shape_of, spoken, worlds
 from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, condition
 

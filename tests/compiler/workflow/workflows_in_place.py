@@ -11,7 +11,7 @@ from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.claims.workflow import REACHABLE
 from rulewright.diagnostics import Diagnostic, Severity
 from rulewright.errors import DocumentError
-from rulewright.prove.results import Property, Proved
+from rulewright.proving.results import Property, Proved
 from rulewright.workflow import Workflow, load_workflow, workflow_of_text
 from rulewright_runtime.workflow.machine import Machine, TaskState, activity, start, status, step
 from rulewright_runtime.workflow.workflow_plan import Task, WorkflowPlan

@@ -1,0 +1,579 @@
+"""Takes conditions apart: what joins (and, or, not, choices) above, and below it atoms that read single variables.
+
+An atom's value can change only at the cuts of its variable: the numbers at which a comparison tips, the texts it names.
+A comparison of two numbers depends on which of them is greater. What else reads several variables, or is nothing that
+this proof understands, becomes an opaque atom: it may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from rulewright.expression.decompile import decompile
+from rulewright.expression.unparse import unparse
+from rulewright.proving.domains import MOST_TEXTS, Domain, Domains, Path, wholes_at
+from rulewright.proving.sums import Span, Sum, Terms, bounds_of
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.interpreter import Evaluator, prepare
+from rulewright_runtime.ir import CONNECTIVES, NUMBERS, Node, Program, free_locals, literal_value
+from rulewright_runtime.score import Score, exact_pair
+from rulewright_runtime.values import Optional, Value
+
+COMPARISONS: Final = frozenset(("_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_"))
+_EQUALITY: Final = frozenset(("_==_", "_!=_"))
+_STRICT: Final = frozenset(("_+_", "_-_", "_*_", "_/_", "-_", "score"))
+_MOST_FORMS: Final = 64
+_MOST_CHOICES: Final = 200
+
+# A formula: ("atom", number), ("const", bits), ("and" | "or", parts), ("not", part), ("cond", parts), ("same", parts)
+Formula: TypeAlias = "tuple[str, Any]"
+TRUE: Final = 1
+FALSE: Final = 2
+ERROR: Final = 4
+ANYTHING: Final = TRUE | FALSE | ERROR
+_LARGEST_JOINT: Final = 4096
+_LARGEST_FACTOR: Final = 2**15  # of whole numbers, so that a sum of them stays below 2**63
+_LARGEST_WHOLE: Final = 2**32
+LESS: Final = 1
+EQUAL: Final = 2
+GREATER: Final = 4
+UNORDERED: Final = 8  # one of two doubles is not a number
+_RELATIONS: Final = {
+    "_<_": LESS, "_<=_": LESS | EQUAL, "_>_": GREATER, "_>=_": GREATER | EQUAL, "_==_": EQUAL,
+    "_!=_": LESS | GREATER | UNORDERED,
+}  # fmt: skip
+
+
+class Order(NamedTuple):
+    """Two numbers, the relations between them that there can be, and those for which a comparison holds: `LESS`,
+    `EQUAL`, `GREATER` and `UNORDERED` as bits."""
+
+    pair: tuple[Path, Path]
+    possible: int
+    holds: int
+
+
+class Compared(NamedTuple):
+    """A sum of exact numbers that is compared with `cut`, and the relations for which the comparison holds."""
+
+    terms: Terms
+    cut: Fraction
+    holds: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Atom:
+    """A part of a condition: the program that decides it, and the variables it reads; `opaque` says why it can't be
+    decided or shown by an input, if so. A comparison of several numbers depends on one thing: a sum that is `compared`,
+    or the `order` of two.
+    """
+
+    program: Program
+    reads: tuple[Path, ...]
+    opaque: str | None
+    order: Order | None = None
+    compared: Compared | None = None
+
+
+@dataclass(slots=True)
+class Atoms:
+    """The atoms of several conditions over the same variables, each once, with the cuts of every variable."""
+
+    domains: Domains
+    atoms: list[Atom] = field(default_factory=list)
+    cuts: dict[Path, set[Value]] = field(default_factory=dict)
+    found: dict[Path, Domain] = field(default_factory=dict)
+    summed: dict[Path, Domain] = field(default_factory=dict)  # the variables of sums
+    _known: dict[Value, int] = field(default_factory=dict)
+    _choices: int = 0  # inside comparisons of the condition at hand
+
+    def formula(self, program: Program) -> Formula:
+        """The formula of a condition."""
+        self._choices = 0
+        return self._formula(program, len(program.nodes) - 1)
+
+    def _formula(self, program: Program, at: int) -> Formula:
+        node = program.nodes[at]
+        if node.op in CONNECTIVES:
+            return node.op, tuple([self._formula(program, arg) for arg in node.args])
+        if node.op == "const":
+            if node.value[0] != "bool":
+                return "const", ERROR
+            return "const", TRUE if node.value[-1] else FALSE
+        if node.op == "call" and node.value in COMPARISONS:
+            if node.value in _EQUALITY and all(self._is_bool(program, arg) for arg in node.args):
+                same: Formula = ("same", tuple([self._formula(program, arg) for arg in node.args]))
+                return same if node.value == "_==_" else ("not", (same,))
+            choice = _choice_below(program, at)
+            if choice is not None and self._choices < _MOST_CHOICES:
+                self._choices += 1
+                return self._chosen(program, at, choice)
+        return "atom", self._atom(program, at)
+
+    def _chosen(self, program: Program, at: int, choice: int) -> Formula:
+        """A comparison with a choice inside is a choice between two comparisons."""
+        condition, then, otherwise = program.nodes[choice].args
+        parts = [self._formula(program, condition)]
+        parts += [self._formula(_redirected(program, choice, branch), at) for branch in (then, otherwise)]
+        return "cond", tuple(parts)
+
+    def _is_bool(self, program: Program, at: int) -> bool:
+        """Whether the node is true, false or an error and nothing else."""
+        node = program.nodes[at]
+        if node.op == "call":
+            return node.value in COMPARISONS
+        path = path_at(program, at)
+        if path is not None and node.op in ("name", "select"):
+            domain = self.domains.find(path)
+            return domain is not None and domain.kind == "bool" and not (domain.null or domain.optional)
+        return node.op in ("and", "or", "not") or (node.op == "const" and node.value[0] == "bool")
+
+    def _atom(self, program: Program, at: int) -> int:
+        alone = extract(program, at)
+        key = shape(alone)
+        if key not in self._known:
+            self._known[key] = len(self.atoms)
+            self.atoms.append(self._studied(alone))
+        return self._known[key]
+
+    def _studied(self, program: Program) -> Atom:
+        whole = paths_of(program)
+        if whole is None:
+            return self._opaque(program, "")
+        reads: dict[Path, Domain] = {}
+        for path in whole:
+            domain = self.domains.find(path)
+            if domain is None:
+                return self._opaque(program, f", because the values of `{'.'.join(path)}` are not known")
+            reads[path] = domain
+        if any(not domain.finite for domain in reads.values()):
+            if len(reads) > 1 and (compared := _compared(program, reads)) is not None:
+                self.summed.update(reads)
+                return Atom(program, (), None, None, compared)
+            if len(reads) > 1:
+                return self._opaque(program, ", because it reads several variables at once", _order(program, reads))
+            ((path, domain),) = reads.items()
+            try:
+                cuts = self.cuts.get(path, set()) | _Cuts(program, path, domain).gathered()
+            except _BeyondAtoms:
+                return self._opaque(program, "")
+            if domain.kind == "texts" and len(cuts) > MOST_TEXTS:
+                return self._opaque(program, f", because more than {MOST_TEXTS} texts are looked for")
+            self.cuts[path] = cuts
+        elif _product(domain.cells(()) for domain in reads.values()) > _LARGEST_JOINT:
+            return self._opaque(program, ", because it reads too many variables at once")
+        self.found.update(reads)
+        return Atom(program, tuple(reads), None)
+
+    def _opaque(self, program: Program, why: str, order: Order | None = None) -> Atom:
+        return Atom(program, (), f"`{written(program)}` is beyond exact splitting{why}", order)
+
+
+def _order(program: Program, reads: Mapping[Path, Domain]) -> Order | None:
+    """The two numbers that a comparison compares, the first by name first, and the relations for which it holds."""
+    node = program.nodes[-1]
+    sides = [path_at(program, _unchecked(program, arg)) for arg in node.args]
+    if node.op != "call" or node.value not in COMPARISONS or set(sides) != set(reads) or len(reads) != 2:
+        return None
+    one, two = (reads[path] for path in sorted(reads))
+    plain = one.kind == two.kind and one.kind in NUMBERS  # whatever is checked to be a score is one
+    if not plain or any(each.optional or each.null or each.absent for each in (one, two)):
+        return None
+    left, right = sorted(reads)
+    relations = _RELATIONS[node.value]
+    if sides[0] != left:
+        relations = relations & (EQUAL | UNORDERED) | (relations & LESS and GREATER) | (relations & GREATER and LESS)
+    possible = LESS | EQUAL | GREATER | (UNORDERED if one.kind == "double" else 0)
+    return Order((left, right), possible, relations & possible)
+
+
+def _compared(program: Program, reads: Mapping[Path, Domain]) -> Compared | None:
+    """The sum that a comparison of exact numbers, all scores or all ints, compares with a constant."""
+    node, kinds = program.nodes[-1], {domain.kind for domain in reads.values()}
+    if node.op != "call" or node.value not in COMPARISONS or len(kinds) > 1 or not all(map(bounds_of, reads.values())):
+        return None
+    left, right = (_sum(program, arg, "int" in kinds) for arg in node.args)
+    if left is None or right is None:
+        return None
+    total = left.plus(right, -1)
+    terms = tuple([(path, factor) for path, factor in sorted(total.factors.items()) if factor])
+    if not terms or ("int" in kinds and not all(_is_small(bounds_of(domain)) for domain in reads.values())):
+        return None
+    first, holds = terms[0][1], _RELATIONS[node.value]
+    if first < 0:
+        holds = holds & EQUAL | (holds & LESS and GREATER) | (holds & GREATER and LESS)
+    return Compared(tuple([(path, factor / first) for path, factor in terms]), -total.constant / first, holds)
+
+
+def _is_small(bounds: Span | None) -> bool:
+    """Whether sums of whole numbers within these bounds don't overflow."""
+    return bounds is not None and max(-bounds.low, bounds.high) <= _LARGEST_WHOLE
+
+
+def _sum(program: Program, at: int, whole: bool) -> Sum | None:
+    """What a node adds up; of `whole` numbers nothing that would round or overflow."""
+    node, path = program.nodes[at], path_at(program, _unchecked(program, at))
+    if path is not None:
+        return Sum({path: Fraction(1)}, Fraction(0))
+    if paths_of(extract(program, at)) == []:
+        return _constant_sum(_value(program, at), whole)
+    parts = [_sum(program, arg, whole) for arg in node.args] if node.op == "call" else []
+    match node.value, parts:
+        case "-_", [Sum() as one]:
+            return one.times(Fraction(-1))
+        case "_+_" | "_-_", [Sum() as one, Sum() as two]:
+            return one.plus(two, 1 if node.value == "_+_" else -1)
+        case "_*_", [Sum() as one, Sum() as two] if not (one.factors and two.factors):
+            product = one.times(two.constant) if one.factors else two.times(one.constant)
+            return None if whole and any(abs(each) > _LARGEST_FACTOR for each in product.factors.values()) else product
+        case "_/_", [Sum() as one, Sum() as two] if two.constant and not (whole or two.factors):
+            return one.times(1 / two.constant)
+    return None
+
+
+def _constant_sum(value: object, whole: bool) -> Sum | None:
+    """A number that reads nothing as a sum; a double beside a score is its shortest decimal."""
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float | Score):
+        return None
+    exact = _exact(value)
+    return None if exact is None or (whole and abs(exact) > _LARGEST_FACTOR) else Sum({}, exact)
+
+
+def _unchecked(program: Program, at: int) -> int:
+    """The node, or what it checks to be a score."""
+    node = program.nodes[at]
+    return node.args[0] if node.op == "call" and node.value == "score" and not node.at else at
+
+
+def _choice_below(program: Program, at: int) -> int | None:
+    """The last choice among the operands of a comparison, through operators that read all of theirs."""
+    pending = list(program.nodes[at].args)
+    while pending:
+        here = pending.pop()
+        node = program.nodes[here]
+        if node.op == "cond":
+            return here
+        if node.op == "call" and node.value in _STRICT:
+            pending += node.args
+    return None
+
+
+def _redirected(program: Program, old: int, new: int) -> Program:
+    """The program that reads node `new` wherever it read `old`."""
+    nodes = [
+        Node(n.op, tuple([new if a == old else a for a in n.args]), n.value, n.at) if old in n.args else n
+        for n in program.nodes
+    ]
+    return Program(tuple(nodes), program.source, program.strict)
+
+
+def _product(parts: Iterator[list[object]]) -> int:
+    result = 1
+    for part in parts:
+        result *= len(part)
+    return result
+
+
+def unabridged(program: Program) -> str:
+    """The program as a person would write it, on one line."""
+    return " ".join(unparse(decompile(program)).split())
+
+
+def written(program: Program) -> str:
+    """The program as a person would write it, on one line of at most 80 characters."""
+    said = unabridged(program)
+    return said if len(said) <= 80 else f"{said[:77]}..."
+
+
+def extract(program: Program, at: int) -> Program:
+    """The part of a program that ends at node `at`, alone."""
+    needed = {at}
+    for number in range(at, -1, -1):
+        if number in needed:
+            needed.update(program.nodes[number].args)
+    if len(needed) == len(program.nodes):
+        return program
+    kept = sorted(needed)
+    place = {old: new for new, old in enumerate(kept)}
+    nodes = [program.nodes[old] for old in kept]
+    renumbered = [Node(n.op, tuple([place[a] for a in n.args]), n.value, n.at) for n in nodes]
+    return Program(tuple(renumbered), program.source, program.strict)
+
+
+def shape(program: Program) -> Value:
+    """Equal for programs that are the same but for their places in the text."""
+    return program.strict, tuple([(n.op, n.args, _frozen(n.value)) for n in program.nodes])
+
+
+def _frozen(value: object) -> object:
+    return tuple([_frozen(item) for item in value]) if isinstance(value, (list, tuple)) else value
+
+
+def path_at(program: Program, at: int) -> Path | None:
+    """The path that a node reads: a name and the fields selected from it; None for any other node."""
+    node = program.nodes[at]
+    if node.op == "name":
+        return (node.value[0][0], *node.value[0][1]) if len(node.value) == 1 else None
+    if node.op in ("select", "opt_select", "has"):
+        below = path_at(program, node.args[0])
+        return None if below is None else (*below, node.value)
+    if node.op in ("index", "opt_index"):
+        key = program.nodes[node.args[1]]
+        below = path_at(program, node.args[0])
+        return None if below is None or key.op != "const" or key.value[0] != "string" else (*below, key.value[1])
+    return None
+
+
+def paths_of(program: Program) -> list[Path] | None:
+    """The longest paths a program reads, in order; None when it reads a name that can't be told."""
+    inner: set[int] = set()
+    found: dict[Path, None] = {}
+    for at in range(len(program.nodes) - 1, -1, -1):
+        node = program.nodes[at]
+        path = path_at(program, at)
+        if path is None:
+            if node.op == "name":
+                return None
+            continue
+        if node.op != "name":
+            inner.add(node.args[0])
+        if at not in inner or _read_elsewhere(program, at):
+            found[path] = None
+    return sorted(found)
+
+
+def _read_elsewhere(program: Program, at: int) -> bool:
+    """Whether a node that a path goes through is also read as a whole."""
+    through = ("select", "opt_select", "has", "index", "opt_index")
+    return any(at in n.args and not (n.op in through and n.args[0] == at) for n in program.nodes)
+
+
+def bits_of(evaluate: Evaluator, bindings: Mapping[str, object]) -> int:
+    """Whether a condition is true, false, or neither."""
+    try:
+        value = evaluate(bindings)
+    except RuntimeFailure:
+        return ERROR
+    return TRUE if value is True else FALSE if value is False else ERROR
+
+
+class _BeyondAtoms(Exception):  # noqa: N818  it is a way out, no mistake
+    """The atom is not one whose cuts are known."""
+
+
+class _Cuts:
+    """Gathers where an atom of one variable can change: every comparison is one of straight lines."""
+
+    def __init__(self, program: Program, path: Path, domain: Domain) -> None:
+        self.program = program
+        self.path = path
+        self.domain = domain
+        self.cuts: set[object] = set()
+
+    def gathered(self) -> set[Value]:
+        """The cuts of the atom; raises _Beyond."""
+        self.truth(len(self.program.nodes) - 1)
+        return self.cuts
+
+    def truth(self, at: int) -> None:
+        """A node read as true or false."""
+        node = self.program.nodes[at]
+        if node.op in CONNECTIVES:
+            for arg in node.args:
+                self.truth(arg)
+        elif self.domain.kind == "texts":
+            self.contents(at)
+        elif node.op == "call" and node.value in COMPARISONS:
+            self.comparison(*node.args, ordered=node.value not in _EQUALITY)
+        elif node.op == "call" and node.value == "@in":
+            self.membership(*node.args)
+        elif not (self.is_constant(at) or self.is_presence(at)):
+            raise _BeyondAtoms
+
+    def is_presence(self, at: int) -> bool:
+        """Whether a node asks if the variable is there."""
+        node = self.program.nodes[at]
+        if node.op == "call" and node.value == "hasValue":
+            return self.reads(node.args[0])
+        return node.op == "has" and self.reads(at)
+
+    def contents(self, at: int) -> None:
+        """A question to a list of texts that its members answer, however often they stand in it."""
+        node = self.program.nodes[at]
+        if node.op in ("exists", "all") and self.reads(node.args[0]) and len(node.value) == 1:
+            self.each(node.args[1], node.value[0])
+        elif node.op == "call" and node.value == "@in" and self.reads(node.args[1]) and self.is_constant(node.args[0]):
+            self.add_texts(self.value(node.args[0]))
+        elif not (self.is_constant(at) or self.is_presence(at) or self.is_emptiness(node)):
+            raise _BeyondAtoms
+
+    def each(self, at: int, slot: int) -> None:
+        """What is asked of every text: whether it is one of some constants."""
+        node = self.program.nodes[at]
+        if node.op in CONNECTIVES:
+            for arg in node.args:
+                self.each(arg, slot)
+        elif node.op == "call" and node.value in (*_EQUALITY, "@in"):
+            for arg in node.args:
+                local = self.program.nodes[arg]
+                if self.is_constant(arg):
+                    self.add_texts(self.value(arg))
+                elif local.op != "local" or local.value != slot or (node.value == "@in" and arg == node.args[1]):
+                    raise _BeyondAtoms
+        elif not self.is_constant(at):
+            raise _BeyondAtoms
+
+    def is_emptiness(self, node: Node) -> bool:
+        """Whether a node compares the size of the list with 0, or asks for at least 1."""
+        if node.op != "call" or node.value not in COMPARISONS:
+            return False
+        left, right = (self.program.nodes[arg] for arg in node.args)
+        if left.op != "call" or left.value != "size" or not self.reads(left.args[0]) or right.op != "const":
+            return False
+        return right.value == ["int", "0"] or (right.value == ["int", "1"] and node.value in ("_>=_", "_<_"))
+
+    def comparison(self, left: int, right: int, *, ordered: bool) -> None:
+        if self.domain.kind == "string":
+            self.texts(left, right, ordered)
+            return
+        lines, others = self.lines(left), self.lines(right)
+        if len(lines) * len(others) > _MOST_FORMS:
+            raise _BeyondAtoms
+        self.cuts.update((d - b) / (a - c) for a, b in lines for c, d in others if a != c)
+
+    def texts(self, left: int, right: int, ordered: bool) -> None:
+        if ordered:
+            raise _BeyondAtoms
+        for at in (left, right):
+            if self.is_constant(at):
+                self.add_texts(self.value(at))
+            elif not self.reads_value(at):
+                raise _BeyondAtoms
+
+    def membership(self, item: int, container: int) -> None:
+        items = self.value(container) if self.is_constant(container) else None
+        if not isinstance(items, (list, tuple)):
+            raise _BeyondAtoms
+        if self.domain.kind == "string":
+            if not self.reads_value(item):
+                raise _BeyondAtoms
+            self.add_texts(items)
+            return
+        values = {reading for each in items for reading in self.readings(each)}
+        self.cuts.update((value - b) / a for a, b in self.lines(item) for value in values if a)
+
+    def add_texts(self, value: object) -> None:
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(each, str):
+                self.cuts.add(each)
+
+    def lines(self, at: int) -> set[tuple[Fraction, Fraction]]:
+        """The straight lines `a * variable + b` that a number runs along, between the cuts that are gathered."""
+        if self.domain.kind not in NUMBERS:
+            raise _BeyondAtoms
+        if self.reads_value(at):
+            return {(Fraction(1), Fraction(0))}
+        if self.is_constant(at):
+            return {(Fraction(0), each) for each in self.readings(self.value(at))}
+        node = self.program.nodes[at]
+        if node.op == "cond":
+            self.truth(node.args[0])
+            return self.few(self.lines(node.args[1]) | self.lines(node.args[2]))
+        if node.op != "call":
+            raise _BeyondAtoms
+        if node.value == "score":
+            lines = self.lines(node.args[0])
+            self.cuts.update((edge - b) / a for a, b in lines if a for edge in (Fraction(0), Fraction(1)))
+            return lines
+        if node.value == "orValue":
+            return self.few(self.lines(node.args[0]) | self.lines(node.args[1]))
+        if self.domain.kind != "score":  # ints overflow and doubles round
+            raise _BeyondAtoms
+        return self.arithmetic(node)
+
+    def arithmetic(self, node: Node) -> set[tuple[Fraction, Fraction]]:
+        parts = [self.lines(arg) for arg in node.args]
+        if node.value == "-_":
+            return {(-a, -b) for a, b in parts[0]}
+        if len(parts) != 2:
+            raise _BeyondAtoms
+        pairs = [(one, two) for one in parts[0] for two in parts[1]]
+        match node.value:
+            case "_+_":
+                return self.few({(a + c, b + d) for (a, b), (c, d) in pairs})
+            case "_-_":
+                return self.few({(a - c, b - d) for (a, b), (c, d) in pairs})
+            case "_*_" if all(a == 0 or c == 0 for (a, _), (c, _) in pairs):
+                return self.few({(a * d + c * b, b * d) for (a, b), (c, d) in pairs})
+            case "_/_" if all(c == 0 and d != 0 for _, (c, d) in pairs):
+                return self.few({(a / d, b / d) for (a, b), (_, d) in pairs})
+        raise _BeyondAtoms
+
+    def few(self, lines: set[tuple[Fraction, Fraction]]) -> set[tuple[Fraction, Fraction]]:
+        if len(lines) > _MOST_FORMS:
+            raise _BeyondAtoms
+        return lines
+
+    def readings(self, value: object) -> set[Fraction]:
+        """Where a variable passes a constant: a double beside a score is its shortest decimal; of an int and a double
+        the int counts as its nearest double."""
+        if isinstance(value, Optional):
+            return self.readings(value.value) if value.present else set()
+        if isinstance(value, bool) or not isinstance(value, (int, float, Score)):
+            return set()
+        shortest = _exact(value)
+        if shortest is None:
+            return set()
+        if self.domain.kind == "score":
+            return {shortest}
+        if isinstance(value, float) and self.domain.kind != "double":
+            low, high = wholes_at(value)
+            return {shortest} if low > high else {Fraction(low), Fraction(high)}
+        return {shortest, Fraction(float(value))}
+
+    def reads(self, at: int) -> bool:
+        node = self.program.nodes[at]
+        if node.op == "opt_map" and not node.at:  # how an optional score is read
+            at = node.args[0]
+        return path_at(self.program, at) == self.path
+
+    def reads_value(self, at: int) -> bool:
+        """Whether a node is the variable, perhaps taken out of its optional or checked to be a score."""
+        node = self.program.nodes[at]
+        if node.op == "call" and node.value in ("value", "score") and self.domain.kind == "score":
+            return self.reads_value(node.args[0])
+        if node.op == "call" and node.value == "value":
+            return self.reads_value(node.args[0])
+        return self.reads(at)
+
+    def is_constant(self, at: int) -> bool:
+        """Whether a node reads neither a variable nor what is bound around it."""
+        if self.program.nodes[at].op == "const":
+            return True
+        alone = extract(self.program, at)
+        return paths_of(alone) == [] and not free_locals(alone)[-1]
+
+    def value(self, at: int) -> Value:
+        """The value of a part that reads nothing; None when it has none."""
+        return _value(self.program, at)
+
+
+def _value(program: Program, at: int) -> Value:
+    """The value of a part that reads nothing; None when it has none."""
+    node = program.nodes[at]
+    if node.op == "const":
+        return literal_value(node.value)
+    try:
+        return prepare(extract(program, at))({})
+    except RuntimeFailure:
+        return None
+
+
+def _exact(value: Value) -> Fraction | None:
+    try:
+        return Fraction(*exact_pair(value))
+    except RuntimeFailure:
+        return None

@@ -1,0 +1,171 @@
+"""What proofs find wrong with the gates and dimensions of a scorecard, each at its place."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from rulewright.diagnostics import error, warning
+from rulewright.expression.types import BOOL
+from rulewright.lower.environments import scenario_environment
+from rulewright.lower.expressions import build_in
+from rulewright.proving.atoms import ERROR, TRUE
+from rulewright.proving.conditions import never
+from rulewright.proving.domains import Domains
+from rulewright.proving.gates import ANY_CHECK, GateClaim, GateProof, held_by_parts
+from rulewright.proving.results import Proved, Refuted, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rulewright.diagnostics import Diagnostic
+    from rulewright.documents.check import CheckDocument
+    from rulewright.documents.scorecard import GateDocument, ScorecardDocument
+    from rulewright_runtime.plan.scorecard import ScorecardPlan
+
+PAGES: Final[dict[str, str]] = {
+    "gate-cannot-stop": """A gate that an eligible FAIL of one of its checks does not stop.
+
+    Why it matters: a run exits with 0 although a check failed that its author put behind a gate.
+    Instead: let `of` choose checks, never verdicts, and let `stops` hold for every FAIL of them.
+    """,
+    "gate-ignores-unclear": """Neither `stops` nor `undecided` of a gate holds for an UNCLEAR verdict.
+
+    Why it matters: where nobody could say whether a grave failure happened, the gate would count as passed.
+    Instead: let `undecided` hold for UNCLEAR, or let `stops` hold for everything but PASS.
+    """,
+    "gate-check-never-applies": """A gate check whose `when` can hold for no scenario.
+
+    Why it matters: the gate passes wherever the check was meant to look.
+    Instead: correct the condition, or remove the check.
+    """,
+    "part-without-checks": """A gate or a dimension that can hold no check of the project.
+
+    Why it matters: the gate never looks and the dimension never has a value, though the scorecard reads as if they did.
+    Instead: correct the condition in `of`, or remove the part.
+    """,
+    "selecting-key-missing": """A check leaves out the key by which a gate or a dimension chooses its checks.
+
+    Why it matters: a check without `severity` is of severity S3, or of none where the project declares other words, and
+    one without `primary_bucket` is in no bucket; its FAIL stops no gate that asks for another word, and nobody hears of
+    it.
+    Instead: write the key, with one of the vocabulary's words.
+    """,
+}
+SELECTING: Final = {"primary_bucket": "buckets", "severity": "severities"}  # keys, and the words that they may hold
+
+
+def gate_findings(document: ScorecardDocument, proofs: Iterable[GateProof]) -> Iterator[Diagnostic]:
+    """The gates that some FAIL does not stop or some UNCLEAR passes, by the proofs about them (`prove_gates`)."""
+    for gate, proof in zip(document.gates, proofs, strict=True):
+        found = _stops(gate, proof.stops) or _stays_open(gate, proof.stays_open)
+        if found is not None:
+            yield found
+
+
+def empty_parts(
+    document: ScorecardDocument, plan: ScorecardPlan, *, but_of_scoring: bool = False
+) -> Iterator[Diagnostic]:
+    """The gates and dimensions that can hold no check that `plan` knows, but not those that read the scoring file where
+    `but_of_scoring` says so: they are told of there."""
+    conditions = {("gates", gate.name): gate.of for gate in document.gates}
+    conditions |= {("dimensions", rate.name): rate.of for rate in document.dimensions}
+    for (kind, name), held in held_by_parts(plan, document.vocabulary):
+        if held or (but_of_scoring and "scoring" in str(conditions[kind, name].value)):
+            continue
+        message = f"no check of the project belongs to the {kind.removesuffix('s')} `{name}`"
+        yield error(conditions[kind, name], message, code="part-without-checks")
+
+
+def unseen_checks(
+    document: ScorecardDocument, plan: ScorecardPlan, checks: Iterable[CheckDocument]
+) -> Iterator[Diagnostic]:
+    """The checks that leave out a key, and that a gate or every dimension can't hold for that reason alone."""
+    leaving_out = [
+        (check, absent)
+        for check in checks
+        if (absent := [key for key in SELECTING if key not in check.node]) and check.id in plan.checks
+    ]
+    if not leaving_out:
+        return
+    held = dict(held_by_parts(plan, document.vocabulary))
+    for check, absent in leaving_out:
+        could = _could_hold(document, plan, check, absent)
+        gates = [name for kind, name in could if kind == "gates" and check.id not in held[kind, name]]
+        rated = any(check.id in ids for (kind, _), ids in held.items() if kind == "dimensions")
+        dimensions = [name for kind, name in could if kind == "dimensions" and not rated]
+        keys = " and no ".join(f"`{key}`" for key in absent)
+        if gates:
+            message = f"the check `{check.id}` has no {keys}, so the gate `{gates[0]}` can't hold it"
+            yield error(check.place("id"), message, code="selecting-key-missing")
+        elif dimensions:
+            message = f"the check `{check.id}` has no {keys}, so it counts in no dimension"
+            yield warning(check.place("id"), message, code="selecting-key-missing")
+
+
+def _could_hold(
+    document: ScorecardDocument, plan: ScorecardPlan, check: CheckDocument, absent: list[str]
+) -> list[tuple[str, str]]:
+    """The gates and dimensions that could hold the check if it had words for the absent keys."""
+    words = [document.vocabulary.words(SELECTING[key]) for key in absent]
+    found: dict[tuple[str, str], None] = {}
+    for each in product(*words):
+        facts = {**plan.checks[check.id], **dict(zip(absent, each, strict=True))}
+        held = held_by_parts(replace(plan, checks={check.id: facts}), document.vocabulary)
+        found |= dict.fromkeys(part for part, ids in held if ids)
+    return list(found)
+
+
+def checks_that_never_apply(checks: Iterable[CheckDocument]) -> Iterator[Diagnostic]:
+    """Those of some gate checks whose `when` holds for no scenario."""
+    conditions = [(each, each.when) for each in checks if each.when is not None and not each.is_universal]
+    for check, when in conditions:
+        environment = scenario_environment(check.vocabulary)
+        built = build_in(when, environment, [], BOOL)
+        holds = TRUE | ERROR  # where it can't be decided, the check applies
+        if built is not None and isinstance(never(built.program, Domains(environment.variables), holds), Proved):
+            yield error(when, f"the gate check `{check.id}` applies to no scenario", code="gate-check-never-applies")
+
+
+def _stops(gate: GateDocument, claim: GateClaim) -> Diagnostic | None:
+    match claim.result:
+        case Refuted() if claim.of_is_to_blame:
+            message = f"the gate `{gate.name}` does not hold {_named(claim) or 'any check'} when it fails"
+        case Refuted():
+            which = f"a FAIL of {_named(claim)} does not stop" if claim.check else "no FAIL stops"
+            message = f"{which} the gate `{gate.name}`"
+        case Unknown(reason=why) if claim.check != ANY_CHECK:
+            message = f"whether a FAIL of `{claim.check}` stops the gate `{gate.name}` can't be proved: {why}"
+        case _:
+            return None
+    place = gate.of if claim.of_is_to_blame else gate.stops
+    return error(place, message + _instance(claim), code="gate-cannot-stop")
+
+
+def _stays_open(gate: GateDocument, claim: GateClaim) -> Diagnostic | None:
+    match claim.result:
+        case Refuted() if claim.of_is_to_blame:
+            message = f"the gate `{gate.name}` does not hold {_named(claim) or 'any check'} when it has no answer"
+        case Refuted():
+            which = f"an UNCLEAR of {_named(claim)}" if claim.check else "`UNCLEAR`"
+            message = f"the gate `{gate.name}` passes on {which}"
+        case Unknown(reason=why) if claim.check != ANY_CHECK:
+            message = f"whether the gate `{gate.name}` passes on an UNCLEAR of `{claim.check}` can't be proved: {why}"
+        case _:
+            return None
+    place = gate.of if claim.of_is_to_blame else gate.undecided
+    return error(place, message + _instance(claim), code="gate-ignores-unclear")
+
+
+def _named(claim: GateClaim) -> str:
+    """The check that the claim is refuted for, and how many others there are; nothing where no check is known."""
+    others = f" (and {claim.others} more)" if claim.others else ""
+    return f"`{claim.check}`{others}" if claim.check != ANY_CHECK else ""
+
+
+def _instance(claim: GateClaim) -> str:
+    """The verdict that shows it, as far as it matters."""
+    witness = claim.result.witness if isinstance(claim.result, Refuted) else None
+    return f", for instance with {witness}" if witness is not None and witness.values else ""

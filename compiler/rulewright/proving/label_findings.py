@@ -1,0 +1,77 @@
+"""What is wrong with the label tables of scorecards over cases: gaps, and rows that never decide."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.documents.case_scorecard import read_case_scorecard
+from rulewright.load import Mapping
+from rulewright.lower.case_scorecard import lower_case_scorecard, requirements_of_defaults
+from rulewright.proving.label_table import study
+from rulewright.scoring.batches import CaseScorecard
+from rulewright_runtime.cases.case_settings import CaseSettings
+from rulewright_runtime.cases.scoring import CaseScorer
+from rulewright_runtime.errors import PlanError
+
+PAGES: Final[dict[str, str]] = {
+    "label-table-has-a-gap": """A label table that gives some case no label.
+
+    Why it matters: a case that meets no row is an error at run time.
+    Instead: look at the scores in the message and widen the row that should have held.
+    """,
+    "label-row-is-dead": """A row of a label table that is never the first to hold.
+
+    Why it matters: it reads as if it decided something.
+    Instead: remove it, or look for the earlier row or the setting that takes its cases away.
+    """,
+    "label-table-not-proved": """The rows of a label table ask for more than the proof understands.
+
+    Why it matters: nobody has shown that every case meets a row, and one that meets none is an error at run time.
+    Instead: compare metrics with thresholds, one at a time.
+    """,
+}
+
+
+def case_findings(root: Mapping) -> list[Diagnostic]:
+    """What is wrong with a scorecard over cases beyond its structure, its labels judged under its defaults."""
+    document = read_case_scorecard(root)
+    plan, mistakes = lower_case_scorecard(document)
+    if plan is None:
+        return mistakes
+    try:
+        return table_findings(CaseScorecard(document, plan), CaseSettings(plan).scorer(None, None))
+    except PlanError as failure:
+        if not all(holds for _, holds in requirements_of_defaults(document)):
+            return []  # the rule `defaults-break-a-requirement` shows which
+        return [
+            error(document.key_place("requires"), f"the defaults do not fulfil it: {failure}", code="bad-parameter")
+        ]
+
+
+def check_labels(card: CaseScorecard, settings: CaseSettings) -> list[Diagnostic]:
+    """What the proof of the label table finds under the settings of a run: a gap is an error, a dead row a warning."""
+    found: list[Diagnostic] = []
+    for archetype in (None, *settings.archetypes):
+        for metric_id in (None, *settings.metric_ids):
+            found += table_findings(card, settings.scorer(archetype, metric_id))
+    return sorted(set(found), key=lambda each: each.sort_key)
+
+
+def table_findings(card: CaseScorecard, scorer: CaseScorer) -> list[Diagnostic]:
+    """What the proof of the label table finds under one set of parameters."""
+    result = study(card.plan, scorer)
+    rows = card.document.labels
+    if result.unproved is not None:
+        message = f"it can't be proved that the label table leaves no case out: {result.unproved}"
+        return [warning(card.document.key_place("labels"), message, code="label-table-not-proved")]
+    found = []
+    if result.gaps:
+        gap = " and ".join(f"`{name}` is {value:.6g}" for name, value in result.gaps[-1].items())
+        more = f" (and {len(result.gaps) - 1} more such places)" if len(result.gaps) > 1 else ""
+        message = f"no row of the label table holds where {gap}{more}"
+        found.append(error(rows[-1].when, message, code="label-table-has-a-gap"))
+    for at in result.dead:
+        message = f"row {at + 1} of the label table (`{rows[at].label}`) never decides: an earlier row always does"
+        found.append(warning(rows[at].when, message, code="label-row-is-dead"))
+    return found

@@ -1,0 +1,181 @@
+"""Label tables of scorecards over cases: whether they leave a case out, and whether each row can decide.
+
+Which values a metric's score can take follows from its formula: between the shares at which the formula changes it is a
+straight line. Settings are constants here, or, to prove a table for all settings, variables within their bounds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from rulewright.proving.atoms import COMPARISONS
+from rulewright.proving.decision_tables import survey
+from rulewright.proving.domains import Domain, Domains, Path, Piece, domain_of_parameter, score
+from rulewright.proving.results import Refuted, Unknown
+from rulewright.proving.substitution import inline, substitute
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan
+from rulewright_runtime.cases.scoring import CaseScorer
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.ir import NUMBERS, Node, Program
+from rulewright_runtime.score import Score
+
+_SHARE: Final = "share"
+_LINES: Final = frozenset({"_+_", "_-_", "-_", "score"})
+
+
+@dataclass(frozen=True, slots=True)
+class TableStudy:
+    """What is known of a label table: scores for which no row holds, the indices of rows that never decide, and why
+    nothing could be proved, if so."""
+
+    gaps: tuple[dict[str, float], ...]
+    dead: tuple[int, ...]
+    unproved: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTable:
+    """The conditions of a label table over the scores of the metrics, and what these scores can be."""
+
+    conditions: tuple[Program, ...]
+    domains: Domains
+
+
+class NotProved(Exception):  # noqa: N818  it is a way out, no mistake
+    """A formula is outside of what this proof understands."""
+
+
+def label_table(plan: CaseScorecardPlan, parameters: Mapping[str, object]) -> LabelTable:
+    """The label table under one set of parameters. Raises NotProved and EvaluationError."""
+    known: dict[Path, Domain] = {}
+    for metric in plan.metrics:
+        pieces = _image(metric.score, parameters)
+        if metric.judge is not None and metric.judge.unclear is not None:
+            pieces.append(Piece(Fraction(0), Fraction(0)))  # a judge's objection, where it counts
+        known[metric.name,] = score(pieces=tuple(pieces))
+    return LabelTable(conditions_of(plan, [row.when for row in plan.labels], parameters), Domains({}, known))
+
+
+def label_table_of_all_settings(plan: CaseScorecardPlan) -> LabelTable:
+    """The label table with the settings as variables; a metric's score may be anything from 0 to 1."""
+    known: dict[Path, Domain] = {(metric.name,): score() for metric in plan.metrics}
+    for setting in plan.settings:
+        known[setting.parameter.name,] = domain_of_parameter(setting.parameter)
+    return LabelTable(conditions_of(plan, [row.when for row in plan.labels], {}), Domains({}, known))
+
+
+def conditions_of(
+    plan: CaseScorecardPlan, conditions: Sequence[Program], parameters: Mapping[str, object]
+) -> tuple[Program, ...]:
+    """Conditions of the scorecard with the parameters as constants and the composite written out."""
+    return tuple([substitute(inline(each, "composite", plan.composite), parameters) for each in conditions])
+
+
+def study(plan: CaseScorecardPlan, scorer: CaseScorer) -> TableStudy:
+    """Decide the label table of `plan` for every case under the scorer's parameters, by exact splitting alone."""
+    try:
+        table = label_table(plan, scorer.parameters)
+    except (NotProved, EvaluationError) as reason:
+        return TableStudy((), (), str(reason))
+    total, reached = survey(table.conditions, table.domains, solver=False)
+    dead = tuple([at for at, result in enumerate(reached) if isinstance(result, Refuted)])
+    match total:
+        case Unknown(reason=why):
+            return TableStudy((), (), why)
+        case Refuted(witness=witness) if witness is not None:
+            gap = {m.name: float(witness.bindings[m.name]) for m in plan.metrics if m.name in witness.bindings}
+            return TableStudy((gap,), dead)
+    return TableStudy((), dead)
+
+
+# A score's formula: which values it takes as its share runs from 0 to 1.
+
+
+def _image(formula: Program, parameters: Mapping[str, object]) -> list[Piece]:
+    root = len(formula.nodes) - 1
+    breaks = {Fraction(0), Fraction(1)}
+    _check_line(formula, root, parameters, breaks)
+    cuts = sorted(cut for cut in breaks if 0 <= cut <= 1)
+    evaluate = prepare(formula)
+
+    def at(share: Fraction) -> Fraction:
+        return _fraction(evaluate({**parameters, _SHARE: Score(share.numerator, share.denominator)}))
+
+    pieces = [Piece(value, value) for value in map(at, cuts)]
+    for low, high in itertools.pairwise(cuts):
+        one, two = at(low + (high - low) / 3), at(low + (high - low) * 2 / 3)
+        step = two - one  # on an open piece the formula is a straight line: its ends follow from two points
+        ends = sorted((one - step, two + step))
+        pieces.append(Piece(ends[0], ends[1]))
+    return pieces
+
+
+def _check_line(formula: Program, at: int, parameters: Mapping[str, object], breaks: set[Fraction]) -> bool:
+    """Whether the node depends on the share; refuses what is not a straight line between the breaks it gathers."""
+    node = formula.nodes[at]
+    if node.op == "const":
+        return False
+    if node.op == "name":
+        return _name(node) == _SHARE
+    if node.op == "cond":
+        return _check_choice(formula, node, parameters, breaks)
+    if node.op != "call":
+        raise NotProved(f"a score uses `{node.op}`")
+    depends = [_check_line(formula, arg, parameters, breaks) for arg in node.args]
+    if not any(depends):
+        return False
+    if node.value in _LINES or (node.value == "_*_" and not all(depends)) or (node.value == "_/_" and not depends[1]):
+        return True
+    raise NotProved(f"a score uses `{node.value}`")
+
+
+def _check_choice(formula: Program, node: Node, parameters: Mapping[str, object], breaks: set[Fraction]) -> bool:
+    condition = formula.nodes[node.args[0]]
+    name = _name(condition)
+    if name is not None and isinstance(parameters.get(name), bool):
+        return _check_line(formula, node.args[1 if parameters[name] else 2], parameters, breaks)
+    if condition.op != "call" or condition.value not in COMPARISONS:
+        raise NotProved("a score depends on a condition that is not a comparison")
+    sides = [_side(formula, arg, [_SHARE], parameters) for arg in condition.args]
+    breaks.update(side for side in sides if isinstance(side, Fraction))
+    for arg in node.args[1:]:
+        _check_line(formula, arg, parameters, breaks)
+    return True
+
+
+def _side(program: Program, at: int, names: list[str], parameters: Mapping[str, object]) -> str | Fraction:
+    """A metric's name, or the number that the side is."""
+    node = program.nodes[at]
+    while node.op == "call" and node.value in ("score", "double"):
+        node = program.nodes[node.args[0]]
+    name = _name(node)
+    if name in names:
+        return str(name)
+    value = parameters.get(name) if name is not None else _constant(node)
+    if value is None or isinstance(value, bool):
+        raise NotProved("a row compares something that is neither a score nor a threshold")
+    return _fraction(value)
+
+
+def _name(node: Node) -> str | None:
+    if node.op == "name" and len(node.value) == 1 and not node.value[0][1]:
+        return str(node.value[0][0])
+    return None
+
+
+def _constant(node: Node) -> object:
+    """The number of a constant."""
+    if node.op != "const" or node.value[0] not in NUMBERS:
+        return None
+    return Fraction(str(node.value[1]))
+
+
+def _fraction(value: object) -> Fraction:
+    if isinstance(value, Score):
+        return Fraction(value.numerator, value.denominator)
+    return value if isinstance(value, Fraction) else Fraction(repr(value))

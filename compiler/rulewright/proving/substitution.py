@@ -1,0 +1,56 @@
+"""Programs with values, or other programs, in place of what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from rulewright.proving.atoms import path_at
+from rulewright.proving.domains import Path
+from rulewright_runtime.ir import Node, Program, literal
+from rulewright_runtime.values import Value
+
+_GIVE_OPTIONALS: Final = frozenset(("sum", "mean", "wmean", "min", "max", "quantile", "share", "rate", "wmean_present"))
+
+
+def with_values(program: Program, values: Mapping[Path, object]) -> Program:
+    """The program with what stands at the paths replaced by these values."""
+    nodes = []
+    for at, node in enumerate(program.nodes):
+        path = path_at(program, at) if node.op in ("name", "select", "index") else None
+        fixed = path is not None and path in values
+        nodes.append(Node("const", (), literal(values[path]), node.at) if fixed and path is not None else node)
+    return Program(tuple(nodes), program.source, program.strict)
+
+
+def substitute(program: Program, values: Mapping[str, object]) -> Program:
+    """The program with the variables in `values` replaced by these values."""
+    return Program(tuple([_with_value(node, values) for node in program.nodes]), program.source, program.strict)
+
+
+def _with_value(node: Node, values: Mapping[str, Value]) -> Node:
+    if node.op != "name" or node.value[0][0] not in values or not _is_name(node, node.value[0][0]):
+        return node
+    return Node("const", (), literal(values[node.value[0][0]]), node.at)
+
+
+def inline(program: Program, name: str, value: Program) -> Program:
+    """The program with a variable replaced by what computes it; an optional one is taken out of its optional."""
+    if not value.nodes or not any(_is_name(node, name) for node in program.nodes):
+        return program
+    nodes = list(value.nodes)
+    if value.nodes[-1].op == "call" and value.nodes[-1].value in _GIVE_OPTIONALS:
+        nodes.append(Node("call", (len(nodes) - 1,), "value"))
+    place: list[int] = []
+    last = len(nodes) - 1
+    for node in program.nodes:
+        if _is_name(node, name):
+            place.append(last)
+            continue
+        nodes.append(Node(node.op, tuple([place[a] for a in node.args]), node.value, node.at))
+        place.append(len(nodes) - 1)
+    return Program(tuple(nodes), program.source, program.strict)
+
+
+def _is_name(node: Node, name: str) -> bool:
+    return node.op == "name" and len(node.value) == 1 and node.value[0] == [name, []]

@@ -1,0 +1,80 @@
+"""An input that shows something, written for people and run through the evaluator before it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from rulewright.expression.decompile import written
+from rulewright.expression.unparse import unparse
+from rulewright.proving.atoms import bits_of
+from rulewright.proving.domains import Absent, Domains, Path
+from rulewright.proving.results import Counterexample
+from rulewright_runtime.interpreter import Evaluator
+from rulewright_runtime.ir import literal
+from rulewright_runtime.values import Optional, Value
+
+ABSENT: Final = "absent"
+
+
+def replayed(
+    evaluators: Mapping[int, Evaluator],
+    goal: Sequence[tuple[int, int]],
+    shown: Mapping[Path, Value],
+    others: Mapping[Path, Value],
+    domains: Domains,
+) -> Counterexample | None:
+    """The witness that `shown` is, among values for the `others`; None when the evaluator says something else."""
+    bindings = bindings_of({**others, **shown})
+    if bindings is None:
+        bindings = bindings_of(shown)
+    if bindings is None:
+        return None
+    for number, allowed in goal:
+        if not bits_of(evaluators[number], bindings) & allowed:
+            return None
+    said = [_pair(path, value, domains) for path, value in sorted((shown or others).items())]
+    return Counterexample(tuple(dict.fromkeys(said)), bindings)
+
+
+def _pair(path: Path, value: object, domains: Domains) -> tuple[str, str]:
+    if isinstance(value, Absent):
+        return ".".join(path[: value.part + 1]), ABSENT
+    domain = domains.find(path)
+    return ".".join(path), in_words(value, bare=domain is not None and domain.kind == "enum")
+
+
+def in_words(value: Value, *, bare: bool = False) -> str:
+    """A value as an author would write it; the member of an enum is a `bare` word."""
+    if isinstance(value, Optional):
+        return in_words(value.value, bare=bare) if value.present else ABSENT
+    if bare and isinstance(value, str):
+        return value
+    return unparse(written(literal(value)))
+
+
+def bindings_of(values: Mapping[Path, object]) -> dict[str, object] | None:
+    """What the evaluator is given so that every path has its value; None when two of them contradict each other."""
+    bindings: dict[str, object] = {}
+    missing = [path[: value.part + 1] for path, value in values.items() if isinstance(value, Absent)]
+    for path, value in values.items():
+        depth = value.part if isinstance(value, Absent) else len(path) - 1
+        here: Value = bindings
+        for name in path[:depth]:
+            here = here.setdefault(name, {})
+            if not isinstance(here, dict):
+                return None
+        if not isinstance(value, Absent):
+            if path[-1] in here:
+                return None
+            here[path[-1]] = value
+    return None if any(_stands(bindings, path) for path in missing) else bindings
+
+
+def _stands(bindings: Mapping[str, object], path: Path) -> bool:
+    here: object = bindings
+    for name in path:
+        if not isinstance(here, dict) or name not in here:
+            return False
+        here = here[name]
+    return True

@@ -1,0 +1,135 @@
+"""Tables: gaps, dead rows, overlaps and differences, found by proof and shown by inputs that replay."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.compiler.proving.conditions_at_random import DOMAINS, ENVIRONMENT, conditions, inputs, program
+from tests.safe_cases import safe
+from tests.safe_cases import settings as of_safe
+
+from rulewright.load import load_text
+from rulewright.lower.decision_table import Table, build_table
+from rulewright.lower.table_syntax import read_rule
+from rulewright.proving.decision_tables import disjoint, is_total, reachable
+from rulewright.proving.label_table import label_table
+from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
+from rulewright_runtime.ir import Program
+from rulewright_runtime.polarity import Polarity, condition
+
+INPUTS = list(inputs())[::11]
+
+
+def first(rows: list[Program], bindings: dict[str, object]) -> object:
+    """The row that decides, or `error`, or None: the table as it runs."""
+    for at, row in enumerate(rows):
+        decision = condition(row, Polarity.TABLE)(bindings)
+        if decision.undecided is not None:
+            return "error"
+        if decision.holds:
+            return at
+    return None
+
+
+def witness(result: Result) -> Counterexample:
+    assert isinstance(result, (Proved, Refuted))
+    assert result.witness is not None
+    return result.witness
+
+
+def rows(*texts: str) -> list[Program]:
+    return [program(text) for text in texts]
+
+
+def table(text: str) -> Table:
+    loaded = load_text(dedent(text).lstrip("\n"), "table.yaml")
+    assert loaded.root is not None
+    rule = read_rule(loaded.root, [])
+    assert rule is not None
+    return build_table(rule, ENVIRONMENT)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(conditions, min_size=1, max_size=4))
+def test_a_table_runs_as_its_proof_says(texts: list[str]) -> None:
+    programs = rows(*texts)
+    answers = [first(programs, given_) for given_ in INPUTS]
+    total, reached = is_total(programs, DOMAINS), reachable(programs, DOMAINS)
+    if isinstance(total, Proved):
+        assert None not in answers
+    else:
+        assert first(programs, dict(witness(total).bindings)) is None
+    for at, result in enumerate(reached):
+        if isinstance(result, Proved):
+            assert first(programs, dict(witness(result).bindings)) == at
+        else:
+            assert isinstance(result, Refuted)
+            assert at not in answers
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(conditions, min_size=2, max_size=3))
+def test_rows_called_disjoint_never_hold_together(texts: list[str]) -> None:
+    evaluators = [condition(each, Polarity.TABLE) for each in rows(*texts)]
+    result = disjoint(rows(*texts), DOMAINS)
+    shown = INPUTS if isinstance(result, Proved) else [dict(witness(result).bindings)]
+    most = max(sum(each(given_).holds for each in evaluators) for given_ in shown)
+    assert most < 2 if isinstance(result, Proved) else most >= 2
+
+
+def test_a_gap_between_two_thresholds_is_shown_by_the_number_in_it() -> None:
+    assert str(witness(is_total(rows("x < 0.5", "x > 0.5"), DOMAINS))) == "x = 0.5"
+    assert is_total(rows("x < 0.5", "x >= 0.5"), DOMAINS) == Proved()
+
+
+def test_thirds_are_exact() -> None:
+    result = is_total(rows("x * 3 < 1", "x * 3 > 1"), DOMAINS)
+    assert str(witness(result)) == "x = score(1) / 3"
+    assert isinstance(result, Refuted)
+
+
+def test_an_absent_value_ends_a_table_with_an_error_and_is_no_gap() -> None:
+    result = is_total(rows("r.p < 0.5", "r.p >= 0.5"), DOMAINS)
+    assert result == Proved(remarks=("with r.p absent the table ends with `error`",))
+
+
+def test_a_missing_member_of_an_enum_is_a_gap() -> None:
+    assert str(witness(is_total(rows("e == GO", "e == NO_GO"), DOMAINS))) == "e = WAIT"
+
+
+def test_why_a_row_is_dead_is_said() -> None:
+    found = reachable(rows("x > 0.5", "x > 0.8", "n > 1 && n < 1", "x <= 0.5", "b"), DOMAINS)
+    assert [each.reason if isinstance(each, Refuted) else "" for each in found] == [
+        "",
+        "row 1 always decides before it",
+        "its condition never holds",
+        "",
+        "the rows before it always decide",
+    ]
+
+
+def test_what_no_proof_understands_is_unknown_unless_it_does_not_matter() -> None:
+    some = "s.contains('a')"
+    assert isinstance(is_total(rows(some, "s.contains('b')"), DOMAINS), Unknown)
+    assert isinstance(is_total(rows(some, "true"), DOMAINS), Proved)
+    assert isinstance(is_total(rows(some, f"!{some}"), DOMAINS), Proved)
+    assert isinstance(reachable(rows("x > 0.5", f"x > 0.7 && {some}"), DOMAINS)[1], Refuted)
+    assert isinstance(reachable(rows(some), DOMAINS)[0], Unknown)
+
+
+def test_a_nested_table_without_a_match_is_a_gap() -> None:
+    inner = table("""
+        match:
+          - condition: b
+            rule: {match: [{condition: x > 0.5, output: "'high'"}]}
+          - output: "'rest'"
+    """)
+    assert str(witness(is_total(inner.rows, DOMAINS))) == "b = true, x = 0.0"
+
+
+def test_the_shipped_label_table_is_proved_total() -> None:
+    plan, scorer = safe().plan, of_safe().scorer(None, None)
+    proof = label_table(plan, scorer.parameters)
+    assert is_total(proof.conditions, proof.domains) == Proved()

@@ -1,0 +1,89 @@
+"""Transitions that are said to be hidden: without them every conversation has the same trace."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+from msgspec.structs import replace
+from tests.runtime.plans import check, plan, talk
+
+from rulewright.documents.state_machine import StateMachineDocument, read_state_machine
+from rulewright.load import Mapping, load_text
+from rulewright.lower.lexicons import TEXT
+from rulewright.lower.machines import lower_machine
+from rulewright.proving.hidden_transitions import hidden_transitions
+from rulewright_runtime.execution import execute
+from rulewright_runtime.plan.scan import Scenario, Session
+from rulewright_runtime.plan.verifiers import TraceVerifier
+
+MACHINES = 400 if os.environ.get("RULEWRIGHT_TORTURE") else 60
+WHENS = (
+    "turns_in_state > 0", "turns_in_state >= 1", "turns_in_state <= 0", "turns_in_state > 2", "session == 1",
+    "session > 1",
+    "sessions_in_state > 0 || turns_in_state > 2", "turn % 2 == 0", "turn < 3", "elapsed_hours.value() > 2.0",
+    "elapsed_hours.hasValue()", "!(turn < 3)",
+)  # fmt: skip
+CUES = {"ask": "user", "tell": "assistant", "sigh": "both"}
+STATES = "abcd"
+SESSIONS = Scenario(sessions=(Session(1, 1, 2), Session(2, 3, 4, "a day later", 24.0), Session(3, 5, 9)))
+
+
+def drawn(chance: random.Random) -> StateMachineDocument:
+    lines = ["states: [a, b, c, d]", "initial: a", "cues:"]
+    lines += [f"  {name}: {{role: {role}, patterns: [{name}]}}" for name, role in CUES.items()]
+    lines.append("transitions:")
+    for _ in range(chance.randint(2, 6)):
+        before = ", ".join(chance.sample(STATES, chance.randint(1, 2)))
+        when = f", when: '{chance.choice(WHENS)}'" if chance.random() < 0.6 else ""
+        lines.append(f"  - {{from: [{before}], on: {chance.choice(list(CUES))}, to: {chance.choice(STATES)}{when}}}")
+    root = load_text("\n".join(lines) + "\n", "machine.yaml").root
+    assert isinstance(root, Mapping)
+    return read_state_machine(root, "m")
+
+
+def traces(machine: Any, lexicons: Any, talks: list[list[str]]) -> list[Any]:
+    whole = plan(check(TraceVerifier("m")), scenario=SESSIONS, lexicons=lexicons, machines={"m": machine})
+    return [each.verdicts[0].extra.get("trace", {}).get("steps") for each in execute(whole, [talk(*s) for s in talks])]
+
+
+def test_without_a_hidden_transition_every_conversation_has_the_same_trace() -> None:
+    chance = random.Random(9)
+    hidden = 0
+    for _ in range(MACHINES):
+        document = drawn(chance)
+        found = {document.transitions.index(each) for each, _ in hidden_transitions(document)}
+        if not found:
+            continue
+        hidden += len(found)
+        machine, lexicons = lower_machine(document, {}, TEXT, [])
+        kept = tuple(each for at, each in enumerate(machine.transitions) if at not in found)
+        words = ("ask", "tell", "sigh", "ask tell sigh", "hm", "sigh ask", "tell sigh")
+        talks = [[chance.choice(words) for _ in range(chance.randint(2, 12))] for _ in range(40)]
+        assert traces(machine, lexicons, talks) == traces(replace(machine, transitions=kept), lexicons, talks)
+    assert hidden > MACHINES // 20
+
+
+def of(text: str) -> list[int]:
+    root = load_text(f"states: [a, b, c]\ninitial: a\ncues:\n  ask: {{patterns: [ask]}}\n{text}", "machine.yaml").root
+    assert isinstance(root, Mapping)
+    document = read_state_machine(root, "m")
+    return [document.transitions.index(each) for each, _ in hidden_transitions(document)]
+
+
+def test_two_earlier_transitions_may_hide_one_together() -> None:
+    first = "transitions:\n  - {from: a, on: ask, to: b, when: turn < 3}\n"
+    second = "  - {from: a, on: ask, to: c, when: turn >= 3}\n"
+    third = "  - {from: a, on: ask, to: c}\n"
+    assert of(first + second + third) == [2]
+    assert of(first + third + second) == [2]
+    assert of(first + third) == []
+
+
+def test_what_leads_back_within_a_turn_hides_nothing() -> None:
+    loop = "transitions:\n  - {from: a, on: ask, to: a}\n  - {from: a, on: ask, to: b}\n"
+    assert of(loop) == []
+    there_and_back = loop.replace("to: a}", "to: c}") + "  - {from: c, on: ask, to: a}\n"
+    assert of(there_and_back) == []
+    assert of(loop.replace("to: a}", "to: c}")) == [1]

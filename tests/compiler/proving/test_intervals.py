@@ -1,0 +1,118 @@
+"""The splitter against a solver, against inputs nobody chose, and against the evaluator."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.compiler.proving.conditions_at_random import DOMAINS, conditions, inputs, narrowed, program
+
+from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
+from rulewright.proving.domains import Domains
+from rulewright.proving.intervals import Goal, Space
+from rulewright.proving.results import Counterexample, Unknown
+from rulewright.proving.search import Search
+from rulewright.proving.smt import solve
+from rulewright.proving.witness import bindings_of
+from rulewright_runtime.interpreter import prepare
+
+INPUTS = list(inputs())
+_bits = st.sampled_from((TRUE, FALSE, ERROR, FALSE | ERROR, TRUE | ERROR))
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> tuple[list[str], Goal]:
+    """A few conditions, and what each of them is to be."""
+    texts = draw(st.lists(conditions, min_size=1, max_size=4))
+    return texts, [(number, draw(_bits)) for number in range(len(texts))]
+
+
+@settings(max_examples=250, deadline=None)
+@given(questions(), st.one_of(st.just(DOMAINS), narrowed()))
+def test_the_splitter_agrees_with_the_solver_and_its_witnesses_replay(
+    question: tuple[list[str], Goal], domains: Domains
+) -> None:
+    texts, goal = question
+    programs = [program(text) for text in texts]
+    found = Search(programs, domains, solver=False).find(goal)
+    assert not isinstance(found, Unknown)
+    solved = solve([programs[number] for number, _ in goal], [bits for _, bits in goal], domains)
+    if not isinstance(solved, Unknown):
+        assert (found is None) == (solved is None)
+    else:  # it knows nothing of lists of texts
+        assert any("ts" in text for text in texts)
+    if isinstance(found, Counterexample):
+        assert all(bits_of(prepare(programs[number]), found.bindings) & bits for number, bits in goal)
+
+
+@settings(max_examples=60, deadline=None)
+@given(questions())
+def test_no_input_at_all_meets_a_goal_that_is_proved_out_of_reach(question: tuple[list[str], Goal]) -> None:
+    texts, goal = question
+    programs = [program(text) for text in texts]
+    if Search(programs, DOMAINS, solver=False).find(goal) is None:
+        evaluators = [prepare(each) for each in programs]
+        assert not any(all(bits_of(evaluators[n], given_) & bits for n, bits in goal) for given_ in INPUTS[::7])
+
+
+@settings(max_examples=200, deadline=None)
+@given(conditions)
+def test_what_is_known_of_every_cell_is_what_the_evaluator_says(text: str) -> None:
+    """True, false and undecided divide all inputs: no box belongs to two of them, and together they are everything."""
+    space, evaluate = Space([program(text)], DOMAINS), prepare(program(text))
+    sizes = 0
+    for bits in (TRUE, FALSE, ERROR):
+        for box in space.boxes([(0, bits)]):
+            sizes += math.prod(cells.bit_count() for cells in box)
+            for pick in (min, max):
+                chosen = {
+                    path: space.cells[at][pick(n for n in range(box[at].bit_length()) if box[at] >> n & 1)]
+                    for at, path in enumerate(space.paths)
+                }
+                bindings = bindings_of(chosen)
+                assert bindings is None or bits_of(evaluate, bindings) == bits
+    assert sizes == math.prod(cells.bit_count() for cells in space.everything)
+
+
+def test_a_choice_inside_a_comparison_is_split_without_the_solver() -> None:
+    search = Search(
+        [program("(b ? x : 1 - x) < 0.25"), program("(x < 0.5 ? x : (b ? 1 - x : 2 * x)) > 1.5")], DOMAINS, False
+    )
+    found = [search.find([(number, bits)]) for number in (0, 1) for bits in (TRUE, FALSE)]
+    assert [str(each) for each in found] == ["b = true, x = 0.0", "b = true, x = 0.25", "b = false, x = 0.8", "x = 0.0"]
+
+
+def test_hundreds_of_rows_do_not_take_long() -> None:
+    rows = [program(f"x >= 0.{k:03} && y < 0.{999 - k:03}") for k in range(200)]
+    search = Search(rows, DOMAINS)
+    assert isinstance(search.find([(n, FALSE) for n in range(200)]), Counterexample)
+    assert search.find([(0, FALSE), (5, TRUE)]) is None
+
+
+@pytest.mark.parametrize("inner", ["x > 0.5", "x > y"])
+@pytest.mark.parametrize("layer", ["!({})", "b && ({} || x < 0.5)", "(b ? {} : !b)"])
+def test_deep_nesting_ends_in_an_answer(layer: str, inner: str) -> None:
+    text = inner
+    for _ in range(60):
+        text = layer.format(text)
+    found = Search([program(text)], DOMAINS).find([(0, TRUE)])
+    assert isinstance(found, (Counterexample, Unknown))
+
+
+def test_many_choices_inside_one_comparison_do_not_multiply_without_end() -> None:
+    text = " + ".join(["(b ? x : y)"] * 24) + " > 30"
+    assert isinstance(Search([program(text)], DOMAINS, solver=False).find([(0, TRUE)]), Unknown)
+
+
+def test_what_splits_into_too_many_cases_is_unknown_and_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rulewright.proving.intervals.MOST_BOXES", 3)
+    monkeypatch.setattr("rulewright.proving.smt.STEPS", 1)
+    found = Search([program("x > 0.3 || y > 0.3 || n > 3 || b"), program("!b && x < 0.2")], DOMAINS).find(
+        [(0, TRUE), (1, TRUE)]
+    )
+    assert isinstance(found, (Unknown, Counterexample))
+    text = " || ".join(f"(x > 0.{k} && y < 0.{k} && n > {k})" for k in range(1, 9))
+    never = Search([program(f"({text}) && x > 0.95 && y > 0.95")], DOMAINS).find([(0, TRUE)])
+    assert isinstance(never, Unknown)

@@ -1,0 +1,141 @@
+"""Comparisons of sums: what is proved of them holds on a grid, and a solver finds neither more nor less."""
+
+from __future__ import annotations
+
+import os
+import random
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+
+from rulewright.expression.build import build
+from rulewright.expression.environment import Environment
+from rulewright.expression.types import BOOL, INT, SCORE, Type
+from rulewright.policies.decisions import truth
+from rulewright.policies.regions import compare
+from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
+from rulewright.proving.conditions import never
+from rulewright.proving.domains import Domain, Domains, Path, Piece, whole
+from rulewright.proving.results import Proved, Refuted, Unknown
+from rulewright.proving.smt import solve
+from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.ir import Program
+from rulewright_runtime.score import Score
+
+CONDITIONS = 1_500 if os.environ.get("RULEWRIGHT_TORTURE") else 100
+TYPES: dict[str, Type] = {"a": SCORE, "b": SCORE, "c": SCORE, "i": INT, "j": INT}
+ENVIRONMENT = Environment(variables=TYPES)
+SUMS = (
+    "a - b {} {}", "a + b {} {}", "b - a {} {}", "a {} b + {}", "a {} b - {}", "1 - a {} b - {}", "b + c {} {}",
+    "a - c {} {}",
+    "b - c {} {}", "a {} {}", "b {} {}", "-(a - b) {} {}", "(a - b) / 2 {} {}", "2 * (b - c) {} {}", "a + b - b {} {}",
+)  # fmt: skip
+ODD = ("2 * a - b {} {}", "a + b + c {} {}", "a * 0.5 + b {} {}", "a - 3 * b {} {}")
+WHOLE = ("i - j {} {}", "i + j {} {}", "i {} j + {}", "2 * i - j {} {}")
+PLAIN = ("a {} {}", "b {} {}")
+ORDER = ("<", "<=", ">", ">=", "==", "!=")
+CUTS = ("0.0", "0.1", "0.25", "-0.1", "0.5", "1.0", "0.3")
+
+
+def program(text: str) -> Program:
+    return build(text, ENVIRONMENT, expect=BOOL).program
+
+
+def condition(chance: random.Random, forms: tuple[str, ...], depth: int = 2) -> str:
+    if depth and chance.random() < 0.8:
+        one, two = (condition(chance, forms, depth - 1) for _ in range(2))
+        return chance.choice([f"({one} && {two})", f"({one} && {two})", f"({one} || {two})", f"!{one}"])
+    form = chance.choice(forms)
+    cut = str(chance.randint(-3, 3)) if form in WHOLE else chance.choice(CUTS)
+    if form in PLAIN:
+        cut = cut.removeprefix("-")
+    return f"({form.format(chance.choice(ORDER), cut)})"
+
+
+def bounded(chance: random.Random) -> Domains:
+    known: dict[Path, Domain] = {}
+    for name in "abc":
+        low, high = sorted(Fraction(chance.randint(0, 10), 10) for _ in range(2))
+        pieces = (Piece(low, low), Piece(low, high), Piece(high, high))
+        known[name,] = Domain("score", pieces=tuple(dict.fromkeys(pieces)))
+    known["i",], known["j",] = whole(chance.randint(-3, 0), chance.randint(0, 4)), whole(0, 3)
+    return Domains(TYPES, known)
+
+
+def grid(domains: Domains, names: str) -> list[dict[str, Any]]:
+    """Every twentieth within the bounds, or every whole number."""
+    lines: list[list[Any]] = []
+    for name in names:
+        domain = domains.known[name,]
+        if domain.kind == "int":
+            assert domain.low is not None
+            assert domain.high is not None
+            lines.append(list(range(int(domain.low), int(domain.high) + 1)))
+        else:
+            low, high = domain.pieces[0].low, domain.pieces[-1].high
+            lines.append([Score(k, 20) for k in range(21) if low <= Fraction(k, 20) <= high])
+    return [dict(zip(names, values, strict=True)) for values in product(*lines)]
+
+
+@pytest.mark.parametrize(("forms", "names"), [(SUMS, "abc"), (SUMS + ODD, "abc"), (WHOLE, "ij")])
+def test_what_is_proved_of_sums_holds_on_a_grid(forms: tuple[str, ...], names: str) -> None:
+    chance = random.Random(3)
+    proved = 0
+    for _ in range(CONDITIONS):
+        text, domains = condition(chance, forms), bounded(chance)
+        compiled = program(text)
+        evaluate = prepare(compiled)
+        seen = {bits_of(evaluate, {"a": 0, "b": 0, "c": 0, "i": 0, "j": 0, **each}) for each in grid(domains, names)}
+        for bits in (TRUE, FALSE, ERROR):
+            result = never(compiled, domains, bits, solver=False)
+            proved += isinstance(result, Proved)
+            assert not (isinstance(result, Proved) and bits in seen), (text, domains.known)
+            if isinstance(result, Refuted):
+                assert result.witness is not None
+                assert bits_of(evaluate, dict(result.witness.bindings)) == bits
+    assert proved > CONDITIONS
+
+
+def test_a_solver_finds_the_same_of_sums_and_differences_of_two() -> None:
+    pytest.importorskip("z3")
+    chance = random.Random(4)
+    for _ in range(CONDITIONS):
+        text, domains = condition(chance, SUMS), bounded(chance)
+        for bits in (TRUE, FALSE):
+            solved = solve([program(text)], [bits], domains)
+            result = never(program(text), domains, bits, solver=False)
+            assert not isinstance(solved, Unknown)
+            assert isinstance(result, Proved if solved is None else Refuted), (text, domains.known, bits)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a >= b + 0.1 && a < b", "a < b && b < c && c < a", "a - b > 0.5 && b - c > 0.5", "a + b > 1.5 && a < 0.5",
+        "a + b < 0.5 && a > 0.3 && b > 0.2", "a > b && 1 - a > 1 - b", "a == b && b == c && a != c", "a - b > 1.0",
+        "i - j > 2 && i - j < 3", "a > 0.5 && b < 0.5 && a < b",
+    ],
+)  # fmt: skip
+def test_these_never_hold(text: str) -> None:
+    domains = Domains(TYPES, {("i",): whole(0, 9), ("j",): whole(0, 9)})
+    assert never(program(text), domains, TRUE, solver=False) == Proved()
+
+
+def test_whole_numbers_without_bounds_may_overflow_and_doubles_round() -> None:
+    assert isinstance(never(program("i - j > 2 && i - j < 1"), Domains(TYPES), TRUE, solver=False), Unknown)
+
+
+def test_regions_of_sums_in_words_hold_exactly_the_inputs_on_which_two_conditions_differ() -> None:
+    chance = random.Random(6)
+    for _ in range(CONDITIONS // 4):
+        one, two, domains = condition(chance, SUMS, 1), condition(chance, SUMS, 1), bounded(chance)
+        found = compare(truth("c", program(one), "yes", "no"), truth("c", program(two), "yes", "no"), domains)
+        assert found.unknown is None
+        tests = [prepare(program(where)) for region in found.regions for where in region.where]
+        assert all(region.witness is not None for region in found.regions)
+        left, right = prepare(program(one)), prepare(program(two))
+        for values in grid(domains, "abc"):
+            differ = bits_of(left, values) != bits_of(right, values)
+            assert differ == any(bits_of(each, values) == TRUE for each in tests), (one, two, values)
