@@ -212,8 +212,21 @@ def test_a_connection_dropped_mid_body_is_a_network_failure() -> None:
 def test_what_was_dropped_is_no_answer_also_where_it_reads_like_one() -> None:
     whole = chat('{"verdict": "PASS"}')
     assert failure(Response(body=whole.body, declared=len(whole.body) + 1)).kind == "network"
-    cut = Response(body=gzip.compress(whole.body)[:-20], headers={"Content-Encoding": "gzip"})
-    assert failure(cut).kind in ("malformed", "network")
+
+
+@pytest.mark.parametrize("missing", range(1, 30))
+def test_a_compressed_answer_without_its_end_or_with_another_checksum_is_no_answer(missing: int) -> None:
+    packed = gzip.compress(chat('{"verdict": "PASS"}').body)
+    cut = Response(body=packed[:-missing], headers={"Content-Encoding": "gzip"})
+    assert failure(cut).kind == "network"
+    forged = packed[:-8] + bytes(byte ^ missing for byte in packed[-8:])
+    assert failure(Response(body=forged, headers={"Content-Encoding": "gzip"})).kind == "malformed"
+
+
+@pytest.mark.parametrize("encoding", ["br", "deflate", "gzip, gzip", "zstd"])
+def test_a_compression_that_was_not_asked_for_is_refused(encoding: str) -> None:
+    found = failure(Response(body=chat("Fine.").body, headers={"Content-Encoding": encoding}))
+    assert (found.kind, f"`{encoding}`" in str(found)) == ("malformed", True)
 
 
 def test_an_answer_is_read_whatever_its_content_type_says() -> None:
