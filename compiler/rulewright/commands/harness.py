@@ -25,7 +25,7 @@ from rulewright_runtime.errors import OutageError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.harness.adapters import Adapter, open_adapter
 from rulewright_runtime.harness.harness_plan import RunPlan
-from rulewright_runtime.harness.harness_run import finished, holds_run
+from rulewright_runtime.harness.harness_run import finished, holds_run, not_begun
 from rulewright_runtime.harness.harness_run import run as play
 from rulewright_runtime.harness.model_adapter import ModelAdapter
 from rulewright_runtime.harness.simulated_user import LONGEST_MESSAGE, SimulatedUser
@@ -65,8 +65,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             print(json.dumps(cost))
         return 0
-    if not args.resume:
-        calls.refuse_what_cannot_fit(plan, adapter, user)
+    calls.refuse_what_cannot_fit(not_begun(plan, adapter.model, args.out), adapter, user)
     try:
         summary = _played(args, plan, adapter, user)
     except (BudgetError, OutageError) as stopped:

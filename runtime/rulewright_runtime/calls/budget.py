@@ -128,9 +128,10 @@ class Budget:
             ("max_usd", "USD", self._usd, needed.usd),
         ):
             if limit is not None and least is not None and least > limit:
+                basis = "" if unit == "calls" else f" (of at most {LONGEST_TOKEN} bytes a token)"
                 shown = f"{least.normalize():f}" if isinstance(least, Decimal) else least
                 raise BudgetError(
-                    f"at least {shown} {unit} are needed, and no more than {limit} are allowed (`{name}`)"
+                    f"at least {shown} {unit} are needed{basis}, and no more than {limit} are allowed (`{name}`)"
                 )
 
     def check(self, total: Spending) -> None:

@@ -101,6 +101,22 @@ def finished(plan: RunPlan, adapter: Adapter, out: str | os.PathLike[str], user:
         return sum(entry.name.endswith(".jsonl") for entry in entries)
 
 
+def not_begun(plan: RunPlan, model: str, out: str | os.PathLike[str]) -> RunPlan:
+    """The plan with the scenarios of which the folder `out` holds nothing yet."""
+    places = {script.id: _transcript(os.fspath(out), model, script.id) for script in plan.scripts}
+    left = [script for script in plan.scripts if not any(map(os.path.exists, _files_of(places[script.id])))]
+    return msgspec.structs.replace(plan, scripts=tuple(left))
+
+
+def _transcript(out: str, model: str, scenario_id: str) -> str:
+    return os.path.join(out, FOLDER, f"{transcript_id_of(model, scenario_id)}.jsonl")
+
+
+def _files_of(transcript: str) -> tuple[str, str]:
+    """Where a conversation stands when it is finished, and while it is played."""
+    return transcript, f"{transcript}.part"
+
+
 def _check_header(out: str, header: _Header) -> None:
     """Refuse the run in `out` when it is another one."""
     place = os.path.join(out, HEADER)
@@ -168,14 +184,14 @@ class _Folder:
 
     def transcript(self, scenario_id: str) -> str:
         """The path of a scenario's transcript."""
-        return os.path.join(self._path, FOLDER, f"{transcript_id_of(self._model, scenario_id)}.jsonl")
+        return _transcript(self._path, self._model, scenario_id)
 
 
 def forget_conversation(out: str | os.PathLike[str], transcript_id: str) -> list[str]:
     """Remove a transcript from the run in `out`; the paths that were removed or changed. Raises PlanError where the
     run's summary is damaged."""
     place, summary = os.path.join(out, FOLDER, f"{transcript_id}.jsonl"), os.path.join(out, SUMMARY)
-    gone = [path for path in (place, f"{place}.part") if _FILE_NAME.fullmatch(transcript_id) and os.path.exists(path)]
+    gone = [path for path in _files_of(place) if _FILE_NAME.fullmatch(transcript_id) and os.path.exists(path)]
     for path in gone:
         os.remove(path)
     if not gone or not os.path.exists(summary):
@@ -209,7 +225,7 @@ def _conversation(script: Script, players: _Players, folder: _Folder, redaction:
     One that ended in an error goes on from the turn that was not answered.
     """
     path = folder.transcript(script.id)
-    part = f"{path}.part"
+    _, part = _files_of(path)
     if os.path.exists(path):
         finished = _about(_lines(path))
         if finished["error"] is None and finished["turns"] != len(script.turns):

@@ -290,5 +290,12 @@ def test_a_limit_below_what_a_run_needs_refuses_before_anything_is_sent(
         for path in (tmp_path / "run").rglob("*.json*"):
             path.unlink()
         assert needs(tmp_path, server, "--max-calls", "0") == 0  # the ledger answers
-        assert needs(tmp_path, server, "--max-calls", "5", "--sample", "1", "--out", str(tmp_path / "other")) == 3
+        other = ["--sample", "1", "--out", str(tmp_path / "other")]
+        assert needs(tmp_path, server, "--max-calls", "5", *other) == 3
+        assert needs(tmp_path, server, "--max-calls", "5", *other, "--resume") == 3
+        assert "at least 6 calls are needed" in capsys.readouterr().err
         assert len(server.requests) == 6
+        assert needs(tmp_path, server, "--max-calls", "6", *other) == 0
+        (tmp_path / "l.sqlite3").unlink()  # what is played is counted by the run alone
+        assert needs(tmp_path, server, "--max-calls", "0", *other, "--resume") == 0
+        assert len(server.requests) == 12
