@@ -27,7 +27,8 @@ from rulewright.expression.unify import is_ground
 
 _VARIADIC: Final = ("math.greatest", "math.least")
 _ABSENT: Final = "say what holds then with `.orValue(...)`, or ask `.hasValue()` first"
-
+_UNKNOWN: Final = Reason.UNKNOWN_FUNCTION
+_BROUGHT: Final = "conditions of checks may call functions of plug-ins that the project names under `plugins`"
 
 # How other languages call a function; the one that does it here, and how to write it.
 HABITS: Final[dict[str, tuple[str, str]]] = {
@@ -64,10 +65,30 @@ def check_call(c: CheckingContext, e: Call) -> Type:
         found = c.environment.function(f"{spelt[0]}.{e.function}", spelt[1])
         if found is not None:
             return _called(c, e, f"{spelt[0]}.{e.function}", arguments, e.args, spelt[1])
+        if not c.strict and e.function not in c.environment.overloads and not _names_something(c, *spelt):
+            return _unknown_of_namespace(c, e, spelt[0])
     target = c.visit(e.target)
     if e.function not in c.environment.overloads:
         return _unknown(c, e, e.function, target)
     return _finish(c, e, e.function, [target, *arguments], True, (e.target, *e.args))
+
+
+def _unknown_of_namespace(c: CheckingContext, e: Call, namespace: str) -> Type:
+    name = f"{namespace}.{e.function}"
+    help = did_you_mean(name, c.environment.overloads) or did_you_mean(namespace, c.environment.variables)
+    assert e.target is not None
+    return c.report(e.target, f"unknown function `{name}`", help or _habit(c, e.function) or _BROUGHT, reason=_UNKNOWN)
+
+
+def _names_something(c: CheckingContext, name: str, absolute: bool) -> bool:
+    """Whether a name, or the first part of a dotted one, is declared or explained."""
+    first = name.partition(".")[0]
+    known = (name, first)
+    return (
+        any(c.environment.variable(each, absolute) for each in known)
+        or any(each in c.environment.members or each in c.environment.hints for each in known)
+        or any(each.partition(".")[0] == first for each in c.environment.variables)
+    )
 
 
 def _called(c: CheckingContext, e: Call, name: str, given: list[Type], nodes: Sequence[Expr], absolute: bool) -> Type:
@@ -105,12 +126,11 @@ def _is_no_number(e: Expr) -> bool:
 
 
 def _unknown(c: CheckingContext, e: Call, name: str, target: Type | None = None) -> Type:
-    reason = Reason.UNKNOWN_FUNCTION
     if name in c.environment.hints:
-        return c.report(e, f"unknown function `{name}`", c.environment.hints[name], reason=reason)
+        return c.report(e, f"unknown function `{name}`", c.environment.hints[name], reason=_UNKNOWN)
     kind = "function" if target is None else "method"
     hint = _habit(c, name) or did_you_mean(name, c.environment.overloads)
-    return c.report(_name_of(c, e), f"unknown {kind} `{name}`", hint, reason=reason)
+    return c.report(_name_of(c, e), f"unknown {kind} `{name}`", hint, reason=_UNKNOWN)
 
 
 def _habit(c: CheckingContext, name: str) -> str | None:

@@ -36,19 +36,25 @@ def open_embedding(name: str) -> Embedding:
 
     Nothing is ever fetched: what is not there is an EmbeddingError that says how to install it, or an InputError.
     """
-    folder = _packaged() if name == PACKAGED else name
+    folder = packaged_folder() if name == PACKAGED else name
     if not os.path.isdir(folder):
         return WordVectors(folder)
-    missing = next((name for name in _NEEDED if find_spec(name) is None), None)
-    if missing is not None:
-        raise EmbeddingError(f"a sentence model needs {missing}: `{_INSTALL}`")
+    if (missing := what_is_missing()) is not None:
+        raise missing
     from rulewright_runtime.embedding.sentences import SentenceModel
 
     return SentenceModel(folder)
 
 
-def _packaged() -> str:
-    """The folder of the packaged model. Its package is found, never imported: only its data are read."""
+def what_is_missing() -> EmbeddingError | None:
+    """What a sentence model needs and is not installed, as the error that says how to install it."""
+    missing = next((name for name in _NEEDED if find_spec(name) is None), None)
+    return None if missing is None else EmbeddingError(f"a sentence model needs {missing}: `{_INSTALL}`")
+
+
+def packaged_folder() -> str:
+    """The folder of the packaged model. Its package is found, never imported: only its data are read. Raises
+    EmbeddingError where it is not installed."""
     found = find_spec(_PACKAGE)
     if found is None or found.origin is None:
         raise EmbeddingError(f"the model `{PACKAGED}` is not installed: `{_INSTALL}` (83 MB)")

@@ -90,6 +90,10 @@ class SentenceModel:
                 self._known.update(zip((text for _, text in part), vectors.tolist(), strict=True))
         return [self._known[text] for text in texts]
 
+    def reads_all(self, text: str) -> bool:
+        """Whether the model reads a text to its end."""
+        return not self._tokenizer.encode(text).overflowing
+
     def _read(self, numbers: NDArray[np.int64]) -> Numbers:
         """The directions of texts of one length, given as numbers of their pieces."""
         weights = self._weights

@@ -127,10 +127,14 @@ def word_count(text: object) -> int:
 
 def sentence_count(text: Value) -> int:
     """How many sentences: what ends in `.`, `!`, `?` or their likes before a blank, at an empty line, or at the end."""
-    _text("sentence_count", text)
+    return len(sentences(_text("sentence_count", text)))
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, trimmed; what holds neither letter nor digit is none."""
     ends = [end for _, end in find_spans(_SENTENCE_END, text)]
-    pieces = (text[start:end] for start, end in pairwise([0, *ends, len(text)]))
-    return sum(any(map(str.isalnum, piece)) for piece in pieces)
+    pieces = (text[start:end].strip() for start, end in pairwise([0, *ends, len(text)]))
+    return [piece for piece in pieces if any(map(str.isalnum, piece))]
 
 
 def scripts(text: Value) -> list[str]:
