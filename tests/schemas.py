@@ -13,6 +13,6 @@ from rulewright_grammar import schema, schema_names
 @cache
 def validator(kind: str) -> jsonschema.Draft202012Validator:
     others = Registry().with_resources(
-        (each["$id"], Resource.from_contents(each)) for each in map(schema, schema_names())
+        (f"{kind}.schema.json", Resource.from_contents(schema(kind))) for kind in schema_names()
     )
     return jsonschema.Draft202012Validator(schema(kind), registry=others)

@@ -112,7 +112,7 @@ def _resolved(below: JsonObject, whole: JsonObject) -> JsonObject:
     if "$ref" not in below:
         return below
     home, _, name = below["$ref"].partition("#/$defs/")
-    target: JsonObject = (schema(home.split(":")[3]) if home else whole)["$defs"][name]
+    target: JsonObject = (schema(home.removesuffix(".schema.json")) if home else whole)["$defs"][name]
     return {**target, **{name: value for name, value in below.items() if name != "$ref"}}
 
 

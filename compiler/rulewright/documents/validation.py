@@ -94,20 +94,20 @@ def _departures(validator: Validator, root: Node, owners: Owners) -> list[Diagno
 
 @cache
 def _validator(kind: str, vocabulary: Vocabulary) -> Validator:
-    """The validator of a kind of document; schemas refer to each other by their `$id`."""
+    """The validator of a kind of document; schemas refer to each other by the names of their files."""
     validator: Validator = _Finite(schema_in(kind, vocabulary), registry=_registry(vocabulary))
     return validator
 
 
 @cache
 def _registry(vocabulary: Vocabulary) -> Registry[Any]:
-    """Every schema of ours by its `$id`, read when another one refers to it."""
-    return Registry(retrieve=partial(_by_id, vocabulary))  # type: ignore[call-arg]  # an attrs alias that mypy does not know
+    """Every schema of ours by its file's name, read when another one refers to it."""
+    return Registry(retrieve=partial(_by_file, vocabulary))  # type: ignore[call-arg]  # an attrs alias that mypy does not know
 
 
-def _by_id(vocabulary: Vocabulary, uri: str) -> Resource[object]:
-    """The schema `urn:rulewright:schema:NAME:VERSION`."""
-    return Resource.from_contents(schema_in(uri.split(":")[3], vocabulary))
+def _by_file(vocabulary: Vocabulary, uri: str) -> Resource[object]:
+    """The schema `KIND.schema.json`."""
+    return Resource.from_contents(schema_in(uri.removesuffix(".schema.json"), vocabulary))
 
 
 def _is_number(_: object, value: object) -> bool:

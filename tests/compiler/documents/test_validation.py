@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import jsonschema
 import pytest
+from referencing import Registry, Resource
 from tests.schemas import validator
 
 from rulewright.documents import validation
@@ -119,6 +122,26 @@ def test_a_guess_ignores_case_and_dashes() -> None:
 @pytest.mark.parametrize("kind", schema_names())
 def test_every_schema_is_a_valid_schema(kind: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schema(kind))
+
+
+@pytest.mark.parametrize("kind", ["profile", "profiles"])
+def test_a_reader_of_the_files_alone_finds_what_a_schema_refers_to(kind: str) -> None:
+    folder = Path(str(files("rulewright_grammar"))) / "schemas"
+
+    def fetched(uri: str) -> Resource[Any]:
+        return Resource.from_contents(json.loads(Path(unquote(urlsplit(uri).path)).read_text(encoding="utf-8")))
+
+    where = (folder / f"{kind}.schema.json").as_uri()
+    validator = jsonschema.Draft202012Validator({"$ref": where}, registry=Registry(retrieve=fetched))  # type: ignore[call-arg]
+    settings = {"include_routes": ["llm_primery"]}
+    data = {"id": "p", **settings} if kind == "profile" else {"p": settings}
+    assert any("llm_primery" in str(each.message) for each in _leaves(validator.iter_errors(data)))
+
+
+def _leaves(errors: Iterable[Any]) -> Iterator[Any]:
+    for each in errors:
+        yield each
+        yield from _leaves(each.context)
 
 
 @pytest.mark.parametrize("kind", KINDS)
