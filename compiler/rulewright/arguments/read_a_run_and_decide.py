@@ -115,9 +115,9 @@ def whatif_arguments(parser: argparse.ArgumentParser) -> None:
     the scorecard, --scorecard selects another scorecard of the project, and --profile another profile, with whose
     votes recorded replies are counted again. --sweep finds every value of a parameter at which a transcript changes.
     Verdicts that would need a question that was never asked are named, not guessed. `rulewright rescore` writes such
-    a run.
+    a run. Of a JSON report of `rulewright score` the cases are labelled again by their recorded scores.
     """
-    add_policy_options(parser)
+    add_policy_options(parser, "the folder that a scan wrote, or a JSON report of `score`")
     parser.add_argument("--sweep", metavar="NAME", help="find the values of this parameter at which transcripts change")
     parser.add_argument("--format", choices=("human", "json"), default="human")
 

@@ -152,9 +152,9 @@ def add_spending_options(parser: argparse.ArgumentParser | argparse._ArgumentGro
     parser.add_argument("--max-usd", type=dollars, metavar="X", help="stop before more dollars are spent")
 
 
-def add_policy_options(parser: argparse.ArgumentParser) -> None:
+def add_policy_options(parser: argparse.ArgumentParser, help: str = "the folder that a scan wrote") -> None:
     """Declare the run, and under which policy it is scored again."""
-    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
+    parser.add_argument("run", metavar="RUN", help=help)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the scorecard")
     parser.add_argument("--scorecard", metavar="NAME", help="another scorecard of the project")
     parser.add_argument("--profile", metavar="NAME", help="another profile of the project: which checks run, and votes")

@@ -18,6 +18,8 @@ from rulewright_runtime.terminal import say
 def run(args: argparse.Namespace) -> int:
     """Score again, write, answer as a scan does."""
     folder, out = Path(args.run), Path(args.out)
+    if folder.is_file():
+        raise UsageError(f"`{folder}` is a report of `score`, which asks nobody: run it again with `--set`")
     if out.exists():
         raise UsageError(f"`{out}` is there already; name a new folder")
     recorded, profile = read_run(folder), args.profile

@@ -10,8 +10,10 @@ from typing import Final
 
 from rulewright.commands.chosen_project import compile_chosen
 from rulewright.commands.running import parameters_given
+from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import StoredRun, read_run
+from rulewright.whatif.case_labels import relabelled
 from rulewright.whatif.rejudging import rejudged
 from rulewright.whatif.rescoring import changed_rules, flips, policy_of, rescored, unasked
 from rulewright.whatif.sweep import sweep
@@ -37,6 +39,8 @@ def under_options(args: argparse.Namespace, stored: StoredRun) -> tuple[StoredRu
 
 def run(args: argparse.Namespace) -> int:
     """Score again, show what changes."""
+    if Path(args.run).is_file():
+        return _of_report(args)
     recorded = read_run(Path(args.run))
     profile = args.profile
     stored, other, unknown = under_options(args, recorded)
@@ -62,6 +66,33 @@ def run(args: argparse.Namespace) -> int:
     return FAILED if found["flips"] else MET
 
 
+def _of_report(args: argparse.Namespace) -> int:
+    """As `run`, of the cases in a report of `score`."""
+    if args.profile is not None or args.project is not None:
+        raise UsageError(f"`{args.run}` is a report of `score`, which has no profile and no project")
+    found = relabelled(Path(args.run), args.scorecard, dict(parameters_given(args.set)), args.sweep)
+    if args.format == "json":
+        print(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        say(*_cases(found))
+    if found["not_told"]:
+        return UNDECIDED
+    return FAILED if found["flips"] else MET
+
+
+def _cases(found: JsonMapping) -> Iterator[str]:
+    yield f"scorecard {found['scorecard']}"
+    yield f"{len(found['flips'])} of {plural(found['cases'], 'case')} would change"
+    for flip in found["flips"]:
+        yield f"  {flip['test_id']}: {flip['before']} -> {flip['after']}"
+    for name in found["not_told"][:MOST]:
+        yield f"not known: {name}: a judge or other words counted, or its label is not that of its scores"
+    if len(found["not_told"]) > MOST:
+        yield f"and {len(found['not_told']) - MOST} more; `--format json` names all"
+    if "sweep" in found:
+        yield from _swept(found["sweep"], "case", "cases")
+
+
 def _shown(found: JsonMapping) -> Iterator[str]:
     about = ", ".join(f"{name}={value}" for name, value in found["parameters"].items())
     yield f"scorecard {found['scorecard']}{f' with {about}' if about else ''}"
@@ -85,14 +116,14 @@ def _shown(found: JsonMapping) -> Iterator[str]:
         yield from _swept(found["sweep"])
 
 
-def _swept(sweep: JsonMapping) -> Iterator[str]:
+def _swept(sweep: JsonMapping, one: str = "transcript", key: str = "transcripts") -> Iterator[str]:
     yield f"sweep of {sweep['parameter']}: " + (
         plural(len(sweep["breakpoints"]), "breakpoint") if sweep["breakpoints"] else "nothing changes at any value"
     )
     for point in sweep["breakpoints"]:
         side = "from" if point["side"] == "at" else "above"
         about = "" if point["exact"] else "about "
-        names = point["transcripts"]
+        names = point[key]
         some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        count = plural(len(names), "transcript changes", "transcripts change")
+        count = plural(len(names), f"{one} changes", f"{one}s change")
         yield f"  {side} {about}{point['at']:g}: {count} ({some})"

@@ -22,9 +22,12 @@ _SEARCHED: Final = ("inputs.", "texts.", "metrics.", "requires", "metadata")  # 
 _LARGEST: Final = 1_000_000  # phrases of one list
 
 
-class _Result(msgspec.Struct):
+class CaseResult(msgspec.Struct):
+    """What a report says of a case."""
+
     test_id: str
     scores: dict[str, float]
+    label: str = ""
     archetype: str = ""
     batch_id: str = ""
     judged: JsonObject = {}
@@ -43,29 +46,35 @@ def case_flips(report: Path, found: JsonMapping, settings: Sequence[CaseSettings
     if any(each.metric_ids for each in settings):
         raise UsageError("a report does not say which clinical metric a case belongs to, and the settings ask for that")
     flips, open_cases = [], []
-    for case in _results(report):
-        if any(_counts(each) for each in (*case.judged.values(), *case.semantic_matches.values())):
+    for case in results_of(report):
+        if is_counted_otherwise(case):
             open_cases.append(case.test_id)
             continue
-        one, two = (_label(each, case) for each in settings)
+        one, two = (label_of(each, case) for each in settings)
         if one != two:
             flips.append({"test_id": case.test_id, "batch_id": case.batch_id, "before": one, "after": two})
     return {"run": str(report), "flips": flips, **({"not_told": open_cases} if open_cases else {})}
 
 
-def _results(report: Path) -> Iterator[_Result]:
+def results_of(report: Path) -> Iterator[CaseResult]:
+    """The results of a JSON report of `rulewright score`. Raises InputError for what is none."""
     try:
         outline = outline_of(str(report), ("results",), ())
         if outline is None or "results" not in outline.lists:
-            raise InputError("is not JSON report of `rulewright score`", str(report))
+            raise InputError("is no JSON report of `rulewright score`", str(report))
         for record in elements_of(str(report), outline.lists["results"], "$.results"):
             if isinstance(record, InputError):
                 raise record
-            yield msgspec.json.decode(record.data, type=_Result)
+            yield msgspec.json.decode(record.data, type=CaseResult)
     except OSError as error:
         raise InputError(error.strerror or "can't be read", str(report)) from None
     except UNREADABLE:
-        raise InputError("is not JSON report of `rulewright score`", str(report)) from None
+        raise InputError("is no JSON report of `rulewright score`", str(report)) from None
+
+
+def is_counted_otherwise(case: CaseResult) -> bool:
+    """Whether a judge or other words than those of the lists counted in a case."""
+    return any(_counts(each) for each in (*case.judged.values(), *case.semantic_matches.values()))
 
 
 def _counts(said: object) -> bool:
@@ -74,7 +83,8 @@ def _counts(said: object) -> bool:
     return any(isinstance(one, dict) and "counted" in one for one in each)
 
 
-def _label(settings: CaseSettings, case: _Result) -> str:
+def label_of(settings: CaseSettings, case: CaseResult) -> str:
+    """The label that a case's recorded scores have under some settings. Raises UsageError where a score is lacking."""
     scorer = settings.scorer(case.archetype, None)
     names = [metric.name for metric in scorer.plan.metrics]
     missing = next((name for name in names if name not in case.scores), None)

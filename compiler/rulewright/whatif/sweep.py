@@ -7,11 +7,11 @@ elsewhere between two neighbours, the place is narrowed down and told as inexact
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from rulewright.errors import UsageError
 from rulewright.reporting.stored_run import StoredRun, decision_of
@@ -24,7 +24,9 @@ from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.strict_json import JsonMapping
 
 if TYPE_CHECKING:
+    from rulewright_runtime.ir import Program
     from rulewright_runtime.plan.parameters import Parameter
+    from rulewright_runtime.plan.scorecard import ScorecardPlan
     from rulewright_runtime.verdicts import VerdictResult
 
 _HALVINGS: Final = 40
@@ -39,8 +41,8 @@ def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, ob
 
     Raises UsageError for a parameter that is unknown or no number with bounds.
     """
-    parameter = _declared(policy, name)
-    low, high = _range(parameter)
+    parameter = swept(policy.card.parameters, name)
+    low, high = range_of(parameter)
     found: dict[tuple[Fraction, str, bool], list[str]] = {}
     scorecard, same_effects = policy.prepared(), not reads_verdicts(policy.card, name)
     cards: dict[Fraction, Scorecard] = {}
@@ -51,12 +53,12 @@ def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, ob
             cards[value] = scorecard.having({name: given}, same_effects=same_effects)
         return cards[value]
 
-    written = _literals(policy)
+    written = literals_of(_programs(policy.card))
     for names in folded(run, at(low), name):
         row, verdicts = run.rows[names[0]], tuple(run.verdicts[names[0]].values())
         numbers = {*_numbers(at(low), row, verdicts), *written}
         points = sorted({low, high, *(value for value in numbers if low < value < high)})
-        for change in _changes(points, cache(partial(_told, at, row, verdicts))):
+        for change in changes(points, cache(partial(_told, at, row, verdicts))):
             found.setdefault(change, []).extend(names)
     place = {transcript: at_row for at_row, transcript in enumerate(run.rows)}
     ordered = sorted(found.items(), key=lambda item: (item[0][0], item[0][1] == "after"))
@@ -74,7 +76,7 @@ def _told(
     return decision_of(card.aggregate(verdicts, None, waiting, incomplete=bool(row.get("missing"))), card.plan)
 
 
-def _changes(points: Sequence[Fraction], result: Callable[[Fraction], object]) -> Iterator[tuple[Fraction, str, bool]]:
+def changes(points: Sequence[Fraction], result: Callable[[Fraction], object]) -> Iterator[tuple[Fraction, str, bool]]:
     """Where the result changes over the points and between them: the value, on which side of it, and whether exactly
     there."""
     for low, high in pairwise(points):
@@ -95,8 +97,9 @@ def _narrowed(low: Fraction, high: Fraction, result: Callable[[Fraction], object
     return high
 
 
-def _declared(policy: ScoringPolicy, name: str) -> Parameter:
-    known = {parameter.name: parameter for parameter in policy.card.parameters}
+def swept(parameters: Iterable[Parameter], name: str) -> Parameter:
+    """The parameter of a scorecard that is swept. Raises UsageError for one that is unknown or no number."""
+    known = {parameter.name: parameter for parameter in parameters}
     if name not in known:
         raise UsageError(f"the scorecard has no parameter `{name}`; it has {', '.join(map(_quoted, known)) or 'none'}")
     if known[name].type not in _SWEPT:
@@ -104,7 +107,8 @@ def _declared(policy: ScoringPolicy, name: str) -> Parameter:
     return known[name]
 
 
-def _range(parameter: Parameter) -> tuple[Fraction, Fraction]:
+def range_of(parameter: Parameter) -> tuple[Fraction, Fraction]:
+    """Between which values a parameter is swept. Raises UsageError for one without bounds."""
     least, most = parameter.minimum, parameter.maximum
     if parameter.type == "score":
         least, most = 0 if least is None else least, 1 if most is None else most
@@ -126,17 +130,21 @@ def _numbers(card: Scorecard, row: JsonMapping, verdicts: Sequence[VerdictResult
             yield Fraction(repr(value)).limit_denominator(_SHARES)  # the share that was rounded when it left
 
 
-def _literals(policy: ScoringPolicy) -> set[Fraction]:
-    """The numbers that the conditions, variables and outputs of the scorecard write down."""
-    card = policy.card
+def _programs(card: ScorecardPlan) -> list[Program]:
+    """The conditions, variables and outputs of a scorecard."""
     programs = [part.value for part in (*card.output, *card.variables)]
     programs += [program for gate in card.gates for program in (gate.of, gate.stops, gate.undecided)]
     programs += [rate.of for rate in (*(each.rate for each in card.dimensions), *card.rates)]
-    programs += [part.of for part in card.counts] + [part.of for part in card.lists]
+    return programs + [part.of for part in card.counts] + [part.of for part in card.lists]
+
+
+def literals_of(programs: Iterable[Program]) -> set[Fraction]:
+    """The numbers that programs write down."""
     constants = (literal_value(node.value) for program in programs for node in program.nodes if node.op == "const")
-    return {Fraction(*exact_pair(value)) for value in constants if _is_number(value)}
+    return {Fraction(*exact_pair(value)) for value in constants if is_number(value)}
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[int | float | Score]:
+    """Whether a value is a finite number, or a score."""
     finite = not isinstance(value, float) or value - value == 0
     return isinstance(value, int | float | Score) and not isinstance(value, bool) and finite

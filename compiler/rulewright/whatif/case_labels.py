@@ -1,0 +1,188 @@
+"""The cases of a report of `rulewright score` under other settings or another scorecard, by their recorded scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import cache, partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rulewright.errors import UsageError
+from rulewright.policies.case_rows import CaseResult, exact, is_counted_otherwise, label_of, results_of
+from rulewright.scoring.batches import load_scorecard
+from rulewright.whatif.sweep import changes, is_number, literals_of, range_of, swept
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices, Chosen, Metric
+from rulewright_runtime.cases.case_settings import CaseSettings, check_thresholds, plain_value, prepared, settings_hash
+from rulewright_runtime.cases.records import UNREADABLE, outline_of
+from rulewright_runtime.errors import InputError, PlanError
+from rulewright_runtime.plan.parameters import Parameter
+from rulewright_runtime.plan.scorecard import mentioned
+from rulewright_runtime.score import exact_pair
+from rulewright_runtime.strict_json import JsonObject
+
+_GIVEN: Final = "--set"
+_WORDS: Final = {"true": True, "false": False}
+_REFUSED: Final = "settings that `rulewright score` refuses"
+
+
+class _Configuration(msgspec.Struct):
+    scorecard: str
+    hash: str
+    parameters: dict[str, Chosen]
+    semantics: Chosen
+    archetypes: dict[str, dict[str, Chosen]] = {}
+    metric_ids: dict[str, dict[str, Chosen]] = msgspec.field(default_factory=dict, name="metricIds")
+
+    @property
+    def choices(self) -> Choices:
+        return Choices(self.parameters, self.archetypes, self.metric_ids, self.semantics)
+
+
+def relabelled(
+    report: Path, scorecard: str | None, given: Mapping[str, str], parameter: str | None = None
+) -> JsonObject:
+    """What `whatif` tells of a report: the cases whose label changes as `flips`, those of which that can't be told as
+    `not_told`, and with a `parameter` the `sweep` of it.
+
+    Nothing is scored again: what changes what is found in a text raises UsageError, as does a report of a scorecard
+    that has changed since. Raises InputError for what is no report, PlanError for settings that `score` would refuse.
+    """
+    before = _configuration(report)
+    recorded = load_scorecard(before.scorecard).plan
+    if settings_hash(recorded, before.choices) != before.hash:
+        raise UsageError(f"`{before.scorecard}` is not what `{report}` was scored with; run `rulewright score` again")
+    if before.metric_ids:
+        raise UsageError("a report does not say which clinical metric a case belongs to, and its settings ask for that")
+    plan = recorded if scorecard is None else load_scorecard(scorecard).plan
+    choices = _chosen(plan, before.choices, given)
+    _refuse_other_scores(recorded, before.choices, plan, choices, parameter)
+    settings, old = prepared(plan, choices), prepared(recorded, before.choices)
+    check_thresholds(settings, choices)
+    flips: list[JsonObject] = []
+    not_told: list[str] = []
+    cases: list[CaseResult] = []
+    for case in results_of(report):
+        if is_counted_otherwise(case) or label_of(old, case) != case.label:
+            not_told.append(case.test_id)
+            continue
+        cases.append(case)
+        label = label_of(settings, case)
+        if label != case.label:
+            flips.append({"test_id": case.test_id, "batch_id": case.batch_id, "before": case.label, "after": label})
+    found: JsonObject = {
+        "run": str(report),
+        "scorecard": plan.name,
+        "parameters": {name: each.value for name, each in choices.parameters.items()},
+        "cases": len(cases) + len(not_told),
+        "flips": flips,
+        "not_told": not_told,
+    }
+    if parameter is not None:
+        found["sweep"] = {"parameter": parameter, "breakpoints": _sweep(plan, choices, cases, parameter)}
+    return found
+
+
+def _configuration(report: Path) -> _Configuration:
+    try:
+        outline = outline_of(str(report), ("results",), ("configuration",))
+        if outline is None or "configuration" not in outline.values:
+            raise InputError("is no JSON report of `rulewright score`", str(report))
+        return msgspec.json.decode(outline.values["configuration"], type=_Configuration)
+    except OSError as error:
+        raise InputError(error.strerror or "can't be read", str(report)) from None
+    except UNREADABLE:
+        raise InputError("is no JSON report of `rulewright score`", str(report)) from None
+
+
+def _chosen(plan: CaseScorecardPlan, before: Choices, given: Mapping[str, str]) -> Choices:
+    """The recorded settings as far as the scorecard has them, and what is given."""
+    declared = {each.parameter.name for each in plan.settings}
+
+    def kept(values: Mapping[str, Chosen]) -> dict[str, Chosen]:
+        return {name: each for name, each in values.items() if name in declared}
+
+    parameters = kept(before.parameters) | {name: _value(plan, name, value) for name, value in given.items()}
+    archetypes = {name: kept(values) for name, values in before.archetypes.items()}
+    return Choices(parameters, archetypes, {}, before.semantics)
+
+
+def _value(plan: CaseScorecardPlan, name: str, written: str) -> Chosen:
+    parameter = next((each.parameter for each in plan.settings if each.parameter.name == name), None)
+    if parameter is None:
+        raise UsageError(f"`{plan.name}` has no parameter `{name}`; `rulewright score --show-config` lists them")
+    value: object = _WORDS.get(written, written) if parameter.type == "bool" else written
+    return Chosen(plain_value(parameter, int(written) if parameter.type == "integer" else value), _GIVEN)
+
+
+def _refuse_other_scores(
+    one: CaseScorecardPlan, before: Choices, two: CaseScorecardPlan, after: Choices, parameter: str | None
+) -> None:
+    """Raise UsageError where the recorded scores are not those that the other scorecard or settings would give."""
+    again = "so recorded scores don't tell; run `rulewright score` again"
+    if _finding(one) != _finding(two):
+        raise UsageError(f"`{two.name}` finds or scores something else than `{one.name}`, {again}")
+    read = _read_by_scores(two.metrics)
+    changed = [parameter] if parameter is not None else []
+    changed += [name for name, each in after.parameters.items() if before.parameters.get(name, each) != each]
+    for name in changed:
+        if name in read and (name == parameter or after.parameters[name].value != before.parameters[name].value):
+            raise UsageError(f"`{name}` changes what is found in a text, {again}")
+
+
+def _finding(plan: CaseScorecardPlan) -> object:
+    """What the scores of a case come from."""
+    metrics = [(each.name, each.share, each.score, each.judge, each.semantic) for each in plan.metrics]
+    return plan.inputs, plan.texts, metrics
+
+
+def _read_by_scores(metrics: Iterable[Metric]) -> set[str]:
+    parts = [each.share for each in metrics]
+    programs = [each.score for each in metrics] + [each.found for each in parts]
+    folds = {each.fold for each in parts if each.fold is not None}
+    return mentioned([*programs, *(each.when for each in parts if each.when is not None)]) | folds
+
+
+def _sweep(
+    plan: CaseScorecardPlan, choices: Choices, cases: Sequence[CaseResult], name: str
+) -> list[dict[str, object]]:
+    """The breakpoints of a parameter, from the lowest, as of a sweep over a run: the named cases change there."""
+    parameter = swept([each.parameter for each in plan.settings], name)
+    low, high = range_of(parameter)
+    label = cache(partial(_label_at, plan, choices, parameter))
+    groups: dict[tuple[object, ...], list[CaseResult]] = {}
+    for case in cases:
+        groups.setdefault((case.archetype, *sorted(case.scores.items())), []).append(case)
+    written = literals_of([plan.composite, *(row.when for row in plan.labels)])
+    written |= {Fraction(str(each.value)) for each in choices.parameters.values() if is_number(each.value)}
+    found: dict[tuple[Fraction, str, bool], list[str]] = {}
+    for alike in groups.values():
+        first = alike[0]
+        scores = {Fraction(*exact_pair(exact(score))) for score in first.scores.values()}
+        points = sorted({low, high, *(value for value in scores | written if low < value < high)})
+        for change in changes(points, partial(_labelled, label, first)):
+            found.setdefault(change, []).extend(each.test_id for each in alike)
+    ordered = sorted(found.items(), key=lambda item: (item[0][0], item[0][1] == "after"))
+    return [
+        {"at": float(value), "exact": is_exact, "side": side, "cases": names}
+        for (value, side, is_exact), names in ordered
+    ]
+
+
+def _labelled(label: Callable[[Fraction], Callable[[CaseResult], str]], case: CaseResult, value: Fraction) -> str:
+    return label(value)(case)
+
+
+def _label_at(
+    plan: CaseScorecardPlan, choices: Choices, parameter: Parameter, value: Fraction
+) -> Callable[[CaseResult], str]:
+    """What labels cases where the parameter has a value."""
+    given: dict[str, object] = {name: each.value for name, each in choices.parameters.items()}
+    given[parameter.name] = value if parameter.type == "score" else float(value)
+    groups = {name: {each: chosen.value for each, chosen in of.items()} for name, of in choices.archetypes.items()}
+    try:
+        return partial(label_of, CaseSettings(plan, given, archetypes=groups))
+    except PlanError:
+        return lambda _: _REFUSED
