@@ -57,6 +57,11 @@ class Adjudication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The transcript and the check."""
         return self.transcript_id, self.check_id
 
+    @property
+    def about(self) -> str:
+        """How a message calls it."""
+        return f"the decision about `{self.check_id}` in `{self.transcript_id}`"
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -75,13 +80,11 @@ class Item:
         return self.transcript_id, self.check_id
 
 
-def waiting(run: FinishedRun, among: Container[str] | None = None) -> list[Item]:
-    """The verdicts of a run that wait for a person, in the order of its files; `among` names the transcripts to look
-    at, where not all of them count."""
+def waiting(run: FinishedRun) -> list[Item]:
+    """The verdicts of a run that wait for a person, in the order of its files."""
     return [
         Item(judged.id, record.check_id, record.verdict, record.rationale_code, record.cause, record.evidence)
         for judged in run.judged()
-        if among is None or judged.id in among
         for record in _records(judged)
         if waits(record)
     ]
@@ -135,19 +138,24 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Adjudication]) -> JsonOb
     BusyError where another process writes to `out`.
     """
     run = original(folder)
-    _refuse(run, taken)
+    _refuse_unfounded(run, taken)
     with held_folder(out):
         counting = {decision.key: decision for decision in taken}
+        transcripts = {transcript for transcript, _ in counting}
+        waited_for: set[tuple[str, str]] = set()
         plan, parameters = run.plan.scorecard, run.summary.get("parameters") or {}
         card = None if plan is None else Scorecard(plan, parameters)
         summary = _new_summary(run, taken)
         verdicts, scores = [], []
         for judged in run.judged():
-            row, records = _decided(run, card, judged, counting)
+            if judged.id in transcripts:
+                waited_for |= {(judged.id, record.check_id) for record in _records(judged) if waits(record)}
+            row, records = _decided(run, card, judged, counting if judged.id in transcripts else {})
             summary.add(row, records, judged.harness)
             scores.append(msgspec.json.encode(row))
             key = verdict_key(row)
             verdicts += [key + msgspec.json.encode(each)[1:] for each in records]
+        _refuse_unasked(taken, waited_for)
         result = summary.result()
         files = {
             DECISIONS: _lines(msgspec.json.encode(decision) for decision in taken),
@@ -167,15 +175,17 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Adjudication]) -> JsonOb
     return result
 
 
-def _refuse(run: FinishedRun, taken: Iterable[Adjudication]) -> None:
-    known = {item.key for item in waiting(run, {decision.transcript_id for decision in taken})}
+def _refuse_unfounded(run: FinishedRun, taken: Iterable[Adjudication]) -> None:
     for decision in taken:
-        about = f"the decision about `{decision.check_id}` in `{decision.transcript_id}`"
-        check_person(run, decision.by, about)
+        check_person(run, decision.by, decision.about)
         if not decision.why.strip():
-            raise UsageError(f"{about} names no reason (`why`)")
-        if decision.key not in known:
-            raise UsageError(f"{about} is about a verdict that waits for nobody, or that is not in the run")
+            raise UsageError(f"{decision.about} names no reason (`why`)")
+
+
+def _refuse_unasked(taken: Iterable[Adjudication], waited_for: Container[tuple[str, str]]) -> None:
+    for decision in taken:
+        if decision.key not in waited_for:
+            raise UsageError(f"{decision.about} is about a verdict that waits for nobody, or that is not in the run")
 
 
 def check_person(run: FinishedRun, by: str, about: str) -> None:
@@ -201,10 +211,10 @@ def _decided(
     decisions: Mapping[tuple[str, str], Adjudication],
 ) -> tuple[JsonObject, list[VerdictResult]]:
     """The row and the records of a transcript, recomputed where somebody decided about it."""
-    records = [_with(record, decisions.get((judged.id, record.check_id))) for record in _records(judged)]
-    row = dict(judged.row)
-    if not any(key[0] == judged.id for key in decisions):
+    records, row = _records(judged), dict(judged.row)
+    if not decisions:
         return row, records
+    records = [_with(record, decisions.get((judged.id, record.check_id))) for record in records]
     return score_again(card, row, records, spared=is_spared(run, row)), records
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -19,14 +20,23 @@ from rulewright.reporting.overview import Overview, overview
 from rulewright_runtime.runs.folder import SUMMARY
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoadedRun:
-    """A run as it stood when it was read."""
+    """A run as it stood when it was read; its report is gathered when somebody asks for it."""
 
     index: IndexedRun
-    report: dict[str, Any]
-    about: Overview
+    words: JudgeWords
     chats: ChatViews
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """What its page shows."""
+        return gather(self.index.run.folder)
+
+    @cached_property
+    def about(self) -> Overview:
+        """What its page says first."""
+        return overview(self.report, words=self.words)
 
 
 @dataclass(slots=True)
@@ -51,9 +61,9 @@ class OpenRun:
             return self._loaded
 
     def _read(self, folder: Path) -> LoadedRun:
-        run, report = open_run(folder), gather(folder)
+        run = open_run(folder)
         words = JudgeWords(open_run(self.folder), self.replies)
-        return LoadedRun(IndexedRun(run), report, overview(report, words=words), ChatViews(run, words))
+        return LoadedRun(IndexedRun(run), words, ChatViews(run, words))
 
     def chat(self, loaded: LoadedRun, number: int) -> Chat:
         """One transcript with its verdicts."""
