@@ -6,8 +6,9 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, Final
+from typing import IO, Final, cast
 
+from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.locks import claim, put, release
 
 if sys.platform == "darwin":
@@ -26,6 +27,26 @@ class DiskError(BaseException):
         """Keep what the system said."""
         self.error = error
         super().__init__(str(error))
+
+
+@contextmanager
+def compressing(stream: IO[bytes], path: str) -> Iterator[IO[bytes]]:
+    """A stream into another one that compresses what is written as the ending of a path says: `.gz`, `.zst`, or not at
+    all. The same data give the same bytes. Raises RuntimeFailure where the library for `.zst` is not installed."""
+    if path.lower().endswith(".gz"):
+        from gzip import GzipFile
+
+        with GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
+            yield cast("IO[bytes]", packed)
+    elif path.lower().endswith(".zst"):
+        try:
+            import zstandard
+        except ImportError:
+            raise RuntimeFailure(f"`{path}` needs the extra `data`: `pip install rulewright[data]`") from None
+        with zstandard.ZstdCompressor().stream_writer(stream, closefd=False) as packed:
+            yield packed
+    else:
+        yield stream
 
 
 @contextmanager

@@ -1,19 +1,31 @@
-"""Input files: read only where they are regular files, without waiting for anybody, and no further than a limit."""
+"""Input files: read only where they are regular files, without waiting for anybody, and no further than a limit.
+
+What is compressed is expanded while it is read, piece by piece, and has to reach its own end: of data that were cut off
+nobody knows what is missing.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING, BinaryIO, Final
+from contextlib import suppress
+from io import BufferedReader, RawIOBase
+from typing import TYPE_CHECKING, BinaryIO, Final, Protocol, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from gzip import GzipFile
+
+    from _typeshed import WriteableBuffer
 
 MAX_EXPANDED: Final = 256 * 2**20  # bytes of a file that is read as a whole, of a compressed one when it is expanded
 _BLOCK: Final = 2**20
 _BUFFER: Final = 2**18  # bytes; lines of conversations are long
 _GZIP: Final = b"\x1f\x8b"
+_ZSTD: Final = b"(\xb5/\xfd"
+_PACKED: Final = 512  # bytes of compressed data that are expanded at once; a block of zstd of 4 bytes holds 128 KiB
+ENDINGS: Final = (".gz", ".zst")
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _KINDS: Final = ((stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
 
@@ -24,6 +36,112 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     Raises OSError, also for pipes, devices and sockets: what they hold may never end.
     """
     return os.fdopen(_regular(path)[0], "rb", _BUFFER)
+
+
+def open_expanded(path: str | os.PathLike[str]) -> BinaryIO:
+    """A stream of what a regular file holds, expanded where it is a gzip or a zstd file, whatever its name.
+
+    Raises OSError as `open_regular` does; reading it raises OSError where the data are damaged or end early.
+    """
+    stream = open_regular(path)
+    try:
+        begin = _expander(stream.read(len(_ZSTD)))
+        stream.seek(0)
+    except BaseException:
+        stream.close()
+        raise
+    if begin is None:
+        return stream
+    return cast("BinaryIO", BufferedReader(_Expanded(stream, begin), _BUFFER))
+
+
+def is_compressed(path: str | os.PathLike[str]) -> bool:
+    """Whether a regular file is one of gzip or zstd. Raises OSError."""
+    with open_regular(path) as stream:
+        return stream.read(len(_ZSTD)).startswith((_GZIP, _ZSTD))
+
+
+def expanded_size(path: str | os.PathLike[str], most: int) -> int:
+    """The bytes of a regular file; of a compressed one those that it holds, counted up to `most` and as far as they can
+    be expanded. Raises OSError."""
+    if not is_compressed(path):
+        return os.path.getsize(path)
+    size = 0
+    with open_expanded(path) as stream, suppress(OSError):
+        while size < most and (block := stream.read(_BLOCK)):
+            size += len(block)
+    return size
+
+
+class _Expander(Protocol):
+    """Expands one member of a compressed file; `eof` once it has reached the member's end and its checksum holds."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _expander(head: bytes) -> Callable[[], _Expander] | None:
+    """What begins to expand a member of a file with this beginning; None where it is not compressed."""
+    if head.startswith(_GZIP):
+        import zlib
+
+        return lambda: zlib.decompressobj(16 + zlib.MAX_WBITS)
+    if head != _ZSTD:
+        return None
+    try:
+        import zstandard
+    except ImportError:
+        message = "it is a zstd file, which needs the extra `data`: `pip install rulewright[data]`"
+        raise OSError(errno.ENOTSUP, message) from None
+    return lambda: zstandard.ZstdDecompressor().decompressobj()
+
+
+class _Expanded(RawIOBase):
+    """What a compressed file holds, one member behind the other."""
+
+    def __init__(self, packed: BinaryIO, begin: Callable[[], _Expander]) -> None:
+        self._packed, self._begin = packed, begin
+        self._member: _Expander | None = None
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        into = memoryview(buffer).cast("B")
+        while not self._left and (more := self._more()) is not None:
+            self._left = memoryview(more)
+        size = min(len(into), len(self._left))
+        into[:size], self._left = self._left[:size], self._left[size:]
+        return size
+
+    def close(self) -> None:
+        self._packed.close()
+        super().close()
+
+    def _more(self) -> bytes | None:
+        """The next data, which may be none for now; None at the end."""
+        data = self._packed.read(_PACKED)
+        if not data:
+            if self._member is not None:
+                raise OSError(errno.EIO, "the compressed data end early")
+            return None
+        found = []
+        while data:
+            self._member = self._member or self._begin()
+            try:
+                found.append(self._member.decompress(data))
+            except Exception as error:  # each library has its own
+                raise OSError(errno.EIO, f"the compressed data are damaged ({error})") from None
+            data = self._member.unused_data
+            if self._member.eof:
+                self._member = None
+        return b"".join(found)
 
 
 def _read(stream: BinaryIO | GzipFile, most: int) -> bytes:

@@ -10,7 +10,7 @@ from rulewright.commands.running import reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import MET, REFUSED
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.files import open_whole
+from rulewright_runtime.files import compressing, open_whole
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.terminal import complain, say
 from rulewright_runtime.transcripts.writing import WRITERS
@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
     if os.path.lexists(args.out) and not args.overwrite:
         raise UsageError(f"`{args.out}` is there already; replace it with `--overwrite`")
     try:
-        with open_whole(args.out) as stream:
+        with open_whole(args.out) as file, compressing(file, args.out) as stream:
             count, refused = _write(stream, args)
     except OSError as error:
         raise UsageError(f"can't write `{args.out}`: {(error.strerror or str(error)).lower()}") from None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.input_files import open_regular
+from rulewright_runtime.input_files import ENDINGS, is_compressed, open_expanded
 from rulewright_runtime.strict_json import Decoder, DoubledKeyError, Json, JsonObject
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Row = tuple[int, JsonObject | InputError]
 
 MAX_DOCUMENT: Final = 64 * 2**20  # bytes of what is read as a whole: a JSON document, a session, a member of an archive
-_SIGNATURES: Final = ((b"\x1f\x8b", "a gzip file"), (b"PK\x03\x04", "a zip archive"), (b"(\xb5/\xfd", "a zstd file"))
+_SIGNATURES: Final = ((b"PK\x03\x04", "a zip archive"), (b"PAR1", "a Parquet file"))
+TABLES: Final = (".csv", ".tsv")
 _ANYTHING: Final[Decoder[object]] = Decoder(object)
 _OPENS_LINES: Final = (b"{", b"[", b",", b":")  # how a line of a document ends that goes on in the next
 
@@ -56,17 +57,28 @@ def _kind_of(line: bytes) -> str:
 
 def kind_of(path: str) -> str:
     """What holds the records, by its first bytes and its name: `zip`, `parquet`, `arrow`, `csv` or `json`."""
-    with open_regular(path) as stream:
+    with open_expanded(path) as stream:
         head = stream.read(8)
-    suffix = os.path.splitext(path)[1].lower()
+    is_text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"[")
+    if is_compressed(path):  # a text; anything else is told by its first line
+        return "csv" if suffix_of(path) in TABLES and is_text else "json"
     if head.startswith(b"PK\x03\x04"):
         return "zip"
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
-    is_text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"[")
-    return "csv" if suffix in (".csv", ".tsv") and is_text else "json"
+    return "csv" if suffix_of(path) in TABLES and is_text else "json"
+
+
+def suffix_of(path: str) -> str:
+    """The ending of a file's name without that of a compression, in lower case."""
+    return os.path.splitext(without_compression(path))[1].lower()
+
+
+def without_compression(path: str) -> str:
+    """The name that a file has when it is expanded."""
+    return next((path[: -len(ending)] for ending in ENDINGS if path.lower().endswith(ending)), path)
 
 
 def rows(path: str, shown: str, limit: int) -> Iterator[Row]:
@@ -74,7 +86,7 @@ def rows(path: str, shown: str, limit: int) -> Iterator[Row]:
     if is_document(path, shown, limit):
         yield from _document(path, shown)
         return
-    with open_regular(path) as stream:
+    with open_expanded(path) as stream:
         yield from records(numbered_lines(stream, shown, limit), shown)
 
 
@@ -117,11 +129,11 @@ def decoded(data: bytes, shown: str, number: int) -> Json:
 
 def is_document(path: str, shown: str, limit: int) -> bool:
     """Whether the file is one JSON document over several lines, or a list on its only line."""
-    with open_regular(path) as stream:
+    with open_expanded(path) as stream:
         lines = numbered_lines(stream, shown, limit)
         _, first = next(lines, (0, b""))
         if isinstance(first, InputError):
-            return first.reason.startswith("the line has") and os.path.splitext(path)[1].lower() == ".json"
+            return first.reason.startswith("the line has") and suffix_of(path) == ".json"
         start = first.lstrip()[:1]
         if start == b"[" and next(lines, None) is None:
             return True
@@ -130,7 +142,7 @@ def is_document(path: str, shown: str, limit: int) -> bool:
 
 def _document(path: str, shown: str) -> Iterator[Row]:
     """The records of a document: the items of a list, or the objects that stand one behind the other."""
-    with open_regular(path) as stream:
+    with open_expanded(path) as stream:
         data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         reason = f"the JSON document has more than {MAX_DOCUMENT} bytes; write a conversation a line (JSON lines)"
@@ -184,8 +196,8 @@ def _values(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def csv_rows(path: str, shown: str, limit: int) -> Iterator[Row]:
     """The rows of a CSV file, or of one with tabs, as records. Raises OSError."""
-    with open_regular(path) as stream:
-        delimiter = "\t" if path.lower().endswith(".tsv") else ","
+    with open_expanded(path) as stream:
+        delimiter = "\t" if suffix_of(path) == ".tsv" else ","
         reader = csv.DictReader(_texts(stream, shown, limit), delimiter=delimiter, strict=True, restkey="")
         try:
             names = Counter(reader.fieldnames or ())

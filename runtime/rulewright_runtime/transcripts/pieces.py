@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from rulewright_runtime.input_files import open_regular
+from rulewright_runtime.input_files import is_compressed, open_regular
 from rulewright_runtime.transcripts.containers import (
     MAX_DOCUMENT,
     as_record,
@@ -52,7 +52,7 @@ def split(path: str, limit: int) -> Iterator[Piece]:
     """
     try:
         size = os.path.getsize(path)
-        of = _lines_of(path, limit, size) if size > 2 * PIECE else None
+        of = _lines_of(path, limit, size) if size > 2 * PIECE and not is_compressed(path) else None
         if of is None:
             yield Piece(path, size=size)
             return

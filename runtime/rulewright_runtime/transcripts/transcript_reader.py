@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
-from rulewright_runtime.input_files import open_regular, read_small
+from rulewright_runtime.input_files import expanded_size, open_expanded, read_small
 from rulewright_runtime.strict_json import Decoder
 from rulewright_runtime.transcripts.containers import (
+    MAX_DOCUMENT,
     csv_rows,
     is_document,
     kind_of,
     numbered_lines,
     records,
     rows,
+    without_compression,
 )
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.transcripts.pieces import read_bytes, split
@@ -140,7 +142,7 @@ class Reader:
         """Whatever is not a small, well-formed file of turns. Raises OSError."""
         kind = kind_of(path)
         if kind == "json" and self._is_native(path, shown):
-            with open_regular(path) as lines:
+            with open_expanded(path) as lines:
                 yield from self._careful(shown, numbered_lines(lines, shown, self._max_line))
             return
         chats = self._chats(path, shown, tabular=kind in TABLES)
@@ -149,7 +151,8 @@ class Reader:
     def _chats(self, path: str, shown: str, *, tabular: bool = False, part: bool = False) -> Chats:
         from rulewright_runtime.transcripts.chats import Chats  # every format: of no use to files of turns
 
-        return Chats(shown, _columns(self._columns), os.path.getsize(path), tabular=tabular, part=part)
+        size = expanded_size(path, MAX_DOCUMENT + 1)
+        return Chats(shown, _columns(self._columns), size, tabular=tabular, part=part)
 
     def _admitted(self, chats: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
         for found in chats:
@@ -319,9 +322,9 @@ def _files(path: str) -> Iterator[str | InputError]:
             continue
         for name in names:
             file = os.path.join(folder, name)
-            if name.endswith(SUFFIXES):
+            if without_compression(name).endswith(SUFFIXES):
                 found.append((file, file))
-            elif name.endswith(".json"):
+            elif without_compression(name).endswith(".json"):
                 documents.append((file, file))
             elif name.endswith(".jsonl.part") and "__" in name:
                 reason = "the conversation is not finished; continue it with `--resume`"

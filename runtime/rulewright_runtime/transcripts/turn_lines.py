@@ -9,6 +9,7 @@ import msgspec
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import Decoder, DoubledKeyError, Json
+from rulewright_runtime.transcripts.containers import without_compression
 from rulewright_runtime.transcripts.messages import TURN_ROLES, Transcript, Turn
 
 NO_TURNS: Final = "a conversation needs the key `turns`, a list of turns"
@@ -48,8 +49,8 @@ def printable(path: str) -> str:
 
 
 def stem(path: str) -> str:
-    """The name of a file without folder and ending."""
-    return os.path.splitext(os.path.basename(path))[0]
+    """The name of a file without folder and endings."""
+    return os.path.splitext(os.path.basename(without_compression(path)))[0]
 
 
 def well_formed(line: bytes | InputError) -> Batched | None:
