@@ -146,5 +146,11 @@ def _on_one_line(text: str) -> str:
     return "".join(char if char.isprintable() or char in JOINERS else "\ufffd" for char in " ".join(text.split()))
 
 
+def is_within(span: Span, other: Span) -> bool:
+    """Whether a place lies in another one of the same file."""
+    start, end = (span.line, span.column), (span.end_line, span.end_column)
+    return span.path == other.path and (other.line, other.column) <= start and end <= (other.end_line, other.end_column)
+
+
 def _span(place: Span | Located) -> Span:
     return place if isinstance(place, Span) else place.span

@@ -31,6 +31,16 @@ def _differ_little(word: str, other: str) -> bool:
     return difflib.SequenceMatcher(None, "_".join(own), "_".join(others)).ratio() >= LEAST
 
 
+def is_slip_of(word: str, other: str) -> bool:
+    """Whether one letter was left out, doubled, replaced or swapped with the next to make `word` of `other`."""
+    start = next((at for at, (one, two) in enumerate(zip(word, other, strict=False)) if one != two), None)
+    if start is None:
+        return abs(len(word) - len(other)) == 1
+    own, others = word[start:], other[start:]
+    swapped = own[:2] == others[:2][::-1] and own[2:] == others[2:]
+    return swapped or own[1:] == others[1:] or own[1:] == others or own == others[1:]
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """The help ``did you mean `x`?`` for the known word nearest to `word`, or None when none is near."""
     near = suggest(word, known)

@@ -44,6 +44,7 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
 ALONGSIDE: Final = {
     "detector-without-definition": "unknown-lexicon",
     "malformed-suppression": "unknown-key",
+    "misspelt-name": "unknown-value",
     "suppression-without-reason": "unknown-key",
     "unknown-rule": "unknown-key",
     "unsupported-route": "unknown-value",
@@ -58,6 +59,8 @@ FIXABLE: Final = {
     "deprecated-spelling",
     "gate-without-evidence",
     "loop-without-bound",
+    "misspelt-name",
+    "parameter-does-not-fit",
     "surrogate-pair",
     "unclear-policy-without-its-path",
     "unknown-key",

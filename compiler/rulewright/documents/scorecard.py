@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from rulewright.diagnostics import Diagnostic, Span, error
-from rulewright.documents.base import Document, any_scalar, descend, items, numeric, place_of, scalar
+from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.base import Document, any_scalar, descend, items, numeric, scalar
 from rulewright.documents.typed_reader import At, Key, as_meant, expressions_in, mappings_in, read
 from rulewright.load import Mapping, Node, Scalar
 from rulewright_runtime.aggregate.outcome import RESERVED
@@ -135,19 +135,21 @@ def _rates(root: Mapping, key: str) -> Iterator[RateDocument]:
 def _meanings(document: ScorecardDocument) -> Iterator[Diagnostic]:
     for key in ("dimensions", "rates"):
         for rate in getattr(document, key):
-            place = place_of(document.node, key, rate.name, rate.kind)
-            yield from _partition(place, f"{key}.{rate.name}", rate.hit + rate.miss + rate.exclude)
+            yield from _partition(document, (key, rate.name, rate.kind), ("hit", "miss", "exclude"))
     if document.get("flags") is not None:
-        every = document.raised + document.clear + document.unknown
-        yield from _partition(document.place("flags"), "flags", every)
+        yield from _partition(document, ("flags",), ("raised", "clear", "unknown"))
 
 
-def _partition(place: Span, what: str, named: tuple[str, ...]) -> Iterator[Diagnostic]:
+def _partition(document: ScorecardDocument, steps: tuple[str, ...], lists: tuple[str, ...]) -> Iterator[Diagnostic]:
+    what, named = ".".join(steps[:2]), [item for key in lists for item in items(document.get(*steps, key))]
     for verdict in VERDICTS:
-        if named.count(verdict) == 0:
-            yield error(place, f"`{what}` does not say what `{verdict}` means", code="verdict-without-meaning")
-        elif named.count(verdict) > 1:
-            yield error(place, f"`{what}` says twice what `{verdict}` means", code="verdict-without-meaning")
+        places = [item for item in named if isinstance(item, Scalar) and item.value == verdict]
+        if not places:
+            message = f"`{what}` does not say what `{verdict}` means"
+            yield error(document.place(*steps), message, code="verdict-without-meaning")
+        elif len(places) > 1:
+            message, notes = f"`{what}` says twice what `{verdict}` means", [(places[0], "it is first said here")]
+            yield error(places[1], message, code="verdict-without-meaning", notes=notes)
 
 
 def _names(document: ScorecardDocument) -> Iterator[Diagnostic]:

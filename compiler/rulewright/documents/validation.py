@@ -36,6 +36,8 @@ TRUTH: Final = {
 }
 WHOLE: Final = re.compile(r"0|-?[1-9][0-9]*")
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+ASSIGNED: Final = re.compile(r"([\w-]+) *= *(\S.*)")
+LISTED: Final = re.compile(r"[\w.-]+(?:, *[\w.-]+)*")
 NAMES: Final = {
     "array": "a list",
     "boolean": "true or false",
@@ -214,17 +216,25 @@ def _type(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[D
 def _wrong_type(node: Node, path: str, expected: Many[str]) -> Diagnostic:
     meant = _meant(node, expected)
     message = f"{_subject(path)} must be {_either(expected)}, not {_what(node)}"
-    fix = replace(node, meant, f"write `{meant}`", safe=True) if meant else None
+    safe = meant is not None and (meant in ("true", "false") or NUMBER.fullmatch(meant) is not None)
+    fix = replace(node, meant, f"write `{meant}`", safe=safe) if meant else None
     return error(node, message, code="wrong-type", fix=fix)
 
 
 def _meant(node: Node, expected: Many[str]) -> str | None:
-    """The truth value or number that a text spells, where one is expected: `yes` is a text in YAML 1.2, as is `"1"`."""
+    """The truth value or number that a text spells, where one is expected: `yes` is a text in YAML 1.2, as is `"1"`;
+    the list that words with commas between them spell, or the entry that one with `=` spells."""
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
         return None
     word = node.value.strip()
     if NAMES["boolean"] in expected and word.casefold() in TRUTH:
         return TRUTH[word.casefold()]
+    if NAMES["array"] in expected and LISTED.fullmatch(word):
+        words = re.split(r", *", word)
+        quote = '"' if node.style == "j" else ""
+        return f"[{', '.join(f'{quote}{each}{quote}' for each in words)}]"
+    if NAMES["object"] in expected and (pair := ASSIGNED.fullmatch(word)):
+        return f"{pair[1]}: {pair[2]}"
     kinds = {NAMES["integer"]: WHOLE, NAMES["number"]: NUMBER}
     spelt = any(name in expected and pattern.fullmatch(word) for name, pattern in kinds.items())
     return word if spelt else None
@@ -300,7 +310,8 @@ def _bound(words: str) -> Callable[[_Departure, Node, str, Owners], Iterator[Dia
         bound, value = departure.wanted, departure.value
         noun = "item" if bound == 1 else "items"
         message = words.format(subject=_subject(path), bound=bound, value=value, noun=noun)
-        help = _as_share(departure) if departure.keyword == "maximum" else None
+        meant = _as_share(departure) if departure.keyword == "maximum" else _without_sign(departure)
+        help = f"did you mean `{meant}`?" if meant else None
         yield error(node, message, code="out-of-range", help=help)
 
     return told
@@ -309,7 +320,13 @@ def _bound(words: str) -> Callable[[_Departure, Node, str, Owners], Iterator[Dia
 def _as_share(departure: _Departure) -> str | None:
     """What a percentage is where a share is expected: 0.8 for 80."""
     is_percentage = departure.wanted == 1 and 1 < departure.value <= 100
-    return f"did you mean `{float(Decimal(str(departure.value)) / 100)}`?" if is_percentage else None
+    return str(float(Decimal(str(departure.value)) / 100)) if is_percentage else None
+
+
+def _without_sign(departure: _Departure) -> str | None:
+    """The number without a minus that no bound allows."""
+    is_negative = departure.keyword == "minimum" and departure.wanted >= 0 and -departure.value >= departure.wanted
+    return str(-departure.value) if is_negative and departure.value < 0 else None
 
 
 _WORDS: Final[dict[str, Callable[[_Departure, Node, str, Owners], Iterable[Diagnostic]]]] = {

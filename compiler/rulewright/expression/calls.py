@@ -53,7 +53,7 @@ LOOPS: Final = frozenset({"any", "every", "some"})
 
 def check_call(c: CheckingContext, e: Call) -> Type:
     """The type of a call: arguments first, then the function, with or without a namespace, then its overloads."""
-    if e.target is not None and e.function in LOOPS and e.function not in c.environment.overloads and not c.strict:
+    if e.target is not None and _is_a_loop(c, e):
         return _unknown(c, e, e.function, c.visit(e.target))  # its arguments bind names that nothing declares
     arguments = []
     for argument in e.args:
@@ -89,6 +89,14 @@ def _names_something(c: CheckingContext, name: str, absolute: bool) -> bool:
         or any(each in c.environment.members or each in c.environment.hints for each in known)
         or any(each.partition(".")[0] == first for each in c.environment.variables)
     )
+
+
+def _is_a_loop(c: CheckingContext, e: Call) -> bool:
+    """Whether a method that does not exist was meant for a macro: its name is misspelt, or another language's."""
+    if c.strict or e.function in c.environment.overloads:
+        return False
+    binds = len(e.args) > 1 and isinstance(e.args[0], Name) and did_you_mean(e.function, MACROS) is not None
+    return e.function in LOOPS or binds
 
 
 def _called(c: CheckingContext, e: Call, name: str, given: list[Type], nodes: Sequence[Expr], absolute: bool) -> Type:
@@ -129,7 +137,8 @@ def _unknown(c: CheckingContext, e: Call, name: str, target: Type | None = None)
     if name in c.environment.hints:
         return c.report(e, f"unknown function `{name}`", c.environment.hints[name], reason=_UNKNOWN)
     kind = "function" if target is None else "method"
-    hint = _habit(c, name) or did_you_mean(name, c.environment.overloads)
+    macros = () if target is None or c.strict else MACROS
+    hint = _habit(c, name) or did_you_mean(name, (*c.environment.overloads, *macros))
     return c.report(_name_of(c, e), f"unknown {kind} `{name}`", hint, reason=_UNKNOWN)
 
 

@@ -60,4 +60,6 @@ def _read(text: str, dialect: Dialect, macros: bool, *, unfinished: bool = False
 
     reading = Recovery(text, dialect, mistakes, MAX_DEPTH, macros=macros)
     tree = reading.unfinished() if unfinished else reading.whole()
-    return mistakes if tree is None or mistakes.found else tree
+    if tree is not None and not mistakes.found:
+        return tree
+    return mistakes.without_echoes() if dialect is Dialect.PROFILE else mistakes

@@ -15,6 +15,21 @@ END = "$END"  # Lark's name for the end of the text
 MOST = 30  # mistakes told at once; cel-go gives up there, too
 
 
+UNCLOSED = "the string is never closed"
+_TORN = (UNCLOSED, " closes nothing", " is never closed")
+_STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+_WORD_BEFORE = re.compile(r"(?<!\w)(?!(?:and|or|in|not)\s*$)\w+\s*$")
+_TEXT_GOES_ON = re.compile(r"\s*(?!(?:and|or|in)\b)[\w\"']")
+
+
+def _swallowing(text: str) -> int | None:
+    """Where a string begins that has taken in what is none: a word stands right before it, or a text right behind."""
+    for each in _STRING.finditer(text):
+        if _WORD_BEFORE.search(text[: each.start()]) or _TEXT_GOES_ON.match(text, each.end()):
+            return each.start()
+    return None
+
+
 class Mistakes:
     """Collects the mistakes of one text."""
 
@@ -37,6 +52,19 @@ class Mistakes:
         line = self.text.count("\n", 0, start) + 1
         column = start - self.text.rfind("\n", 0, start)
         self.found[start] = ExpressionMistake(message, start, max(start, end), line, column, help)
+
+    def without_echoes(self) -> Mistakes:
+        """The same, but quotes or a bracket that nothing closes alone: what they tear apart makes no sense either."""
+        found = list(self.found.values())
+        if len(found) < 2 or not (torn := [each for each in found if each.message.endswith(_TORN)]):
+            return self
+        alone = Mistakes(self.text)
+        first = torn[0]
+        start, end = first.start, first.end
+        if first.message == UNCLOSED and (opened := _swallowing(self.text)) is not None:
+            start, end = opened, opened + 1
+        alone.add(first.message, start, end, first.help)
+        return alone
 
     def error(self) -> ExpressionError:
         """Everything noted, in source order."""
@@ -580,4 +608,4 @@ def explain_unclosed(quote: str) -> tuple[str, str | None]:
     """The message and the help for a string that begins with `quote` and never ends."""
     if len(quote) == 3:
         return "the text in triple quotes is never closed", "end it with the same three quotes"
-    return "the string is never closed", f"end it with `{quote}`; text of more than one line takes triple quotes"
+    return UNCLOSED, f"end it with `{quote}`; text of more than one line takes triple quotes"

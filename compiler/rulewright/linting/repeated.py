@@ -7,15 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, Note, Span
+from rulewright.diagnostics import Diagnostic, Note, Span, is_within
 
 if TYPE_CHECKING:
     from rulewright.project import Project
 
 # A code, and those that say the same of a place with more help.
 SAID_BETTER: Final[dict[str, frozenset[str]]] = {
+    "ascii-only-apostrophe": frozenset({"yaml-trap"}),
     "condition-never-holds": frozenset({"gate-cannot-stop", "gate-check-never-applies", "part-without-checks"}),
     "branch-never-taken": frozenset({"branch-condition-incomplete"}),
+    "detector-is-not-routed": frozenset({"detector-without-definition"}),
     "id-differs-from-file-name": frozenset({"duplicate-id"}),
     "missing-path": frozenset({"unset-variable"}),
     "part-without-checks": frozenset({"gate-cannot-stop"}),
@@ -37,6 +39,10 @@ def without_echoes(found: Sequence[Diagnostic], allowed: Sequence[Diagnostic] = 
 def _is_echo(found: Diagnostic, codes: Mapping[Span, set[str]]) -> bool:
     if found.code == "missing-key":  # the key is there, misspelt
         return any("unknown-key" in codes.get(note.span, ()) for note in found.notes)
+    if found.code == "yaml-trap" and any(
+        "bad-expression" in codes[span] for span in codes if is_within(span, found.span)
+    ):
+        return True
     return bool(codes[found.span] & SAID_BETTER.get(found.code, frozenset()))
 
 
@@ -69,8 +75,16 @@ def without_dependent(found: Iterable[Diagnostic], project: Project) -> list[Dia
     return [
         each
         for each in found
-        if each.code not in codes and not (each.code in _OF_SCORECARDS and each.span.path in cards)
+        if each.code not in codes
+        and not (each.code in _OF_SCORECARDS and each.span.path in cards)
+        and not ("vocabulary" in project.unreadable and _is_of_vocabulary(each, project))
     ]
+
+
+def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:
+    """Whether a word outside of the project file is refused."""
+    refused = found.code == "unknown-value" or found.message.startswith("unknown value `")
+    return refused and found.span.path != str(project.path)
 
 
 # Codes whose findings in one document have one cause: an anchor that was copied, a scheme of tags, a shared habit.

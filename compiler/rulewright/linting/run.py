@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Mapping as Table
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -27,9 +28,11 @@ from rulewright.documents.layout import (
 )
 from rulewright.errors import DocumentError, UsageError
 from rulewright.linting import fixes
+from rulewright.linting.consequences import Again, without_consequences
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_around, settings_of
 from rulewright.linting.repeated import together, without_dependent, without_echoes
 from rulewright.load import Loaded, Mapping, Source, load_file, load_text
+from rulewright.load.reader import unsaved
 from rulewright.load.suppressions import suppress, unused
 from rulewright.manual import pages
 from rulewright_runtime.files import write_whole
@@ -117,11 +120,17 @@ def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Rep
 def lint_project(project: Project, selection: RuleSelection = DEFAULT) -> Report:
     """The findings of a project that is already loaded."""
     from rulewright.check.project_check import check
+    from rulewright.project import load_project
+
+    def again(texts: Table[str, str]) -> list[Diagnostic]:
+        with unsaved(texts):
+            other = load_project(project.path or project.folder)
+            return without_dependent(check(other).findings, other)
 
     checked = check(project)
     found = without_dependent(checked.findings, project)
     files = (*project.loaded, *checked.loaded)
-    return _report(found, files, selection, settings_of(project.file), whole=not project.unreadable)
+    return _report(found, files, selection, settings_of(project.file), again, whole=not project.unreadable)
 
 
 def lint_text(text: str | bytes, path: str, selection: RuleSelection = DEFAULT) -> Report:
@@ -193,12 +202,25 @@ def _file(loaded: Loaded, path: Path, selection: RuleSelection, around: Callable
     from rulewright.check.workflow_check import check
     from rulewright.workflow import load_workflow
 
+    def again(texts: Table[str, str]) -> Iterable[Diagnostic]:
+        with unsaved(texts):
+            return check(load_workflow(path))
+
     workflow = load_workflow(path)
-    return _report(check(workflow), workflow.loaded, selection, settings_of(workflow.project), whole=False)
+    return _report(check(workflow), workflow.loaded, selection, settings_of(workflow.project), again, whole=False)
 
 
 def _lone(loaded: Loaded, selection: RuleSelection, settings: LintSettings) -> Report:
     """A document without its project: its structure, and the rules that look at one document."""
+    path = loaded.source.path
+
+    def again(texts: Table[str, str]) -> list[Diagnostic]:
+        return [found for text in texts.values() for found in _lone_findings(load_text(text, path), settings)]
+
+    return _report(_lone_findings(loaded, settings), (loaded,), selection, settings, again, whole=False)
+
+
+def _lone_findings(loaded: Loaded, settings: LintSettings) -> list[Diagnostic]:
     found = list(loaded.diagnostics)
     kind = kind_of(loaded.root)
     if kind == "workflow":
@@ -217,7 +239,7 @@ def _lone(loaded: Loaded, selection: RuleSelection, settings: LintSettings) -> R
         found.append(error(loaded.source.span(0, 0), message, code="unknown-document", help=KNOWN_BY))
     elif not found:
         found.append(error(loaded.source.span(0, 0), "the file is empty", code="empty-document"))
-    return _report(found, (loaded,), selection, settings, whole=False)
+    return found
 
 
 def _report(
@@ -225,10 +247,11 @@ def _report(
     files: Sequence[Loaded],
     selection: RuleSelection,
     settings: LintSettings,
+    again: Again | None = None,
     *,
     whole: bool,
 ) -> Report:
-    """The findings that stay, and those that comments and `accept` entries allow.
+    """The findings that stay, and those that comments and `accept` entries allow; `again` finds them in other texts.
 
     Only where a `whole` project was linted is it known that an entry, or a comment about a finding that takes a
     project to see, allows nothing.
@@ -242,13 +265,16 @@ def _report(
     codes = pages() if any("rulewright:" in loaded.source.text for loaded in files) else {}
     rest, accepted = settings.without_accepted(map(settings.graded, found))
     kept, allowed, useless = suppress(rest, files, codes)
+    unread = {each.span.path for each in kept if each.code == "bad-expression"}  # what would be proved nobody knows
     kept += settings.idle(accepted, wants) if whole else []
     kept += [
         unused(each, sources[each.path])
         for each in useless
-        if wants(each.code, each.path) and (whole or is_seen_alone(each.code))
+        if wants(each.code, each.path) and (whole or is_seen_alone(each.code)) and each.path not in unread
     ]
     wanted = without_echoes([each for each in kept if wants(each.code, each.span.path)], [*accepted, *allowed])
+    if again is not None and wanted and not selection.select:  # who selects rules sees all that they find
+        wanted = without_consequences(wanted, [*accepted, *allowed], files, again)
     if any(each.fix is not None for each in wanted):
         wanted = fixes.fitted(wanted, files)
     return Report(

@@ -237,7 +237,9 @@ class _JsonReader:
                 return None, after if frame.index is None else self.key(after)
             if char != closing:
                 opened = Note(self.source.span(frame.start, frame.start + 1), "opened here")
-                self.stop(at, f"expected `,` or `{closing}` here", opened)
+                before = len(self.text[:at].rstrip())  # what is missing is missing there
+                start = before if "\n" in self.text[before:at] else at
+                self.stop(start, f"expected `,` or `{closing}` here", opened, width=at + 1 - start)
             self.stack.pop()
             at += 1
             if frame.index is None:

@@ -11,6 +11,7 @@ from yaml.reader import ReaderError
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Note
 from rulewright.load.load_errors import mistake, shorten
 from rulewright.load.source import Source
+from rulewright.load.yaml_slips import slip_above
 
 if TYPE_CHECKING:
     from yaml import YAMLError
@@ -22,10 +23,11 @@ UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000
 # Two escapes that are one character in JSON.
 _PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
+_WORD = re.compile(r"[ ]*(?:- *)?[\w-]*")
 _ONLY_KEY = re.compile(r"[ ]*([\w-]+)(?=:(?:\s|$))")
 _APOSTROPHE = re.compile(r"(?:: |- |[\[{,] *)'[^']*\w(')\w")
-_NO_COLON = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*[=:][ ]*|[ ]+=[ ]*)(\S.*))")
-_JOINED = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*=[ ]*|:(?=\S))(\S.*))")
+_NO_COLON = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*[=:][ ]*|[ ]+)(\S.*))")
+_JOINED = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*=[ ]*|:(?=\S)|[ ]+)(\S.*))")
 
 # A piece of libyaml's message, what to tell the author, and how to correct it.
 _MESSAGES: tuple[tuple[str, str, str | None], ...] = (
@@ -92,14 +94,27 @@ def explain(failure: YAMLError, source: Source) -> Diagnostic:
         return _bad_escape(source, offset)
     if "undefined tag handle" in problem:
         return _undefined_tag(source, offset)
-    slip = _slip(problem, failure, source, offset)
+    slip = _slip(problem, failure, source, offset) if _is_here(problem) else None
+    slip = slip or slip_above(source, offset) or _slip(problem, failure, source, offset)
     if slip is not None:
         return slip
     message, help = _worded(problem)
+    if "expected `,` or" in message:  # what is missing is missing behind what stands before
+        line_start = source.starts[source.position(offset)[0] - 1]
+        if _WORD.fullmatch(source.text[line_start:offset]):  # the key of the next line
+            offset = line_start
+        start = len(source.text[:offset].rstrip())
+        place = source.span(start if "\n" in source.text[start:offset] else offset, offset + 1)
+        return mistake("yaml-syntax", place, message, *_context(failure, source, offset), help=help)
     if "can't start a value" in message:
         message = f"`{shorten(char)}` can't start a value"
     notes = _context(failure, source, offset)
     return mistake("yaml-syntax", source.span(offset, offset + 1), message, *notes, help=help)
+
+
+def _is_here(problem: str) -> bool:
+    """Whether a slip on the very line is the likelier one."""
+    return "did not find expected key" not in problem and "mapping values" not in problem
 
 
 def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diagnostic | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from rulewright.diagnostics import Diagnostic, error
@@ -32,10 +33,13 @@ PAGES: Final[dict[str, str]] = {
 }
 
 
-def environment_of(check: CheckDocument, checks: Iterable[str] | None = None) -> Environment:
-    """Where the conditions of the check's verdict are decided; `checks` are the ids of the project, None: not known."""
+def environment_of(
+    check: CheckDocument, checks: Iterable[str] | None = None, typed: Mapping[str, Type] = MappingProxyType({})
+) -> Environment:
+    """Where the conditions of the check's verdict are decided; `checks` are the ids of the project, None: not known.
+    Parameters have the types that are declared, or `typed` says."""
     ids = None if checks is None else tuple(name for name in checks if name != check.id)
-    found = verdict_environment(check.each, tuple(_types(check)), ids, check.vocabulary)
+    found = verdict_environment(check.each, tuple({**dict(_types(check)), **typed}.items()), ids, check.vocabulary)
     brought = {name: (parse_signature(each.signature),) for name, each in check.vocabulary.functions}
     return replace(found, functions=brought) if brought else found
 
@@ -86,11 +90,17 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
     )
 
 
-def check_findings(check: CheckDocument) -> list[Diagnostic]:
-    """The mistakes in its conditions, and in a prompt that is sent, read as a template."""
+def mistakes_with(check: CheckDocument, typed: Mapping[str, Type]) -> list[Diagnostic]:
+    """What would be wrong with the conditions of its verdict if parameters were of these types."""
     found: list[Diagnostic] = []
     for scalar in check.verdict_conditions:
-        build_in(scalar, environment_of(check), found, expect=BOOL)
+        build_in(scalar, environment_of(check, typed=typed), found, expect=BOOL)
+    return found
+
+
+def check_findings(check: CheckDocument) -> list[Diagnostic]:
+    """The mistakes in its conditions, and in a prompt that is sent, read as a template."""
+    found = mistakes_with(check, {})
     if check.when is not None:
         eligible(check, (), found)
     if check.prompt is not None and (check.is_judged or check.has_edge):

@@ -28,6 +28,7 @@ from rulewright.expression.types import (
     Type,
     WrapperType,
 )  # fmt: skip
+from rulewright.load import Mapping as MappingNode
 from rulewright.load import Scalar
 from rulewright.lower.environments import check_type
 from rulewright.lower.expressions import build_in
@@ -288,15 +289,21 @@ class _ScorecardLowering:
         gates = [gate.name for gate in document.gates]
         return {
             "verdicts": ListType(verdict_type(self.document.vocabulary)),
-            "gates": RecordType("gates", dict.fromkeys(gates, GATE)),
+            "gates": self.record("gates", dict.fromkeys(gates, GATE)),
             "undecided": RecordType("undecided", dict.fromkeys(gates, ListType(STRING))),
-            "dimensions": RecordType("dimensions", {rate.name: _rate_type(rate) for rate in document.dimensions}),
+            "dimensions": self.record("dimensions", {rate.name: _rate_type(rate) for rate in document.dimensions}),
             "weights": RecordType("weights", {rate.name: SCORE for rate in document.dimensions}),
-            "rates": RecordType("rates", {rate.name: _rate_type(rate) for rate in document.rates}),
+            "rates": self.record("rates", {rate.name: _rate_type(rate) for rate in document.rates}),
             "counts": RecordType("counts", {name: INT for name, _ in document.counts}),
             "lists": RecordType("lists", records),
             "flags": MapType(STRING, OptionalType(BOOL)),
         }
+
+    def record(self, key: str, fields: dict[str, Type]) -> RecordType:
+        """The named parts under a key; one that can't be read may be anything."""
+        written = self.document.get(key)
+        unread = isinstance(written, MappingNode) and not fields.keys() >= written.index.keys()
+        return RecordType(key, fields, open=unread)
 
     def variables(self, rows: Environment) -> tuple[tuple[NamedProgram, ...], Environment]:
         """The variables, and the environment that knows them all."""
@@ -316,7 +323,7 @@ class _ScorecardLowering:
         """The same; a finding where there is no such output."""
         name, written = self.named(key, default), getattr(self.document, key)
         names = [output for output, _ in self.document.output]
-        if written is not None and name not in names:
+        if written is not None and names and name not in names:
             message = f"`{key}` names `{name}`, which is not an output of the scorecard"
             self.found.append(error(written, message, code="unknown-value", help=did_you_mean(name, names)))
         return name

@@ -50,7 +50,7 @@ class Project:
     Checks and scenarios are in the order of their file names; of a name given twice the first file counts and the
     second is a finding. `diagnostics` are the findings of loading and structure, not those of lint rules. `roots`
     holds the mappings of `blindspots`, `pricing` and `meta` (the `_meta` file beside the checks), with their places.
-    `unreadable` are the kinds of documents of which one can't be read, so that its content is not known.
+    `unreadable` are the kinds of documents of which one can't be read or found, so that its content is not known.
     """
 
     name: str

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Diagnostic, error, is_within
 from rulewright.documents.base import Document, items, scalar, text, worded
 from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.corpus import read_corpus
@@ -45,6 +45,7 @@ from rulewright.documents.vocabulary import Vocabulary, invisiblebench, vocabula
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node, load_file
 from rulewright.project.project import Project
+from rulewright.spelling import is_slip_of
 
 EXCHANGE_TURNS: Final = 8  # the most turns of a window, where the project file names no other number
 Model = TypeVar("Model", bound=Document)
@@ -102,6 +103,7 @@ class _ProjectReader:
     loaded: list[Loaded] = field(default_factory=list)
     found: list[Diagnostic] = field(default_factory=list)
     vocabulary: Vocabulary = field(default_factory=invisiblebench)
+    missing: set[str] = field(default_factory=set)  # what the project file holds and nobody can read
 
     def project(self, given: Path, path: Path | None) -> Project:
         file = None if path is None else self._project_file(path)
@@ -149,7 +151,9 @@ class _ProjectReader:
             roots=roots,
             loaded=tuple(self.loaded),
             diagnostics=tuple(sorted(self.found, key=lambda found: found.sort_key)),
-            unreadable=frozenset(_kind_at(loaded.source.path, where) for loaded in self.loaded if loaded.root is None),
+            unreadable=frozenset(
+                {_kind_at(loaded.source.path, where) for loaded in self.loaded if loaded.root is None} | self.missing
+            ),
         )
 
     def _project_file(self, path: Path) -> ProjectFile:
@@ -157,6 +161,9 @@ class _ProjectReader:
         if root is None:
             raise DocumentError(sorted(self.found, key=lambda found: found.sort_key))
         file = read_project_file(root, self.environment)
+        words = root.get("vocabulary")
+        if words is not None and any(is_within(each.span, words.span) for each in self.found):
+            self.missing.add("vocabulary")
         for name, written in file.unset:
             self.found.append(
                 error(written, f"the variable `{name}` is not set and has no default", code="unset-variable")
@@ -168,10 +175,9 @@ class _ProjectReader:
     def _require(self, file: ProjectFile | None, where: dict[str, DocumentPath]) -> None:
         for kind, place in where.items():
             if file is not None and place.named and not dependencies.exists(place.path):
-                span = file.place(kind)
-                self.found.append(
-                    error(span, f"`{kind}` leads to `{place.path}`, which does not exist", code="missing-path")
-                )
+                message = f"`{kind}` leads to `{place.path}`, which does not exist"
+                help = _path_meant(place.path, str(file.places.get(kind) or ""))
+                self.found.append(error(file.place(kind), message, code="missing-path", help=help))
 
     def _load(self, path: Path, kind: str | None) -> Mapping | None:
         """The root mapping of a file, its structure checked against the schema `kind`."""
@@ -211,8 +217,10 @@ class _ProjectReader:
 
     def _scenarios(self, where: dict[str, DocumentPath]) -> dict[str, Scenario]:
         scenarios: dict[str, Scenario] = {}
-        for _, root in self._documents(where.get("scenarios"), "scenario", deep=True):
+        for path, root in self._documents(where.get("scenarios"), "scenario", deep=True):
             scenario = worded(read_scenario(root), self.vocabulary)
+            if is_slip_of(scenario.id, path.stem):  # any other name is its author's choice
+                self._compare_with_file_name(path, root, "scenario_id", scenario.id)
             if scenario.id:
                 self._add(scenarios, scenario.id, scenario, "scenario", "scenario_id")
         return scenarios
@@ -270,6 +278,8 @@ class _ProjectReader:
             card, found = (None, []) if kind == CASE_SCORECARD else read_scorecard(root)
             self.found.extend(found)
             if card is not None:
+                if is_slip_of(card.name, path.stem):
+                    self._compare_with_file_name(path, root, "scorecard", card.name)
                 cards[card.name or path.stem] = worded(card, self.vocabulary)
         return cards
 
@@ -295,15 +305,25 @@ class _ProjectReader:
         if name != path.stem:
             node: Node = root.get(key) or root
             message = f"`{key}` is `{name}`, but the file is called `{path.stem}`"
-            self.found.append(error(node, message, code="id-differs-from-file-name"))
+            help = f"did you mean `{path.stem}`?" if key in root else None
+            self.found.append(error(node, message, code="id-differs-from-file-name", help=help))
 
     def _add(self, known: dict[str, Model], name: str, model: Model, kind: str, key: str) -> None:
         first = known.setdefault(name, model)
         if first is not model:
             notes = [(first.place(key), "it is first used here")]
-            self.found.append(
-                error(model.place(key), f"the {kind} `{name}` exists twice", code="duplicate-id", notes=notes)
-            )
+            own = Path(model.path).stem
+            help = None if own in known or key not in model.node else f"did you mean `{own}`?"
+            message = f"the {kind} `{name}` exists twice"
+            self.found.append(error(model.place(key), message, code="duplicate-id", notes=notes, help=help))
+
+
+def _path_meant(path: Path, written: str) -> str | None:
+    """The guess of a path that exists but for one misspelt name in it."""
+    wrong = next((each for each in (*reversed(path.parents), path) if not dependencies.exists(each)), path)
+    names = [name for name, _ in dependencies.names_in(wrong.parent)]
+    near = next((name for name in names if is_slip_of(wrong.name, name)), None)
+    return None if near is None else f"did you mean `{written.replace(wrong.name, near)}`?"
 
 
 def _kind_at(path: str, where: Environment[str, DocumentPath]) -> str:

@@ -18,8 +18,8 @@ def failure_counts_as_success(scorecard: ScorecardDocument) -> Iterator[Diagnost
     Instead: put FAIL into `miss` and PASS into `hit` of every dimension, and FAIL into `raised` of the flags.
     """
     for rate in scorecard.dimensions:
-        wrong = [("FAIL", "miss")] if "FAIL" in (*rate.hit, *rate.exclude) else []
-        wrong += [("PASS", "hit")] if "PASS" in (*rate.miss, *rate.exclude) else []
+        wrong = [("FAIL", "miss")] if "FAIL" in (*rate.hit, *rate.exclude) and "FAIL" not in rate.miss else []
+        wrong += [("PASS", "hit")] if "PASS" in (*rate.miss, *rate.exclude) and "PASS" not in rate.hit else []
         if wrong:
             said = " and ".join(f"{verdict} as a {key}" for verdict, key in wrong)
             place = scorecard.key_place("dimensions", rate.name, rate.kind, wrong[0][1])

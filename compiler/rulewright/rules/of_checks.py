@@ -18,6 +18,7 @@ from rulewright.rules.gate_severity_outside_gate_bucket import gate_severity_out
 from rulewright.rules.hard_fail_contradicts_severity import hard_fail_contradicts_severity
 from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
+from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
 from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
 from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
 from rulewright.rules.prompt_without_judge import prompt_without_judge
@@ -49,6 +50,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     *CONDITIONS,
     check_never_fails,
     check_never_passes,
+    parameter_does_not_fit,
     *EXPRESSIONS,
 )
 

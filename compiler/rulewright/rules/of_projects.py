@@ -28,6 +28,7 @@ from rulewright.rules.lexicon_hits_good_example import lexicon_hits_good_example
 from rulewright.rules.lexicon_misses_own_example import lexicon_misses_own_example
 from rulewright.rules.list_and_tags_disagree import list_and_tags_disagree
 from rulewright.rules.listed_check_is_silenced import listed_check_is_silenced
+from rulewright.rules.misspelt_name import misspelt_name
 from rulewright.rules.misspelt_rule_key import misspelt_rule_key
 from rulewright.rules.pattern_shared_by_gates import pattern_shared_by_gates
 from rulewright.rules.project_without_checks import project_without_checks
@@ -85,6 +86,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     detector_without_definition,
     misspelt_rule_key,
     weights_far_apart,
+    misspelt_name,
 )
 
 UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (

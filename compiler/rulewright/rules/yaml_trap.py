@@ -23,6 +23,7 @@ TRAPS: Final = (
     (re.compile(r"[-+]?[0-9]{1,3}(?::[0-5]?[0-9])+(?:\.[0-9]*)?"), "a number to the base of 60"),
     (re.compile(r"[-+]?[1-9][0-9]*(?:_[0-9]+)+"), "a number"),
 )
+LONE_QUOTE: Final = re.compile(r"[^\"]*\"|[^']*[^'s]'", re.DOTALL)  # `the carers'` is English
 STARTS: Final = frozenset("+-0123456789ynoYNO")
 LONGEST: Final = 40  # characters of a word that may be one: a paragraph is none
 OCTAL: Final = re.compile(r"[-+]?0[0-7]+")
@@ -31,10 +32,10 @@ OCTAL: Final = re.compile(r"[-+]?0[0-7]+")
 def yaml_trap(
     document: CheckDocument | LexiconDocument | MarkerSet | Profile | Scenario | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
-    """A word stands without quotes that readers of YAML 1.1 take for a truth value, a date or another number.
+    """A text stands without quotes that other readers of YAML take for something else, or that ends with a lone quote.
 
     Why it matters: here `no` is the word and `010` is ten; a script beside this project reads `false` and eight, and
-    both look right.
+    both look right. A quote that opens nowhere is a part of the text.
     Instead: put the word into quotes, or write the number without its leading zero.
     """
     if document.path.endswith((".json", ".jsonl")):
@@ -43,6 +44,9 @@ def yaml_trap(
         if type(node) is not Scalar or node.style:
             continue
         if isinstance(node.value, str):
+            if node.value[-1:] in ("'", '"') and LONE_QUOTE.fullmatch(node.value):
+                help = "open it as well, or take it away"
+                yield warning(node, f"the text ends with `{node.value[-1]}`, which opens nowhere", help=help)
             if len(node.value) > LONGEST or node.value[:1] not in STARTS:
                 continue  # most texts, at no cost
             what = next((what for trap, what in TRAPS if trap.fullmatch(node.value)), None)

@@ -141,7 +141,7 @@ class Breaker:
         spare = [
             place.path
             for place in places
-            if place.path[:-1] in above and place.path[-1] not in _required(above[place.path[:-1]])
+            if place.path[:-1] in above and place.path[-1] not in required(above[place.path[:-1]])
         ]
         if spare:
             *path, key = self.chance.choice(spare)
@@ -158,7 +158,7 @@ class Breaker:
         if isinstance(found, list):
             found.append(self.value(_item(place), place.top))
         elif isinstance(found, dict):
-            known = _properties(place)
+            known = properties(place)
             if known and chance.random() < 0.9:
                 absent = [name for name in known if name not in found] or list(known)
                 name = chance.choice(absent)
@@ -252,7 +252,7 @@ def walk(tree: Tree, of: Any, top: Any = None, path: Path = ()) -> Iterator[Plac
     place = Place(path, of, top)
     yield place
     if isinstance(tree, dict):
-        known = _properties(place)
+        known = properties(place)
         for key, value in tree.items():
             yield from walk(value, known.get(key) or _more(place), top, (*path, key))
     elif isinstance(tree, list):
@@ -273,7 +273,7 @@ def _resolved(of: Any, top: Any) -> Any:
     return of
 
 
-def _choices(place: Place) -> list[dict[str, Any]]:
+def choices(place: Place) -> list[dict[str, Any]]:
     """The schema and all its alternatives."""
     pending, found = [place.schema], []
     while pending:
@@ -284,22 +284,22 @@ def _choices(place: Place) -> list[dict[str, Any]]:
     return found
 
 
-def _properties(place: Place) -> dict[str, Any]:
-    return {name: of for each in _choices(place) for name, of in each.get("properties", {}).items()}
+def properties(place: Place) -> dict[str, Any]:
+    return {name: of for each in choices(place) for name, of in each.get("properties", {}).items()}
 
 
-def _required(place: Place) -> list[str]:
-    return [name for each in _choices(place) for name in each.get("required", ())]
+def required(place: Place) -> list[str]:
+    return [name for each in choices(place) for name in each.get("required", ())]
 
 
 def _more(place: Place) -> Any:
     return next(
-        (of["additionalProperties"] for of in _choices(place) if isinstance(of.get("additionalProperties"), dict)), None
+        (of["additionalProperties"] for of in choices(place) if isinstance(of.get("additionalProperties"), dict)), None
     )
 
 
 def _item(place: Place) -> Any:
-    return next((of["items"] for of in _choices(place) if "items" in of), None)
+    return next((of["items"] for of in choices(place) if "items" in of), None)
 
 
 @cache

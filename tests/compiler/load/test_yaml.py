@@ -122,7 +122,7 @@ MISTAKES = [
     ("a: 0x" + "f" * 2000, "number-out-of-range", 1, 4, "is too large"),
     ("a: b: c\n", "yaml-syntax", 1, 5, "`: ` is not allowed"),
     ("a: 'x\nb: 1\n", "yaml-syntax", 1, 4, "never closed"),
-    ("a: [1, 2\nb: 3\n", "yaml-syntax", 2, 2, "expected `,` or `]`"),
+    ("a: [1, 2\nb: 3\n", "yaml-syntax", 1, 9, "expected `,` or `]`"),
     ("a: @x\n", "yaml-syntax", 1, 4, "`@` can't start a value"),
     ("a: 1\nfoo\nb: 2\n", "yaml-syntax", 3, 1, "`key: value`"),
     ('a: "\\q"\n', "yaml-syntax", 1, 5, "unknown escape"),

@@ -1,0 +1,115 @@
+"""Findings that are only there because of another one, which are not told beside it.
+
+A misspelt key is unknown, and what it should have said is missing wherever somebody asks for it. So the documents are
+looked at once more with every proposed correction in them, in memory: what is then gone was a consequence. Where a
+mistake proposes none, the mapping that it stands in is not known, and nothing but its structure is told of.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from rulewright.diagnostics import Diagnostic, Edit, Fix, Severity, Span, is_within
+from rulewright.documents.validation import PAGES as STRUCTURE
+from rulewright.linting.fixes import fixed_texts
+from rulewright.load import Loaded, walk
+from rulewright.load import Mapping as MappingNode
+from rulewright.load.source import Source
+from rulewright.load.suppressions import OURS
+
+Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # what is found where files hold these texts
+GROUNDS: Final = frozenset(STRUCTURE)  # what a document is read by
+NAMING: Final = frozenset({"duplicate-id", "id-differs-from-file-name", "misspelt-name"})
+STAGES: Final = (NAMING, GROUNDS, None)  # what is corrected first, for the rest builds on it
+OF_THE_WHOLE: Final = frozenset({"wrong-output"})  # what all of a document has to be known for
+_GUESS: Final = re.compile(r"did you mean `([^`]+)`\?$")
+_IDLE: Final = re.compile(r"^nothing (?:here )?is `([^`]+)`")
+_QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")
+
+
+def without_consequences(
+    found: Sequence[Diagnostic], allowed: Sequence[Diagnostic], files: Iterable[Loaded], again: Again
+) -> list[Diagnostic]:
+    """The findings that are there whatever becomes of the others, be these `allowed` or not."""
+    by_path = {each.source.path: each for each in files}
+    sources = {path: each.source for path, each in by_path.items()}
+    kept, corrections = list(found), dict[Diagnostic, Diagnostic]()
+    for stage in STAGES:
+        own = {
+            each: corrected
+            for each in kept
+            if (stage is None or each.code in stage) and (corrected := _corrected(each, sources)) is not None
+        }
+        corrections |= own
+        if own and len(kept) > len(corrections):
+            texts, _ = fixed_texts(corrections.values(), sources, unsafe=True)
+            left = list(again({os.path.abspath(path): text for path, text in texts.items()}))
+            places, codes = set(map(_place, left)), {(each.code, os.path.abspath(each.span.path)) for each in left}
+            kept = [each for each in kept if each in corrections or _place(each) in places or _is_idle(each, codes)]
+    return _without_shadowed(kept, allowed, by_path)
+
+
+def _corrected(found: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic | None:
+    """An error with the correction that it proposes of its own place, a fix or a guess; None for any other one."""
+    source = sources.get(found.span.path)
+    if found.severity is not Severity.ERROR or source is None:
+        return None
+    if found.fix is not None:
+        return found if [edit.span for edit in found.fix.edits] == [found.span] else None
+    guess = _GUESS.search(found.help or "")
+    start = source.offset(found.span.line, found.span.column)
+    end = source.offset(found.span.end_line, found.span.end_column)
+    written = _QUOTED.fullmatch(source.text[start:end])
+    if guess is None or written is None:
+        return None
+    edit = Edit(found.span, f"{written[1]}{guess[1]}{written[1]}")
+    return replace(found, fix=Fix(guess[0], (edit,), safe=False))
+
+
+def _is_idle(found: Diagnostic, codes: Container[tuple[str, str]]) -> bool:
+    """Whether a finding about what is allowed stands where these codes are found: no rule finds it again."""
+    named = _IDLE.search(found.message)
+    return found.code in OURS and (named is None or (named[1], os.path.abspath(found.span.path)) not in codes)
+
+
+def _place(found: Diagnostic) -> tuple[str, str, int]:
+    """What a finding is about, wherever it stands on its line."""
+    return found.code, os.path.abspath(found.span.path), found.span.line
+
+
+def _without_shadowed(
+    found: list[Diagnostic], allowed: Sequence[Diagnostic], files: Mapping[str, Loaded]
+) -> list[Diagnostic]:
+    """The findings without those about a mapping, or a value, whose structure is refused."""
+    shadows: dict[str, list[Span]] = {}
+    for each in (*found, *allowed):
+        if each.code in GROUNDS and each.severity is Severity.ERROR and each.span.path in files:
+            shadows.setdefault(each.span.path, []).extend((each.span, *_holder(each, files[each.span.path])))
+    return [
+        each
+        for each in found
+        if each.code in GROUNDS
+        or (
+            not (each.code in OF_THE_WHOLE and each.span.path in shadows)
+            and not any(is_within(span, shadow) for shadow in shadows.get(each.span.path, ()) for span in _spans(each))
+        )
+    ]
+
+
+def _spans(found: Diagnostic) -> list[Span]:
+    return [found.span, *(note.span for note in found.notes if note.span.path == found.span.path)]
+
+
+def _holder(found: Diagnostic, loaded: Loaded) -> list[Span]:
+    """The innermost mapping below the document's root that a key or value which is refused stands in, and its key."""
+    at = loaded.source.offset(found.span.line, found.span.column)
+    around: list[Span] = []
+    for parent in walk(loaded.root):  # the outer ones first
+        for entry in parent.entries if isinstance(parent, MappingNode) else ():
+            if isinstance(entry.value, MappingNode) and entry.value.start <= at < entry.value.end:
+                around = [entry.value.span, entry.key.span]
+    return around

@@ -1,0 +1,73 @@
+"""What a finding entails is not told beside it; what has nothing to do with it is."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rulewright.linting.lint_settings import EVERYTHING
+from rulewright.linting.run import lint, lint_text
+
+BENCHMARK = Path(__file__).parents[3] / "benchmark"
+CHECK = """\
+id: brief
+primary_bucket: C
+severity: S2
+each: reply
+params:
+  words: 60
+fail: word_count(turn.content) > params.words
+"""
+# The file, what is written there, what the author writes instead, and the finding with its line.
+SLIPS = [
+    ("rulewright.yaml", "security, honesty, service", "security, honesty, sevice", "misspelt-name", 8),
+    ("rulewright.yaml", "[minor, major, blocking]", "[]", "out-of-range", 9),
+    ("rulewright.yaml", "lexicons: lexicons", "lexicons: lexicoms", "missing-path", 4),
+    ("workflow.yaml", "dependencies: [release]", "dependencies: [relase]", "unknown-dependency", 18),
+    ("workflow.yaml", "        enabled: true", "        enabld: true", "unknown-key", 11),
+    ("scorecards/release.yaml", "miss: [FAIL, UNCLEAR]", "miss: FAIL", "wrong-type", 15),
+    ("scorecards/release.yaml", ", empty: absent", "", "missing-key", 15),
+    ("scorecards/release.yaml", "  service: rates", "  service = rates", "yaml-syntax", 18),
+    (
+        "checks/tool-call-repeated.yaml",
+        "id: tool-call-repeated",
+        "id: tool-error-hidden",
+        "id-differs-from-file-name",
+        1,
+    ),
+    ("checks/tool-call-repeated.yaml", "tool_calls.exists(call", "tool_calls.exsts(call", "bad-expression", 7),
+    ("checks/transfer-without-consent.yaml", "fail: >-", "fial: >-", "unknown-key", 5),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "code", "line"), SLIPS)
+def test_one_slip_is_one_finding_at_its_place(
+    file: str, old: str, new: str, code: str, line: int, tmp_path: Path
+) -> None:
+    folder = tmp_path / "desk"
+    shutil.copytree(BENCHMARK / "service_desk", folder)
+    text = (folder / file).read_text(encoding="utf-8")
+    assert old in text
+    (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+    found = [(Path(each.span.path), each.code, each.span.line) for each in lint([folder]).diagnostics]
+    assert found == [(folder / file, code, line)]
+
+
+def test_another_mistake_beside_a_misspelt_key_is_told() -> None:
+    text = CHECK.replace("severity: S2", "severty: S2").replace("word_count", "words_in")
+    assert [each.code for each in lint_text(text, "brief.yaml").diagnostics] == ["unknown-key", "bad-expression"]
+
+
+def test_a_comment_that_allows_nothing_is_told_beside_a_misspelt_key() -> None:
+    text = CHECK.replace("severity: S2", "severty: S2  # rulewright: allow yaml-trap because of readers")
+    codes = {each.code for each in lint_text(text, "brief.yaml").diagnostics}
+    assert codes == {"unknown-key", "unused-suppression"}
+
+
+def test_who_selects_rules_sees_what_each_finds() -> None:
+    text = CHECK.replace("fail:", "fial:")
+    (alone,) = lint_text(text, "brief.yaml").diagnostics
+    assert alone.code == "unknown-key"
+    assert len(lint_text(text, "brief.yaml", EVERYTHING).diagnostics) > 1
