@@ -23,8 +23,8 @@ from tests.attack.generated import part
 from tests.runtime.plans import asked, check, plan, write_turns
 
 from rulewright_runtime.harness import harness_run as harness
-from rulewright_runtime.harness.adapters import Reply, Request
-from rulewright_runtime.harness.harness_plan import RunPlan, Script, Session, Turn
+from rulewright_runtime.harness.adapters import Reply, TurnRequest
+from rulewright_runtime.harness.harness_plan import RunPlan, Script, ScriptSession, ScriptTurn
 from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.runs import store
@@ -195,7 +195,11 @@ def test_a_new_run_in_the_folder_of_another_never_leaves_results_of_both(
     assert broken == []
 
 
-SCRIPTS = seal(RunPlan("1", tuple(Script(name, (Session(1, (Turn(1, "one"), Turn(2, "two"))),)) for name in "ab")))
+SCRIPTS = seal(
+    RunPlan(
+        "1", tuple(Script(name, (ScriptSession(1, (ScriptTurn(1, "one"), ScriptTurn(2, "two"))),)) for name in "ab")
+    )
+)
 
 
 class Model:
@@ -206,7 +210,7 @@ class Model:
     def __init__(self) -> None:
         self.paid: list[tuple[str, int]] = []
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: TurnRequest) -> Reply:
         """The number of the turn."""
         self.paid.append((request.conversation, request.turn))
         return Reply(f"answer {request.turn}")

@@ -30,7 +30,7 @@ from rulewright_runtime import __main__ as runtime
 from rulewright_runtime.errors import BusyError
 from rulewright_runtime.files import open_whole, write_whole
 from rulewright_runtime.harness import harness_run as harness
-from rulewright_runtime.harness.harness_plan import RunPlan, Script, Session, Turn
+from rulewright_runtime.harness.harness_plan import RunPlan, Script, ScriptSession, ScriptTurn
 from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.locks import held, held_file, held_folder
 from rulewright_runtime.plan.envelope import seal
@@ -94,7 +94,7 @@ def test_of_two_runs_in_one_folder_one_is_refused_and_the_other_is_whole(data: P
 
 @pytest.mark.parametrize("race", RACES)
 def test_of_two_harness_runs_in_one_folder_one_is_refused(tmp_path: Path, race: int) -> None:
-    scripts = seal(RunPlan("1", tuple(Script(name, (Session(1, (Turn(1, "one"),)),)) for name in "abcd")))
+    scripts = seal(RunPlan("1", tuple(Script(name, (ScriptSession(1, (ScriptTurn(1, "one"),)),)) for name in "abcd")))
 
     def play(out: str) -> Callable[[], object]:
         return lambda: harness.run(scripts, Model(), tmp_path / out, resume=True)

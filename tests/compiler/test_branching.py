@@ -17,7 +17,7 @@ from rulewright.lower.harness import harness_findings, lower_run_plan
 from rulewright.project import load_project
 from rulewright_grammar import schema
 from rulewright_runtime.harness.branches import Choice, choose
-from rulewright_runtime.harness.harness_plan import Turn, decode
+from rulewright_runtime.harness.harness_plan import ScriptTurn, decode
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -33,7 +33,7 @@ def scenario(*branches: dict[str, Any], **more: Any) -> Any:
     return read_scenario(root)
 
 
-def turn_with(condition: dict[str, Any]) -> Turn:
+def turn_with(condition: dict[str, Any]) -> ScriptTurn:
     plan, _ = lower_run_plan([scenario({"branch_id": "b", "condition": condition, "user_message": "B"})])
     return decode(encode(plan)).scripts[0].turns[1]
 

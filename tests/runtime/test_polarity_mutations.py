@@ -33,7 +33,7 @@ from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.errors import EvaluationError, JudgeError, PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.harness.branches import choose
-from rulewright_runtime.harness.harness_plan import Branch, Turn
+from rulewright_runtime.harness.harness_plan import ScriptBranch, ScriptTurn
 from rulewright_runtime.ir import Program
 from rulewright_runtime.judging import prompts, replies
 from rulewright_runtime.plan.question import IfSegment, TextSegment
@@ -135,7 +135,7 @@ def a_reply_that_may_not_violate_is_taken() -> bool:
 
 
 def a_branch_is_taken() -> bool:
-    turn = Turn(2, "go on", (Branch("b", UNKNOWN, "instead"),))
+    turn = ScriptTurn(2, "go on", (ScriptBranch("b", UNKNOWN, "instead"),))
     return choose(turn, ["an answer"]).branch_id is not None
 
 

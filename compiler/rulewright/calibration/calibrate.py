@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.calibration.gold import Gold, GoldLabel, Item, gold_of, id_of
 from rulewright.calibration.measures import Confusion, krippendorffs_alpha, prediction_powered, rogan_gladen
-from rulewright.calibration.propagate import Measured, carried_to, gate_interval, gate_rows, measured_in, next_item
+from rulewright.calibration.propagate import (
+    MeasuredErrors,
+    carried_to,
+    gate_interval,
+    gate_rows,
+    measured_in,
+    next_item,
+)
 from rulewright.comparing.pairs import other_judge, other_replies
 from rulewright.errors import UsageError
 from rulewright_runtime.aggregate.outcome import ENGINE
@@ -214,7 +221,7 @@ def _chosen(run: StoredRun, gold: Gold) -> dict[str, float]:
 
 
 def _gates(
-    run: StoredRun, measured: Measured, labels: Mapping[Item, str], required: Mapping[str, float]
+    run: StoredRun, measured: MeasuredErrors, labels: Mapping[Item, str], required: Mapping[str, float]
 ) -> list[JsonObject]:
     card = run.scorecard
     assert card is not None

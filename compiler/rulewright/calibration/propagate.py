@@ -103,7 +103,7 @@ def _share(part: float, rest: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredErrors:
     """What labels say of the verdicts of a run: of each stratum its share of failures, or by check that of another
     run."""
 
@@ -141,7 +141,7 @@ class GateRow:
     recorded: bool = False  # one of those is a FAIL
 
 
-def measured_in(run: StoredRun, labels: Mapping[Item, str]) -> Measured:
+def measured_in(run: StoredRun, labels: Mapping[Item, str]) -> MeasuredErrors:
     """What labels of a run's own items say of its verdicts."""
     labelled: Counter[Stratum] = Counter()
     failed: Counter[Stratum] = Counter()
@@ -150,10 +150,10 @@ def measured_in(run: StoredRun, labels: Mapping[Item, str]) -> Measured:
         if verdict.eligible is not False and not is_unknown(verdict):
             labelled[check, verdict.verdict] += 1
             failed[check, verdict.verdict] += target == "FAIL"
-    return Measured({stratum: FailureShare(failed[stratum], count) for stratum, count in labelled.items()}, {})
+    return MeasuredErrors({stratum: FailureShare(failed[stratum], count) for stratum, count in labelled.items()}, {})
 
 
-def carried_to(run: StoredRun, other: StoredRun, labels: Mapping[Item, str]) -> Measured:
+def carried_to(run: StoredRun, other: StoredRun, labels: Mapping[Item, str]) -> MeasuredErrors:
     """What labels of another run's items say of the verdicts of `run`."""
     shares = dict(measured_in(other, labels).shares)
     elsewhere = {}
@@ -162,7 +162,7 @@ def carried_to(run: StoredRun, other: StoredRun, labels: Mapping[Item, str]) -> 
         if all(stratum in shares for stratum in strata):
             one, two = (shares.pop(stratum) for stratum in strata)
             elsewhere[check] = Transported((one, two), _failing(other, check), _failing(run, check))
-    return Measured({stratum: share for stratum, share in shares.items() if stratum[1] not in JUDGED}, elsewhere)
+    return MeasuredErrors({stratum: share for stratum, share in shares.items() if stratum[1] not in JUDGED}, elsewhere)
 
 
 def _failing(run: StoredRun, check: str) -> FailureShare:
@@ -176,7 +176,7 @@ def _failing(run: StoredRun, check: str) -> FailureShare:
 
 
 def gate_rows(
-    run: StoredRun, card: Scorecard, measured: Measured, labels: Mapping[Item, str]
+    run: StoredRun, card: Scorecard, measured: MeasuredErrors, labels: Mapping[Item, str]
 ) -> dict[str, list[GateRow]]:
     """The rows of every gate that holds a verdict of the run."""
     found: dict[str, list[GateRow]] = {}
@@ -193,7 +193,7 @@ def _row(
     verdicts: JsonMapping,
     card: Scorecard,
     at: int,
-    measured: Measured,
+    measured: MeasuredErrors,
     labels: Mapping[Item, str],
 ) -> GateRow | None:
     held = stopped = unknown = recorded = False
@@ -260,7 +260,7 @@ def _share_failing(kinds: Counter[_Kind], q: Mapping[Stratum, float], case: int)
     return total / size, variance / size**2
 
 
-def gate_interval(rows: Sequence[GateRow], measured: Measured, level: float = 0.95) -> JsonObject:
+def gate_interval(rows: Sequence[GateRow], measured: MeasuredErrors, level: float = 0.95) -> JsonObject:
     """The share of rows that truly fail, `{value, low, high}`. Missing verdicts widen it, and so do those of which no
     label tells; in the value the former fail and the latter are taken as recorded."""
     chance, kinds = random.Random(SEED), _kinds(rows)

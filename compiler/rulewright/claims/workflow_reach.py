@@ -24,7 +24,7 @@ from rulewright_runtime.workflow.workflow_plan import EVIDENCE
 if TYPE_CHECKING:
     from rulewright.lower.workflow_machine import TaskShape
     from rulewright_runtime.ir import Program
-    from rulewright_runtime.workflow.workflow_plan import Gate, Task
+    from rulewright_runtime.workflow.workflow_plan import Gate, TaskPlan
 
 MOST_STEPS: Final = 2_000
 MOST_CONTEXTS: Final = 4_096
@@ -49,7 +49,7 @@ class Reach:
     why_not: str = ""
 
 
-def best_confidence(task: Task) -> Score | None:
+def best_confidence(task: TaskPlan) -> Score | None:
     """The confidence with every metric as good as it can be; None without a composite score."""
     if task.confidence is None or task.confidence.mode != "composite":
         return None
@@ -61,7 +61,7 @@ def _mean(metrics: list[EvalMetric]) -> Score:
     return exact_confidence(metrics) if any(metric.weight for metric in metrics) else ZERO
 
 
-def reach(task: Task, shape: TaskShape, truths: Truths) -> Reach:
+def reach(task: TaskPlan, shape: TaskShape, truths: Truths) -> Reach:
     """Whether the task can be COMPLETED."""
     best = best_confidence(task)
     ways = [way for context in _contexts(task) if (way := _walked(task, context)) is not None]
@@ -75,7 +75,7 @@ def reach(task: Task, shape: TaskShape, truths: Truths) -> Reach:
     return Reach(None, best, _why_not(task, best, passes))
 
 
-def _why_not(task: Task, best: Score | None, passes: bool) -> str:
+def _why_not(task: TaskPlan, best: Score | None, passes: bool) -> str:
     gate, confidence = task.gate, task.confidence
     if gate is not None and not passes:
         missing = [name for name in gate.required if not _has_source(gate, name)]
@@ -95,7 +95,7 @@ def _why_not(task: Task, best: Score | None, passes: bool) -> str:
 class _Possible:
     """Which contexts of the explored machine can come about."""
 
-    task: Task
+    task: TaskPlan
     best: Score | None
     passes: bool
 
@@ -118,7 +118,7 @@ class _Possible:
         return not (hopeless and values and not set(values) & known.keys() and min(values.values()) > 0)
 
 
-def _contexts(task: Task) -> Iterator[Mapping[str, object]]:
+def _contexts(task: TaskPlan) -> Iterator[Mapping[str, object]]:
     """Contexts in which the task may be led to its end, the best first."""
     programs = list(_programs(task))
     axes: list[list[Mapping[str, object]]] = [list(_scores(task, programs))]
@@ -147,7 +147,7 @@ def _contexts(task: Task) -> Iterator[Mapping[str, object]]:
 _EVIDENCE: Final = ("review", "quality_checks")
 
 
-def _scores(task: Task, programs: list[Program]) -> Iterator[Mapping[str, object]]:
+def _scores(task: TaskPlan, programs: list[Program]) -> Iterator[Mapping[str, object]]:
     """What scoring may give: every metric that can be good at the same level, from the top."""
     if task.confidence is None:
         yield {}
@@ -162,7 +162,7 @@ def _scores(task: Task, programs: list[Program]) -> Iterator[Mapping[str, object
         yield found
 
 
-def _programs(task: Task) -> Iterator[Program]:
+def _programs(task: TaskPlan) -> Iterator[Program]:
     for each in task.machine.transitions:
         if each.guard is not None:
             yield from each.guard.conditions
@@ -204,7 +204,7 @@ def _has_source(gate: Gate, name: str) -> bool:
     return any(gate.sources.get(kind) for kind in EVIDENCE_KEYS[name])
 
 
-def _walked(task: Task, context: Mapping[str, Any]) -> Way | None:
+def _walked(task: TaskPlan, context: Mapping[str, Any]) -> Way | None:
     """The machine led through a world that always says the same, with people who always agree."""
     machine, state = task.machine, start(task.machine)
     places: list[str] = []
@@ -227,7 +227,7 @@ def _walked(task: Task, context: Mapping[str, Any]) -> Way | None:
     return None
 
 
-def in_words(task: Task, found: Reach) -> str:
+def in_words(task: TaskPlan, found: Reach) -> str:
     """The best confidence and the way: `build`: confidence at most 1 (threshold 0.8); start, work, score, done."""
     assert found.way is not None
     parts = []

@@ -36,7 +36,7 @@ from rulewright_runtime.workflow.processes import here
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import OVER, Store
 from rulewright_runtime.workflow.run_settings import RunSettings
-from rulewright_runtime.workflow.workflow_plan import Task, WorkflowPlan, decode
+from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan, decode
 
 EXIT: Final = {"COMPLETED": 0, "FAILED": 1, "WAITING": 2, "PAUSED": 2}
 
@@ -68,7 +68,7 @@ def _check(args: argparse.Namespace) -> int:
     return 1 if errors else 0
 
 
-def _sources(task: Task) -> Iterator[tuple[str, ...]]:
+def _sources(task: TaskPlan) -> Iterator[tuple[str, ...]]:
     """The files that a task's metrics and the evidence of its gate are read from."""
     for metric in task.confidence.metrics if task.confidence else ():
         yield metric.sources

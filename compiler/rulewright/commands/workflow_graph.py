@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from rulewright.errors import UsageError
 from rulewright_runtime.workflow.machine import Guard, LoopName, Machine, MachineTransition
-from rulewright_runtime.workflow.workflow_plan import Task, WorkflowPlan
+from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan
 
 Form = Literal["mermaid", "dot", "svg"]
 
@@ -65,7 +65,7 @@ def draw(
     return writers[form](task, *_places(found.machine, (at or {}).get(task, ("", ""))[1]))
 
 
-def _tasks(tasks: Iterable[Task], at: Mapping[str, tuple[str, str]]) -> tuple[list[_Box], list[_Arrow]]:
+def _tasks(tasks: Iterable[TaskPlan], at: Mapping[str, tuple[str, str]]) -> tuple[list[_Box], list[_Arrow]]:
     tasks = list(tasks)
     names = {task.id: f"t{number}" for number, task in enumerate(tasks)}
     boxes = []
@@ -79,7 +79,7 @@ def _tasks(tasks: Iterable[Task], at: Mapping[str, tuple[str, str]]) -> tuple[li
     return boxes, arrows
 
 
-def _overlays(task: Task) -> Iterable[str]:
+def _overlays(task: TaskPlan) -> Iterable[str]:
     """What surrounds the task, outermost first; `hil` is on by default and said only where it is off."""
     if "hil" not in task.overlays:
         yield "hil off"

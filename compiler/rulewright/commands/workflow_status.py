@@ -11,7 +11,7 @@ from rulewright_runtime.report.text import number
 from rulewright_runtime.terminal import fit, left, right
 
 if TYPE_CHECKING:
-    from rulewright_runtime.workflow.run_database import Run, Store
+    from rulewright_runtime.workflow.run_database import Store, StoredWorkflow
     from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
 
 _HEADS: Final = (("iteration", 10), ("confidence", 11))
@@ -56,14 +56,14 @@ def standing(store: Store, run_id: str, plan: WorkflowPlan) -> list[Standing]:
     return found
 
 
-def elapsed(run: Run, now: datetime | None = None) -> str:
+def elapsed(run: StoredWorkflow, now: datetime | None = None) -> str:
     """How long the run has taken, as `1:02:03`; up to `now` where it is not over."""
     end = datetime.fromisoformat(run.finished_at) if run.finished_at else now or datetime.now(UTC)
     seconds = max(0, round((end - datetime.fromisoformat(run.started_at)).total_seconds()))
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
-def one_line(tasks: list[Standing], run: Run) -> str:
+def one_line(tasks: list[Standing], run: StoredWorkflow) -> str:
     """The run as a line of progress."""
     done = sum(task.status == "COMPLETED" for task in tasks)
     active = [_active(task) for task in tasks if task.status not in ("PENDING", "COMPLETED", "FAILED")]
@@ -78,7 +78,7 @@ def _active(task: Standing) -> str:
     return ", ".join(parts)
 
 
-def shown(tasks: list[Standing], run: Run, columns: int = 80) -> list[str]:
+def shown(tasks: list[Standing], run: StoredWorkflow, columns: int = 80) -> list[str]:
     """The run as a table, no line wider than `columns`."""
     wide = columns - 12 - sum(width for _, width in _HEADS)
     name = wide // 2
@@ -105,7 +105,7 @@ def places(store: Store, run_id: str) -> Mapping[str, tuple[str, str]]:
     return {name: (status, record.state.place) for name, (status, record) in store.records(run_id).items()}
 
 
-def as_data(tasks: list[Standing], run: Run) -> dict[str, object]:
+def as_data(tasks: list[Standing], run: StoredWorkflow) -> dict[str, object]:
     """The same as JSON data."""
     rows = [{name: getattr(task, name) for name in Standing.__slots__} for task in tasks]
     return {"run_id": run.run_id, "status": run.status, "elapsed": elapsed(run), "tasks": rows}

@@ -22,11 +22,11 @@ from rulewright.expression.types import (
 from rulewright.load import Scalar
 from rulewright.lower.expressions import build_in
 from rulewright_runtime.cases.case_plan import (
+    CaseMetric,
     CaseScorecardPlan,
     Common,
     Input,
     Label,
-    Metric,
     Question,
     Requirement,
     Semantic,
@@ -166,7 +166,7 @@ class _CaseScorecardLowering:
 
     def metric(
         self, metric: MetricDocument, base: Environment, searching: Environment, labelling: Environment
-    ) -> Metric:
+    ) -> CaseMetric:
         self.check_list(metric)
         share = Share(
             of=str(metric.of.value),
@@ -175,7 +175,7 @@ class _CaseScorecardLowering:
             empty=str(metric.empty.value),
             fold=metric.fold,
         )
-        return Metric(
+        return CaseMetric(
             name=metric.name,
             share=share,
             score=self.build(metric.score, base.having({"share": SCORE}), SCORE),

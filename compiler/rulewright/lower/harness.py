@@ -18,7 +18,7 @@ from rulewright.load import Scalar, plain
 from rulewright.lower.expressions import build_in
 from rulewright.lower.scan_plan import LANGUAGE
 from rulewright.spelling import did_you_mean
-from rulewright_runtime.harness.harness_plan import Branch, RunPlan, Script, Session, Turn
+from rulewright_runtime.harness.harness_plan import RunPlan, Script, ScriptBranch, ScriptSession, ScriptTurn
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.strict_json import JsonObject
@@ -124,22 +124,24 @@ def _script(
 ) -> Script:
     turns = [(each.session, _turn(each, found, redaction.text)) for each in numbered_turns(scenario)]
     sessions = tuple(
-        Session(each.number or place + 1, tuple(turn for at, turn in turns if at == place), each.elapsed)
+        ScriptSession(each.number or place + 1, tuple(turn for at, turn in turns if at == place), each.elapsed)
         for place, each in enumerate(scenario.sessions)
     )
-    sessions = sessions or (Session(1, tuple(turn for _, turn in turns)),)
+    sessions = sessions or (ScriptSession(1, tuple(turn for _, turn in turns)),)
     context = tuple((key, redaction.text(value)) for key, value in _context(scenario, found))
     persona = tuple((key, redaction.text(value)) for key, value in _persona(scenario)) if simulated else ()
     return Script(scenario.id, sessions, context, persona)
 
 
-def _turn(numbered: NumberedTurn, found: list[Diagnostic], redacted: Callable[[str], str]) -> Turn:
+def _turn(numbered: NumberedTurn, found: list[Diagnostic], redacted: Callable[[str], str]) -> ScriptTurn:
     turn = numbered.turn
     programs = [(branch, lower_condition(branch, found)) for branch in turn.branches]
     branches = tuple(
-        Branch(branch.branch_id, program, redacted(branch.user_message)) for branch, program in programs if program
+        ScriptBranch(branch.branch_id, program, redacted(branch.user_message))
+        for branch, program in programs
+        if program
     )
-    return Turn(numbered.number, redacted(turn.user_message), branches)
+    return ScriptTurn(numbered.number, redacted(turn.user_message), branches)
 
 
 def _context(scenario: Scenario, found: list[Diagnostic]) -> Iterator[tuple[str, str]]:

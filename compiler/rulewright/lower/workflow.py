@@ -23,11 +23,11 @@ from rulewright_runtime.workflow.workflow_plan import (
     Artifact,
     Confidence,
     Gate,
-    Metric,
     Pair,
+    ProcessMetric,
     Review,
     RunLimits,
-    Task,
+    TaskPlan,
     WorkflowPlan,
 )
 
@@ -58,7 +58,7 @@ class Surroundings:
 class LoweredTask:
     """A task of the plan, and the shape from which its machine was made."""
 
-    task: Task
+    task: TaskPlan
     shape: TaskShape
 
 
@@ -102,9 +102,9 @@ class _WorkflowLowering:
         shape = self.shape(task, known, threshold)
         return LoweredTask(self.task(task, known, threshold, machine_of(shape)), shape)
 
-    def task(self, task: TaskDocument, known: Facts, threshold: Built | None, machine: Machine) -> Task:
+    def task(self, task: TaskDocument, known: Facts, threshold: Built | None, machine: Machine) -> TaskPlan:
         enabled = task.enabled
-        return Task(
+        return TaskPlan(
             id=task.id,
             agent=_name(task.agent),
             machine=machine,
@@ -188,9 +188,9 @@ def _confidence(task: TaskDocument, threshold: Built | None) -> Confidence | Non
     )
 
 
-def _metric(kind: Any, node: Mapping) -> Metric:
+def _metric(kind: Any, node: Mapping) -> ProcessMetric:
     weight = value(node, "weight")
-    return Metric(
+    return ProcessMetric(
         type=kind,
         weight=float(weight) if isinstance(weight, (int, float)) and not isinstance(weight, bool) else 1.0,
         sources=_listed(node, "source"),

@@ -12,7 +12,6 @@ from typing import Any, Final, Literal
 from rulewright_runtime.ir import Program
 from rulewright_runtime.workflow.machine import (
     Activity,
-    Effect,
     Event,
     Guard,
     LoopName,
@@ -20,6 +19,7 @@ from rulewright_runtime.workflow.machine import (
     MachineLoop,
     MachineState,
     MachineTransition,
+    StateEffect,
     Status,
 )
 from rulewright_runtime.workflow.workflow_plan import ADVISORY
@@ -130,20 +130,20 @@ class _Builder:
     def place(self, name: str, status: Status, activity: Activity) -> None:
         self.places[name] = MachineState(name, status, activity)
         if activity in ("agent", "score", "challenge", "review", "gate"):
-            self.go(name, "failed", "failed", effects=(Effect("fail", words=f"{activity}_failed"),))
+            self.go(name, "failed", "failed", effects=(StateEffect("fail", words=f"{activity}_failed"),))
         if activity == "human":
-            self.go(name, "rejected", "failed", effects=(Effect("fail", words="rejected"),))
+            self.go(name, "rejected", "failed", effects=(StateEffect("fail", words="rejected"),))
 
-    def go(self, source: str, event: Event, target: str, effects: tuple[Effect, ...] = (), **more: Any) -> None:
+    def go(self, source: str, event: Event, target: str, effects: tuple[StateEffect, ...] = (), **more: Any) -> None:
         if target == "sign_off":
-            effects = (*effects, Effect("ask", "t2_gate", "a T2 gate requires a person's sign-off"))
+            effects = (*effects, StateEffect("ask", "t2_gate", "a T2 gate requires a person's sign-off"))
         self.transitions.append(MachineTransition(source, event, target, effects=effects, **more))
 
     def begin(self) -> None:
         self.place("start", "PENDING", "wait")
-        through = (Effect("pass", "hil"),) if self.shape.hil else ()
+        through = (StateEffect("pass", "hil"),) if self.shape.hil else ()
         if self.shape.requires_human and self.shape.hil:
-            ask = Effect("ask", "requires_human", "the task requires a person's release")
+            ask = StateEffect("ask", "requires_human", "the task requires a person's release")
             self.go("start", "ready", "before", effects=(ask,))
             self.place("before", "HIL_PENDING", "human")
             self.go("before", "resolved", "work", counts=self.every, effects=through)
@@ -157,7 +157,7 @@ class _Builder:
     def stage_score(self) -> None:
         self.place("score", "RUNNING", "score")
         if self.shape.met is not None:
-            advise = Effect("advise", "confidence_loop", ADVISORY)
+            advise = StateEffect("advise", "confidence_loop", ADVISORY)
             self.go("score", "scored", self.after("score"), guard=Guard((self.shape.met,)), effects=(advise,))
         self.go("score", "scored", self.after("score"))
 
@@ -165,9 +165,9 @@ class _Builder:
         self.place("challenge", "RUNNING", "challenge")
         self.go("challenge", "challenged", self.after("challenge"))
         if not self.shape.hil:
-            self.go("challenge", "escalated", "failed", effects=(Effect("fail", words=INCONSISTENT),))
+            self.go("challenge", "escalated", "failed", effects=(StateEffect("fail", words=INCONSISTENT),))
             return
-        ask = Effect("ask", "overlay_escalation", INCONSISTENT)
+        ask = StateEffect("ask", "overlay_escalation", INCONSISTENT)
         self.go("challenge", "escalated", "inconsistent", effects=(ask,))
         self.place("inconsistent", "HIL_PENDING", "human")
         self.go("inconsistent", "resolved", self.after("challenge"))
@@ -179,7 +179,7 @@ class _Builder:
     def stage_gate(self) -> None:
         assert self.shape.passed is not None
         passed = Guard((self.shape.passed,))
-        through = (Effect("pass", "policy_gate"),)
+        through = (StateEffect("pass", "policy_gate"),)
         self.place("gate", "RUNNING", "gate")
         self.go("gate", "gated", self.after("gate"), guard=passed, effects=through)
         self.go("gate", "gated", "rework")
@@ -187,7 +187,7 @@ class _Builder:
         if self.shape.hil:
             self.place("gate_again", "RUNNING", "gate")
             self.go("gate_again", "gated", self.after("gate"), guard=passed, effects=through)
-            again = Effect("fail", words="the policy gate failed again")
+            again = StateEffect("fail", words="the policy gate failed again")
             self.go("gate_again", "gated", "failed", effects=(again,))
 
     def rework(self) -> None:
@@ -212,8 +212,8 @@ class _Builder:
         """Exit, one more iteration of this loop and those inside it, or exhausted."""
         name = f"decide:{loop.name}"
         self.place(name, "RUNNING", "decide")
-        lock = (Effect("lock"),) if loop.name == "agentic_review" else ()
-        passed = () if loop.name == "loop" else (Effect("pass", loop.name),)
+        lock = (StateEffect("lock"),) if loop.name == "agentic_review" else ()
+        passed = () if loop.name == "loop" else (StateEffect("pass", loop.name),)
         self.go(name, "decide", self.after(name), guard=loop.exit, effects=passed + lock)
         if loop.exit is None:
             return
@@ -242,13 +242,13 @@ class _Builder:
 
     def exhausted(self, source: str, place: str, loop: str, trigger: str, words: str) -> None:
         """No iteration is left: a person is asked, or the task has failed."""
-        flag = (Effect("exceeded", loop, EXCEEDED),) if loop else ()
+        flag = (StateEffect("exceeded", loop, EXCEEDED),) if loop else ()
         if self.shape.hil:
-            self.go(source, "decide", place, effects=(*flag, Effect("ask", trigger, words)))
+            self.go(source, "decide", place, effects=(*flag, StateEffect("ask", trigger, words)))
             self.place(place, "HIL_PENDING", "human")
         else:
-            self.go(source, "decide", "failed", effects=(*flag, Effect("fail", words=words)))
+            self.go(source, "decide", "failed", effects=(*flag, StateEffect("fail", words=words)))
 
-    def swap(self, *kinds: str) -> tuple[Effect, ...]:
+    def swap(self, *kinds: str) -> tuple[StateEffect, ...]:
         """Driver and challenger change roles, where the pair switches at this occasion."""
-        return (Effect("swap"),) if self.shape.pair and self.shape.role_switch in kinds else ()
+        return (StateEffect("swap"),) if self.shape.pair and self.shape.role_switch in kinds else ()

@@ -17,9 +17,9 @@ from rulewright.load import Mapping, load_file
 from rulewright.lower.harness import lower_run_plan
 from rulewright.project import Project, stopping
 from rulewright_runtime.calls.ask import Ask
-from rulewright_runtime.harness.adapters import Adapter, Message, Request
+from rulewright_runtime.harness.adapters import Adapter, ChatMessage, TurnRequest
 from rulewright_runtime.harness.branches import choose
-from rulewright_runtime.harness.harness_plan import RunPlan, Script, Turn
+from rulewright_runtime.harness.harness_plan import RunPlan, Script, ScriptTurn
 from rulewright_runtime.harness.model_adapter import ModelAdapter
 from rulewright_runtime.harness.play import context_of
 from rulewright_runtime.harness.simulated_user import SimulatedUser
@@ -164,14 +164,14 @@ def _calls_of(
             said.append(Said(turn.number, "user", words))
             if not isinstance(adapter, ModelAdapter):
                 return found  # nobody knows what is said next
-            messages = tuple(Message(each.role, each.content) for each in said)
-            request = Request(script.id, session.number, turn.number, place == 0, context_of(script), messages)
+            messages = tuple(ChatMessage(each.role, each.content) for each in said)
+            request = TurnRequest(script.id, session.number, turn.number, place == 0, context_of(script), messages)
             reply = spoken(adapter, adapter.ask_of(request)).text
             said.append(Said(turn.number, "assistant", reply))
     return found
 
 
-def _shortest(turn: Turn) -> str:
+def _shortest(turn: ScriptTurn) -> str:
     """The shortest message that a turn may hold."""
     said = [turn.user_message, *(branch.user_message for branch in turn.branches)]
     return min(said, key=lambda text: len(text.encode()))

@@ -10,7 +10,7 @@ from typing import Final
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, Atom, unabridged
 from rulewright.proving.domains import Absent, Domain, Path
 from rulewright.proving.intervals import Box, Space
-from rulewright.proving.sums import Span, Terms
+from rulewright.proving.sums import NumberRange, Terms
 from rulewright.proving.witness import in_words
 from rulewright_runtime.aggregate.aggregation import NO_RECORD
 from rulewright_runtime.ir import NUMBERS
@@ -46,7 +46,7 @@ def _opaque(atom: Atom, bits: int) -> str:
     return _any([words[bit] for place, bit in enumerate((TRUE, FALSE, ERROR)) if bits >> place & 1])
 
 
-def _sums(terms: Terms, spans: Sequence[Span], bits: int) -> str:
+def _sums(terms: Terms, spans: Sequence[NumberRange], bits: int) -> str:
     """That a sum lies in some of its places, which are told as runs of neighbours."""
     chosen = [number for number in range(len(spans)) if bits >> number & 1]
     starts = [number for number in chosen if number - 1 not in chosen]

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from rulewright.expression.decompile import decompile
 from rulewright.expression.unparse import unparse
 from rulewright.proving.domains import MOST_TEXTS, Domain, Domains, Path, wholes_at
-from rulewright.proving.sums import Span, Sum, Terms, bounds_of
+from rulewright.proving.sums import NumberRange, Sum, Terms, bounds_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import CONNECTIVES, NUMBERS, Node, Program, free_locals, literal_value
@@ -208,7 +208,7 @@ def _compared(program: Program, reads: Mapping[Path, Domain]) -> Compared | None
     return Compared(tuple([(path, factor / first) for path, factor in terms]), -total.constant / first, holds)
 
 
-def _is_small(bounds: Span | None) -> bool:
+def _is_small(bounds: NumberRange | None) -> bool:
     """Whether sums of whole numbers within these bounds don't overflow."""
     return bounds is not None and max(-bounds.low, bounds.high) <= _LARGEST_WHOLE
 

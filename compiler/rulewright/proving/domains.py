@@ -42,14 +42,18 @@ _WHOLE_FROM: Final = 2.0**53  # from here on doubles are further apart than ints
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DomainPiece:
     """The numbers from `low` to `high`: that one number when they are equal, else the open interval between them."""
 
     low: Fraction
     high: Fraction
 
 
-UNIT: Final = (Piece(Fraction(0), Fraction(0)), Piece(Fraction(0), Fraction(1)), Piece(Fraction(1), Fraction(1)))
+UNIT: Final = (
+    DomainPiece(Fraction(0), Fraction(0)),
+    DomainPiece(Fraction(0), Fraction(1)),
+    DomainPiece(Fraction(1), Fraction(1)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Domain:
     """
 
     kind: Kind
-    pieces: tuple[Piece, ...] = UNIT
+    pieces: tuple[DomainPiece, ...] = UNIT
     low: Fraction | None = None
     high: Fraction | None = None
     members: tuple[str, ...] = ()
@@ -114,7 +118,7 @@ class Domain:
         return _doubles(self.low, self.high, _numbers(cuts))
 
 
-def score(*, absent: bool = False, pieces: tuple[Piece, ...] = UNIT) -> Domain:
+def score(*, absent: bool = False, pieces: tuple[DomainPiece, ...] = UNIT) -> Domain:
     """A score from 0 to 1, or what of it the pieces leave."""
     return Domain("score", pieces=pieces, absent=_first(absent))
 
@@ -212,7 +216,11 @@ def domain_of_parameter(parameter: Parameter) -> Domain:
             return boolean()
         case "score":
             least, most = max(Fraction(0), low or Fraction(0)), min(Fraction(1), Fraction(1) if high is None else high)
-            return score(pieces=tuple(dict.fromkeys((Piece(least, least), Piece(least, most), Piece(most, most)))))
+            return score(
+                pieces=tuple(
+                    dict.fromkeys((DomainPiece(least, least), DomainPiece(least, most), DomainPiece(most, most)))
+                )
+            )
         case "integer":
             return Domain("int", low=low, high=high)
         case "number":
@@ -236,7 +244,7 @@ def _choices(texts: list[str]) -> list[list[str]]:
     return [[text for at, text in enumerate(texts) if number >> at & 1] for number in range(1 << len(texts))]
 
 
-def _on_pieces(pieces: tuple[Piece, ...], cuts: list[Fraction]) -> list[Fraction]:
+def _on_pieces(pieces: tuple[DomainPiece, ...], cuts: list[Fraction]) -> list[Fraction]:
     """A number of every place among the cuts that the pieces reach."""
     found: set[Fraction] = set()
     for piece in pieces:

@@ -30,7 +30,7 @@ from rulewright.proving.atoms import (
     bits_of,
 )
 from rulewright.proving.domains import Domain, Domains, Path
-from rulewright.proving.sums import Octagon, Span, Terms, bounds_of, place_of, places, places_of_wholes, total
+from rulewright.proving.sums import NumberRange, Octagon, Terms, bounds_of, place_of, places, places_of_wholes, total
 from rulewright.proving.witness import bindings_of
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
@@ -132,7 +132,7 @@ class Space:
         self.opaque: dict[int, Atom] = {}  # by the place in a box of the variable that stands for it
         self._orders: dict[tuple[Path, Path], int] = {}  # the place of what relates two numbers
         self.sums: dict[Terms, int] = {}  # the place of every sum that is compared
-        self.spans: dict[Terms, list[Span]] = {}  # and its cells
+        self.spans: dict[Terms, list[NumberRange]] = {}  # and its cells
         self._summed = {path: bounds for path, each in atoms.summed.items() if (bounds := bounds_of(each))}
         self._whole = frozenset(path for path, each in atoms.summed.items() if each.kind == "int")
         self._summed_places = [at for at, path in enumerate(self.paths) if path in self._summed]
@@ -185,9 +185,11 @@ class Space:
             chosen = [cell for number, cell in enumerate(self.cells[at]) if box[at] >> number & 1]
             numbers = [Fraction(*exact_pair(cell)) for cell in chosen if isinstance(cell, int | Score)]
             spans = [place_of(number, variables[path], cuts) for number in numbers]
-            variables[path] = reduce(Span.joins, spans)
+            variables[path] = reduce(NumberRange.joins, spans)
         sums = {
-            terms: reduce(Span.joins, [span for number, span in enumerate(self.spans[terms]) if box[at] >> number & 1])
+            terms: reduce(
+                NumberRange.joins, [span for number, span in enumerate(self.spans[terms]) if box[at] >> number & 1]
+            )
             for terms, at in self.sums.items()
         }
         return Octagon(variables, sums)

@@ -14,7 +14,7 @@ from typing import Final
 
 from rulewright.proving.atoms import COMPARISONS
 from rulewright.proving.decision_tables import survey
-from rulewright.proving.domains import Domain, Domains, Path, Piece, domain_of_parameter, score
+from rulewright.proving.domains import Domain, DomainPiece, Domains, Path, domain_of_parameter, score
 from rulewright.proving.results import Refuted, Unknown
 from rulewright.proving.substitution import inline, substitute
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
@@ -56,7 +56,7 @@ def label_table(plan: CaseScorecardPlan, parameters: Mapping[str, object]) -> La
     for metric in plan.metrics:
         pieces = _image(metric.score, parameters)
         if metric.judge is not None and metric.judge.unclear is not None:
-            pieces.append(Piece(Fraction(0), Fraction(0)))  # a judge's objection, where it counts
+            pieces.append(DomainPiece(Fraction(0), Fraction(0)))  # a judge's objection, where it counts
         known[metric.name,] = score(pieces=tuple(pieces))
     return LabelTable(conditions_of(plan, [row.when for row in plan.labels], parameters), Domains({}, known))
 
@@ -96,7 +96,7 @@ def study(plan: CaseScorecardPlan, scorer: CaseScorer) -> TableStudy:
 # A score's formula: which values it takes as its share runs from 0 to 1.
 
 
-def _image(formula: Program, parameters: Mapping[str, object]) -> list[Piece]:
+def _image(formula: Program, parameters: Mapping[str, object]) -> list[DomainPiece]:
     root = len(formula.nodes) - 1
     breaks = {Fraction(0), Fraction(1)}
     _check_line(formula, root, parameters, breaks)
@@ -106,12 +106,12 @@ def _image(formula: Program, parameters: Mapping[str, object]) -> list[Piece]:
     def at(share: Fraction) -> Fraction:
         return _fraction(evaluate({**parameters, _SHARE: Score(share.numerator, share.denominator)}))
 
-    pieces = [Piece(value, value) for value in map(at, cuts)]
+    pieces = [DomainPiece(value, value) for value in map(at, cuts)]
     for low, high in itertools.pairwise(cuts):
         one, two = at(low + (high - low) / 3), at(low + (high - low) * 2 / 3)
         step = two - one  # on an open piece the formula is a straight line: its ends follow from two points
         ends = sorted((one - step, two + step))
-        pieces.append(Piece(ends[0], ends[1]))
+        pieces.append(DomainPiece(ends[0], ends[1]))
     return pieces
 
 

@@ -40,7 +40,7 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class NumberRange:
     """The numbers from `low` to `high`, without an end that is open."""
 
     low: Fraction
@@ -53,64 +53,64 @@ class Span:
         """Whether there is no such number."""
         return self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
 
-    def times(self, factor: Fraction) -> Span:
+    def times(self, factor: Fraction) -> NumberRange:
         """What these numbers are times a factor other than 0."""
         ends = [(self.low * factor, self.low_open), (self.high * factor, self.high_open)]
         (low, low_open), (high, high_open) = ends if factor > 0 else reversed(ends)
-        return Span(low, high, low_open, high_open)
+        return NumberRange(low, high, low_open, high_open)
 
-    def plus(self, other: Span) -> Span:
+    def plus(self, other: NumberRange) -> NumberRange:
         """What the sum of one of these and one of the others can be."""
         opens = self.low_open or other.low_open, self.high_open or other.high_open
-        return Span(self.low + other.low, self.high + other.high, *opens)
+        return NumberRange(self.low + other.low, self.high + other.high, *opens)
 
-    def meets(self, other: Span) -> Span:
+    def meets(self, other: NumberRange) -> NumberRange:
         """The numbers that are in both."""
         low, low_open = max((self.low, self.low_open), (other.low, other.low_open))
         high, closed = min((self.high, not self.high_open), (other.high, not other.high_open))
-        return Span(low, high, low_open, not closed)
+        return NumberRange(low, high, low_open, not closed)
 
-    def joins(self, other: Span) -> Span:
+    def joins(self, other: NumberRange) -> NumberRange:
         """The numbers from the lowest to the highest of both."""
         low, low_open = min((self.low, self.low_open), (other.low, other.low_open))
         high, closed = max((self.high, not self.high_open), (other.high, not other.high_open))
-        return Span(low, high, low_open, not closed)
+        return NumberRange(low, high, low_open, not closed)
 
 
-def bounds_of(domain: Domain) -> Span | None:
+def bounds_of(domain: Domain) -> NumberRange | None:
     """The least and the greatest value of an exact number that is always there; None where it is none or unbounded."""
     if domain.optional or domain.null or domain.absent:
         return None
     if domain.kind == "score":
-        return Span(min(piece.low for piece in domain.pieces), max(piece.high for piece in domain.pieces))
+        return NumberRange(min(piece.low for piece in domain.pieces), max(piece.high for piece in domain.pieces))
     if domain.kind == "int" and domain.low is not None and domain.high is not None:
-        return Span(domain.low, domain.high)
+        return NumberRange(domain.low, domain.high)
     return None
 
 
-def places(bounds: Span, cuts: Iterable[Fraction]) -> list[Span]:
+def places(bounds: NumberRange, cuts: Iterable[Fraction]) -> list[NumberRange]:
     """The numbers within the bounds divided at the cuts, in their order: every cut alone, and what lies between."""
     known = set(cuts)
     edges = [bounds.low, *sorted(cut for cut in known if bounds.low < cut < bounds.high), bounds.high]
-    found = [Span(bounds.low, bounds.low)] if bounds.low in known or bounds.low == bounds.high else []
+    found = [NumberRange(bounds.low, bounds.low)] if bounds.low in known or bounds.low == bounds.high else []
     for low, high in pairwise(edges):
         if low < high:
-            found.append(Span(low, high, low in known, high in known))
-            found += [Span(high, high)] * (high in known)
+            found.append(NumberRange(low, high, low in known, high in known))
+            found += [NumberRange(high, high)] * (high in known)
     return found
 
 
-def place_of(value: Fraction, bounds: Span, cuts: Iterable[Fraction]) -> Span:
+def place_of(value: Fraction, bounds: NumberRange, cuts: Iterable[Fraction]) -> NumberRange:
     """All numbers that can't be told from a value by the cuts."""
     known = set(cuts)
     if value in known:
-        return Span(value, value)
+        return NumberRange(value, value)
     below, above = [cut for cut in known if cut < value], [cut for cut in known if cut > value]
     low, high = max(below, default=bounds.low), min(above, default=bounds.high)
-    return Span(low, high, bool(below), bool(above))
+    return NumberRange(low, high, bool(below), bool(above))
 
 
-def places_of_wholes(terms: Terms, found: Iterable[Span]) -> list[Span]:
+def places_of_wholes(terms: Terms, found: Iterable[NumberRange]) -> list[NumberRange]:
     """Those of the places that a sum of whole numbers can reach."""
     steps = lcm(*(factor.denominator for _, factor in terms))
     return [span for span in found if _inside(span.times(Fraction(steps)), is_whole=True) is not None]
@@ -123,7 +123,7 @@ class Octagon:
     whole steps of `1 / scale`, with False where it stays below that.
     """
 
-    def __init__(self, variables: Mapping[Path, Span], sums: Mapping[Terms, Span]) -> None:
+    def __init__(self, variables: Mapping[Path, NumberRange], sums: Mapping[Terms, NumberRange]) -> None:
         """Note what is known of every variable and every sum."""
         self.variables, self.sums = variables, sums
         spans = (*variables.values(), *sums.values())
@@ -144,7 +144,7 @@ class Octagon:
     def _node(self, path: Path, sign: int) -> int:
         return self.nodes[path] + (sign < 0)
 
-    def _bound(self, one: int, two: int, span: Span, times: int = 1) -> None:
+    def _bound(self, one: int, two: int, span: NumberRange, times: int = 1) -> None:
         """Note that `one` less `two` lies in the span, or in a multiple of it."""
         steps = times * self.scale
         self._note(one, two, (int(span.high * steps), not span.high_open))
@@ -169,12 +169,12 @@ class Octagon:
         bounds = {path: self._span(path) for path in self.variables}
         return all(not total(terms, bounds).meets(span).is_empty for terms, span in self.sums.items())
 
-    def _span(self, path: Path) -> Span:
+    def _span(self, path: Path) -> NumberRange:
         """The values that a variable can have."""
         high, high_closed = self.rows[self._node(path, 1)][self._node(path, -1)]
         low, low_closed = self.rows[self._node(path, -1)][self._node(path, 1)]
         steps = 2 * self.scale
-        return Span(Fraction(-low, steps), Fraction(high, steps), not low_closed, not high_closed)
+        return NumberRange(Fraction(-low, steps), Fraction(high, steps), not low_closed, not high_closed)
 
     def values(self, whole: frozenset[Path]) -> dict[Path, Fraction] | None:
         """Values of all variables that meet everything, of few digits, of some only `whole` ones; None where none are
@@ -186,19 +186,19 @@ class Octagon:
             if value is None:
                 return None
             found[path] = value
-            known = Octagon({**known.variables, path: Span(value, value)}, self.sums)
+            known = Octagon({**known.variables, path: NumberRange(value, value)}, self.sums)
         return found if known.is_possible() else None
 
 
-def total(terms: Terms, bounds: Mapping[Path, Span]) -> Span:
+def total(terms: Terms, bounds: Mapping[Path, NumberRange]) -> NumberRange:
     """What the bounds of its variables make of a sum."""
-    found = Span(Fraction(0), Fraction(0))
+    found = NumberRange(Fraction(0), Fraction(0))
     for path, factor in terms:
         found = found.plus(bounds[path].times(factor))
     return found
 
 
-def _inside(span: Span, is_whole: bool) -> Fraction | None:
+def _inside(span: NumberRange, is_whole: bool) -> Fraction | None:
     """A number of the span; a whole one where that is asked for."""
     if is_whole:
         low = span.low.__floor__() + 1 if span.low_open else span.low.__ceil__()

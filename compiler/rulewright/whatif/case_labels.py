@@ -14,7 +14,7 @@ from rulewright.errors import UsageError
 from rulewright.policies.case_rows import CaseResult, exact, is_counted_otherwise, label_of, results_of
 from rulewright.scoring.batches import load_scorecard
 from rulewright.whatif.sweep import changes, is_number, literals_of, range_of, swept
-from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices, Chosen, Metric
+from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan, Choices, Chosen
 from rulewright_runtime.cases.case_settings import CaseSettings, check_thresholds, plain_value, prepared, settings_hash
 from rulewright_runtime.cases.records import UNREADABLE, outline_of
 from rulewright_runtime.errors import InputError, PlanError
@@ -138,7 +138,7 @@ def _finding(plan: CaseScorecardPlan) -> object:
     return plan.inputs, plan.texts, metrics
 
 
-def _read_by_scores(metrics: Iterable[Metric]) -> set[str]:
+def _read_by_scores(metrics: Iterable[CaseMetric]) -> set[str]:
     parts = [each.share for each in metrics]
     programs = [each.score for each in metrics] + [each.found for each in parts]
     folds = {each.fold for each in parts if each.fold is not None}

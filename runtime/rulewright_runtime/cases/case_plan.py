@@ -97,7 +97,7 @@ class Semantic(PlanPart, frozen=True):
     counts: bool = False
 
 
-class Metric(PlanPart, frozen=True):
+class CaseMetric(PlanPart, frozen=True):
     """One metric: its share, its score (over `share` and parameters) and what is reported about it. `passes`, `fails`
     and `flagged` are conditions over the metrics; `fails` only grades the mean of a batch."""
 
@@ -158,7 +158,7 @@ class CaseScorecardPlan(PlanPart, frozen=True):
     requires: tuple[Requirement, ...]
     inputs: tuple[Input, ...]
     texts: tuple[Text, ...]
-    metrics: tuple[Metric, ...]
+    metrics: tuple[CaseMetric, ...]
     composite: Program
     labels: tuple[Label, ...]
     exits: tuple[tuple[str, int], ...]

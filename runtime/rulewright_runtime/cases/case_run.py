@@ -17,7 +17,7 @@ from rulewright_runtime.cases.judging import CaseJudge
 from rulewright_runtime.cases.phrase_evidence import Witness
 from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.cases.semantic import SemanticWitness
-from rulewright_runtime.cases.tally import UNKNOWN, Group, Tally, exit_status
+from rulewright_runtime.cases.tally import UNKNOWN, CaseGroup, Tally, exit_status
 from rulewright_runtime.errors import EvaluationError, InputError, PlanError
 from rulewright_runtime.judging.judge import Judge
 from rulewright_runtime.strict_json import JsonObject
@@ -90,7 +90,7 @@ class BatchRun:
     omitted: dict[str, int] = field(default_factory=dict)  # errors and warnings beyond the first of them
     _lists: tuple[str, ...] = ()  # the inputs that hold phrases to look for
     _details: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...] = ()  # by metric: the keys, and whether of found
-    _whole: Group | None = None
+    _whole: CaseGroup | None = None
 
     def __post_init__(self) -> None:
         """Work out once what every case needs."""
@@ -100,7 +100,7 @@ class BatchRun:
             (metric.name, tuple((key, which == "found") for key, which in metric.details)) for metric in metrics
         )
 
-    def score(self, settings: CaseSettings, group: Group, case: Case) -> None:
+    def score(self, settings: CaseSettings, group: CaseGroup, case: Case) -> None:
         """Take in one case of a batch."""
         problem = case.problem
         if problem is None:
@@ -175,7 +175,7 @@ class BatchRun:
         return result
 
     @property
-    def whole(self) -> Group:
+    def whole(self) -> CaseGroup:
         """All cases together; ask for it when every case is in."""
         if self._whole is None:
             self._whole = self.tally.whole()
@@ -273,7 +273,7 @@ def refusal(error: InputError, batch: str | None = None) -> JsonObject:
     }
 
 
-def _summary(group: Group) -> JsonObject:
+def _summary(group: CaseGroup) -> JsonObject:
     return {
         "total_cases": group.total,
         **{label.lower(): count for label, count in group.labels.items()},

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Final
 
-from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Metric
+from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan
 from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.plan.scorecard import mentioned
@@ -26,7 +26,7 @@ class Witness:
         names = [each.name for each in plan.inputs]
         texts = {text.name: text.value for text in plan.texts}
         self._texts = {name: prepare(value) for name, value in texts.items()}
-        self._metrics: list[tuple[Metric, list[str], list[str]]] = []
+        self._metrics: list[tuple[CaseMetric, list[str], list[str]]] = []
         for metric in plan.metrics:
             read = mentioned([metric.share.found])
             through = [name for name in texts if name in read]

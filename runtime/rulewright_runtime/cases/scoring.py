@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from rulewright_runtime.aggregate.export import export
-from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Metric
+from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Node, Program
@@ -160,7 +160,7 @@ class CaseScorer:
 
 
 class _PreparedMetric:
-    def __init__(self, metric: Metric, parameters: Values) -> None:
+    def __init__(self, metric: CaseMetric, parameters: Values) -> None:
         self.name = metric.name
         self.empty = _number(metric.share.empty)
         self.score = prepare(metric.score)

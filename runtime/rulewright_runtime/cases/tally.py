@@ -20,7 +20,7 @@ _SETTLE_EVERY: Final = 16_384  # cases: so many different outcomes are kept at m
 
 
 @dataclass(slots=True)
-class Group:
+class CaseGroup:
     """Some cases, by what they came to. Means are over the scored ones, rates over all, errored ones included.
 
     Cases wait in `_waiting` by their outcome, which most of them share, until `settle` adds them up.
@@ -54,7 +54,7 @@ class Group:
             for name, passes in zip(self._passed, outcome.passes, strict=True):
                 self._passed[name] += passes * count
 
-    def merge(self, other: Group) -> None:
+    def merge(self, other: CaseGroup) -> None:
         """Take in the cases of another group."""
         other.settle()
         self.errors += other.errors
@@ -111,8 +111,8 @@ class Tally:
     """The cases of a run: give it every one, then ask for the parts of the report."""
 
     plan: CaseScorecardPlan
-    batches: dict[str, Group] = field(default_factory=dict)
-    archetypes: dict[str, Group] = field(default_factory=dict)
+    batches: dict[str, CaseGroup] = field(default_factory=dict)
+    archetypes: dict[str, CaseGroup] = field(default_factory=dict)
     _frequent: list[tuple[bool, TopPhrases]] = field(init=False)
     _counted: list[int] = field(init=False)
     _worst: list[tuple[float, int, JsonObject]] = field(default_factory=list)
@@ -124,18 +124,18 @@ class Tally:
         self._frequent = [(metric.common.of == "found", TopPhrases(COMMON)) for metric in self.plan.metrics]
         self._counted = [0] * len(self.plan.metrics)
 
-    def batch(self, name: str) -> Group:
+    def batch(self, name: str) -> CaseGroup:
         """The group of a batch, which exists from now on."""
-        return self.batches.setdefault(name, Group(self.plan))
+        return self.batches.setdefault(name, CaseGroup(self.plan))
 
-    def whole(self) -> Group:
+    def whole(self) -> CaseGroup:
         """All cases together."""
-        whole = Group(self.plan)
+        whole = CaseGroup(self.plan)
         for group in self.batches.values():
             whole.merge(group)
         return whole
 
-    def add(self, batch: Group, archetype: str | None, scored: Scored, result: JsonObject) -> None:
+    def add(self, batch: CaseGroup, archetype: str | None, scored: Scored, result: JsonObject) -> None:
         """Take in a scored case; `result` is its entry in the report."""
         outcome = scored.outcome
         self._seen += 1
@@ -153,11 +153,11 @@ class Tally:
             for group in (*self.batches.values(), *self.archetypes.values()):
                 group.settle()
 
-    def _archetype(self, archetype: str | None) -> Group:
+    def _archetype(self, archetype: str | None) -> CaseGroup:
         name = archetype or UNKNOWN
         group = self.archetypes.get(name)
         if group is None:
-            group = self.archetypes[name] = Group(self.plan)
+            group = self.archetypes[name] = CaseGroup(self.plan)
         return group
 
     def _add_worst(self, composite: float, result: JsonObject) -> None:
@@ -167,7 +167,7 @@ class Tally:
             heapq.heappop(self._worst)
             self._limit = -self._worst[0][0] - 5e-13
 
-    def add_error(self, batch: Group, archetype: str | None) -> None:
+    def add_error(self, batch: CaseGroup, archetype: str | None) -> None:
         """Take in a case that could not be scored."""
         batch.errors += 1
         self._archetype(archetype).errors += 1

@@ -33,14 +33,14 @@ class AdapterError(RuntimeFailure):
     """A model that can't be opened, or a turn that it did not answer."""
 
 
-class Message(msgspec.Struct, frozen=True):
+class ChatMessage(msgspec.Struct, frozen=True):
     """One message of the conversation so far."""
 
     role: str
     content: str
 
 
-class Request(msgspec.Struct, frozen=True):
+class TurnRequest(msgspec.Struct, frozen=True):
     """One turn. The model reads `context` and `messages`, the last of which is the user's, and nothing else.
 
     `conversation` (the scenario's id), `session` and `turn` are for the adapter's own bookkeeping.
@@ -51,7 +51,7 @@ class Request(msgspec.Struct, frozen=True):
     turn: int
     opens_session: bool
     context: str
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -88,7 +88,7 @@ class Adapter(Protocol):
     def harness(self) -> str:
         """How the model is reached: `llm/raw`, or the name of a product."""
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: TurnRequest) -> Reply:
         """The answer to one turn. Whatever is raised is recorded as an error of the turn."""
 
 
@@ -110,7 +110,7 @@ class ScriptedAdapter:
         """The fingerprint of the prepared replies."""
         return sha256(msgspec.json.encode(self._replies, order="deterministic")).hexdigest()
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: TurnRequest) -> Reply:
         """The prepared reply. Raises AdapterError where none was prepared or where it says so."""
         prepared = self._replies.get(request.conversation, [])
         place = sum(message.role == "assistant" for message in request.messages)
@@ -140,7 +140,7 @@ class ProductAdapter:
         self.harness = f"product/{parts.hostname}"
         self._url, self._timeout = url, timeout
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: TurnRequest) -> Reply:
         """The product's answer. Raises AdapterError where it gives none."""
         body = {
             "conversation": hashlib.sha256(request.conversation.encode()).hexdigest()[:16],

@@ -11,7 +11,7 @@ from rulewright_runtime.polarity import Polarity, condition
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rulewright_runtime.harness.harness_plan import Turn
+    from rulewright_runtime.harness.harness_plan import ScriptTurn
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class Choice(msgspec.Struct, frozen=True):
     undecided: dict[str, str] = {}
 
 
-def choose(turn: Turn, replies: Sequence[str]) -> Choice:
+def choose(turn: ScriptTurn, replies: Sequence[str]) -> Choice:
     """The message of `turn` after the assistant's messages so far, the last of which decides.
 
     The branches are tried in order and the first whose condition holds wins. Without a previous message, or where it

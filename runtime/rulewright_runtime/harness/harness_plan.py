@@ -27,7 +27,7 @@ FORMAT: Final = "rulewright-run-plan"
 VERSION: Final = 1
 
 
-class Branch(PlanPart, frozen=True):
+class ScriptBranch(PlanPart, frozen=True):
     """What the user says instead when `condition` holds; it sees `reply`, `replies` and `turn`."""
 
     id: str
@@ -35,19 +35,19 @@ class Branch(PlanPart, frozen=True):
     user_message: str
 
 
-class Turn(PlanPart, frozen=True):
+class ScriptTurn(PlanPart, frozen=True):
     """One turn of the user. Branches are tried in order; the first that holds wins."""
 
     number: int
     user_message: str
-    branches: tuple[Branch, ...] = ()
+    branches: tuple[ScriptBranch, ...] = ()
 
 
-class Session(PlanPart, frozen=True):
+class ScriptSession(PlanPart, frozen=True):
     """One sitting; turn numbers run on across sessions. `elapsed` is told to nobody but product adapters."""
 
     number: int
-    turns: tuple[Turn, ...]
+    turns: tuple[ScriptTurn, ...]
     elapsed: str = ""
 
 
@@ -58,12 +58,12 @@ class Script(PlanPart, frozen=True):
     """
 
     id: str
-    sessions: tuple[Session, ...]
+    sessions: tuple[ScriptSession, ...]
     context: tuple[tuple[str, str], ...] = ()
     persona: tuple[tuple[str, str], ...] = ()
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
+    def turns(self) -> tuple[ScriptTurn, ...]:
         """The turns of all sessions."""
         return tuple(turn for session in self.sessions for turn in session.turns)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rulewright_runtime.calls.ask import Ask, ask_key
-from rulewright_runtime.harness.adapters import RAW, Reply, Request, transcript_id_of
+from rulewright_runtime.harness.adapters import RAW, Reply, TurnRequest, transcript_id_of
 from rulewright_runtime.models.call import ChatMessage, ModelCall
 from rulewright_runtime.models.redacted import RedactedModel
 from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
@@ -64,11 +64,11 @@ class ModelAdapter:
         """Open the ledger. Raises LedgerError."""
         self._portal = self._open(self._model)
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: TurnRequest) -> Reply:
         """The model's answer, also one that it refused to give or that was cut off. Raises CallFailure."""
         return self.say(self.ask_of(request))
 
-    def ask_of(self, request: Request) -> Ask:
+    def ask_of(self, request: TurnRequest) -> Ask:
         """The call that a turn is."""
         told = (ChatMessage("system", request.context),) if request.context else ()
         said = tuple(

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.errors import OutageError
-from rulewright_runtime.harness.adapters import Message, Reply, Request
+from rulewright_runtime.harness.adapters import ChatMessage, Reply, TurnRequest
 from rulewright_runtime.harness.branches import choose
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import says_something
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rulewright_runtime.harness.adapters import Adapter
-    from rulewright_runtime.harness.harness_plan import Script, Session, Turn
+    from rulewright_runtime.harness.harness_plan import Script, ScriptSession, ScriptTurn
     from rulewright_runtime.harness.simulated_user import SimulatedUser
 
 
@@ -76,8 +76,8 @@ def play(
             yield said[-1]
             if said[-1].error is not None:
                 return
-            messages = tuple(Message(each.role, each.content) for each in said)
-            request = Request(script.id, session.number, turn.number, place == 0, context_of(script), messages)
+            messages = tuple(ChatMessage(each.role, each.content) for each in said)
+            request = TurnRequest(script.id, session.number, turn.number, place == 0, context_of(script), messages)
             blank = Line(turn.number, "assistant", "", harness=adapter.harness, model=adapter.model, session=number)
             answer = known.get((turn.number, "assistant")) or _asked(partial(adapter.reply, request), blank, attempts)
             said.append(_redacted(answer, redaction))
@@ -88,8 +88,8 @@ def play(
 
 def _users(
     script: Script,
-    session: Session,
-    turn: Turn,
+    session: ScriptSession,
+    turn: ScriptTurn,
     said: Sequence[Line],
     known: Mapping[tuple[int, str], Line],
     user: SimulatedUser | None,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rulewright_runtime.calls.ask import Ask
     from rulewright_runtime.harness.adapters import Reply
-    from rulewright_runtime.harness.harness_plan import Script, Session
+    from rulewright_runtime.harness.harness_plan import Script, ScriptSession
     from rulewright_runtime.harness.model_adapter import ModelAdapter
 
 LONGEST_MESSAGE: Final = 512  # tokens
@@ -47,7 +47,7 @@ class SimulatedUser:
         """How the turns that it wrote are known."""
         return f"{SIMULATED}{self.model}"
 
-    def message(self, script: Script, session: Session, number: int, wanted: str, said: Sequence[Turn]) -> Reply:
+    def message(self, script: Script, session: ScriptSession, number: int, wanted: str, said: Sequence[Turn]) -> Reply:
         """The user's message of turn `number`, in which `wanted` is said, after what was `said`.
 
         Raises CallFailure, and AdapterError for a message that was refused, filtered or cut off.
@@ -57,14 +57,14 @@ class SimulatedUser:
             raise AdapterError(f"the simulated user's message is not whole: it ended with `{reply.finish}`")
         return reply
 
-    def ask_of(self, script: Script, session: Session, number: int, wanted: str, said: Sequence[Turn]) -> Ask:
+    def ask_of(self, script: Script, session: ScriptSession, number: int, wanted: str, said: Sequence[Turn]) -> Ask:
         """The call that a message is."""
         messages = messages_to(script, session, number, wanted, said)
         return self.speaker.ask(messages, transcript_id_of(self._subject, script.id), PURPOSE, number)
 
 
 def messages_to(
-    script: Script, session: Session, number: int, wanted: str, said: Sequence[Turn]
+    script: Script, session: ScriptSession, number: int, wanted: str, said: Sequence[Turn]
 ) -> tuple[ChatMessage, ...]:
     """What the model is told: the role and the persona, then the conversation and what the next message is to say."""
     person = "\n".join(f"{key.replace('_', ' ')}: {value}" for key, value in script.persona)

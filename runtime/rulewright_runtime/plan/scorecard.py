@@ -17,11 +17,11 @@ LABEL: Final = "status"
 Emptiness = Literal["passed", "undecided"]
 
 
-class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScorecardPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What all parts have in common: they can't be changed, and an unknown key is refused."""
 
 
-class GatePlan(Part, frozen=True):
+class GatePlan(ScorecardPart, frozen=True):
     """A gate over the verdicts for which `of` holds; only eligible ones can stop it or leave it undecided.
 
     `not_eligible` says what the gate answers when it has checks but none is eligible, `not_run` when no record belongs
@@ -38,7 +38,7 @@ class GatePlan(Part, frozen=True):
     left_out: Literal["open", "ignore"] = "open"
 
 
-class RatePlan(Part, frozen=True):
+class RatePlan(ScorecardPart, frozen=True):
     """A structured aggregate over the eligible verdicts for which `of` holds.
 
     `kind` is `rate` (hits / (hits + misses)) or `every` (1 without a miss, else 0). Every verdict is in exactly one of
@@ -59,21 +59,21 @@ class RatePlan(Part, frozen=True):
     credit: Program | None = None
 
 
-class DimensionPlan(Part, frozen=True):
+class DimensionPlan(ScorecardPart, frozen=True):
     """A rate that is part of the quality score, with its weight as decimal text."""
 
     rate: RatePlan
     weight: str
 
 
-class CountPlan(Part, frozen=True):
+class CountPlan(ScorecardPart, frozen=True):
     """How many verdicts meet a condition; one about which it can't be decided counts."""
 
     name: str
     of: Program
 
 
-class ListPlan(Part, frozen=True):
+class ListPlan(ScorecardPart, frozen=True):
     """The verdicts that meet a condition (or about which it can't be decided), each as a record of `each`."""
 
     name: str
@@ -81,7 +81,7 @@ class ListPlan(Part, frozen=True):
     each: tuple[tuple[str, Program], ...]
 
 
-class FlagsPlan(Part, frozen=True):
+class FlagsPlan(ScorecardPart, frozen=True):
     """Failure flags: each label with its check; an eligible verdict raises or clears the flag or leaves it unknown."""
 
     labels: tuple[tuple[str, str], ...]
@@ -90,7 +90,7 @@ class FlagsPlan(Part, frozen=True):
     unknown: tuple[Verdict, ...]
 
 
-class NamedProgram(Part, frozen=True):
+class NamedProgram(ScorecardPart, frozen=True):
     """A variable or an output field. `guards` marks a condition that an error makes true."""
 
     name: str
@@ -98,7 +98,7 @@ class NamedProgram(Part, frozen=True):
     guards: bool = False
 
 
-class ScorecardPlan(Part, frozen=True):
+class ScorecardPlan(ScorecardPart, frozen=True):
     """One scorecard, ready to carry out. Programs over one verdict see `v`, the parameters and `scoring`; variables and
     output fields also see `gates`, `undecided`, `dimensions`, `weights`, `rates`, `counts`, `lists`, `flags`,
     `verdicts` and earlier variables.

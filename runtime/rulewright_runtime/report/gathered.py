@@ -13,7 +13,7 @@ from rulewright_runtime.strict_json import JsonObject
 MOST: Final = 1000  # entries of a list in summary.json; all are counted, and the run's rows hold all
 
 
-class Sum(Struct):
+class RunningSum(Struct):
     """A sum without rounding, as floats that share no digits (Shewchuk's), of which there are few."""
 
     parts: list[float] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Sum(Struct):
             value = total
         self.parts[kept:] = [value]
 
-    def merge(self, more: Sum) -> None:
+    def merge(self, more: RunningSum) -> None:
         """Take in what another one gathered."""
         self.count += more.count
         for part in more.parts:
@@ -52,7 +52,7 @@ class Sum(Struct):
 class Means(Struct):
     """Numbers on their way to a mean; absent ones are left out and counted."""
 
-    values: Sum = field(default_factory=Sum)
+    values: RunningSum = field(default_factory=RunningSum)
     absent: int = 0
 
     def add(self, value: float | None) -> None:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.plan.scorecard import HEADLINE
-from rulewright_runtime.report.gathered import Listed, Sum
+from rulewright_runtime.report.gathered import Listed, RunningSum
 from rulewright_runtime.report.merging import merged
 from rulewright_runtime.report.text import headline_name, number, plural
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
@@ -34,8 +34,8 @@ class Unresolved(Struct):
     transcripts: int = 0
     answers: int = 0
     exact: bool = True
-    low: Sum = field(default_factory=Sum)  # of the ends of scores that are there in any case
-    high: Sum = field(default_factory=Sum)
+    low: RunningSum = field(default_factory=RunningSum)  # of the ends of scores that are there in any case
+    high: RunningSum = field(default_factory=RunningSum)
     lows: dict[float, int] = field(default_factory=dict)  # the ends of those that may be absent, and how often
     highs: dict[float, int] = field(default_factory=dict)
     gates: dict[str, _Gate] = field(default_factory=dict)
@@ -114,10 +114,10 @@ class Unresolved(Struct):
         }
 
 
-def lowest_mean(fixed: Sum, optional: Mapping[float, int]) -> float | None:
+def lowest_mean(fixed: RunningSum, optional: Mapping[float, int]) -> float | None:
     """The lowest mean of the `fixed` values and any of the `optional` ones, each of which there is so often; None where
     there is none at all."""
-    taken = Sum(list(fixed.parts), fixed.count)
+    taken = RunningSum(list(fixed.parts), fixed.count)
     for value, times in sorted(optional.items()):
         for _ in range(times):
             if taken.mean is not None and value >= taken.mean:
@@ -126,8 +126,8 @@ def lowest_mean(fixed: Sum, optional: Mapping[float, int]) -> float | None:
     return taken.mean
 
 
-def _highest_mean(fixed: Sum, optional: Mapping[float, int]) -> float | None:
-    mirrored = Sum([-part for part in fixed.parts], fixed.count)
+def _highest_mean(fixed: RunningSum, optional: Mapping[float, int]) -> float | None:
+    mirrored = RunningSum([-part for part in fixed.parts], fixed.count)
     lowest = lowest_mean(mirrored, {-value: times for value, times in optional.items()})
     return None if lowest is None else 0.0 - lowest
 

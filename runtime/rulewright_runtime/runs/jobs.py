@@ -19,7 +19,7 @@ from rulewright_runtime.errors import InputError, PlanError, RuntimeFailure
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.log import changed, digest, missing, name
 from rulewright_runtime.runs.rows import Row, count
-from rulewright_runtime.runs.worker import Answer, Task, next_frame, put_frame
+from rulewright_runtime.runs.worker import Answer, PieceTask, next_frame, put_frame
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.transcripts.turn_lines import printable
 
@@ -48,7 +48,7 @@ class WorkerEndedError(RuntimeFailure):
 class Executor(Protocol):
     """Who carries out the tasks of a run."""
 
-    def answers(self, tasks: Iterable[Task | InputError]) -> Iterator[Answer]:
+    def answers(self, tasks: Iterable[PieceTask | InputError]) -> Iterator[Answer]:
         """An answer for each task, in their order. What is no task is a refused input.
 
         Raises WorkerEndedError, and PlanError for what a worker says that the run can't go on for.
@@ -56,7 +56,10 @@ class Executor(Protocol):
 
 
 def in_order(
-    tasks: Iterable[Task | InputError], begin: Callable[[Task], Begun], end: Callable[[Begun], Answer], most: int
+    tasks: Iterable[PieceTask | InputError],
+    begin: Callable[[PieceTask], Begun],
+    end: Callable[[Begun], Answer],
+    most: int,
 ) -> Iterator[Answer]:
     """An answer for each task: `begin` starts one, `end` waits for its answer, and no more than `most` are ahead.
 
@@ -72,7 +75,7 @@ def in_order(
         return found
 
     for task in tasks:
-        under_way.append(begin(task) if isinstance(task, Task) else task)
+        under_way.append(begin(task) if isinstance(task, PieceTask) else task)
         if len(under_way) > most:
             yield next_answer()
     while under_way:
@@ -93,14 +96,14 @@ class Workers:
         for _ in range(jobs):
             self._idle.put(None)
 
-    def answers(self, tasks: Iterable[Task | InputError]) -> Iterator[Answer]:
+    def answers(self, tasks: Iterable[PieceTask | InputError]) -> Iterator[Answer]:
         """An answer for each task, in their order. What is no task is a refused input.
 
         Raises WorkerEndedError, and PlanError for what a worker says that the run can't go on for.
         """
         executor = ThreadPoolExecutor(self._jobs)
 
-        def begin(task: Task) -> Future[Answer]:
+        def begin(task: PieceTask) -> Future[Answer]:
             return executor.submit(self._answer, task)
 
         try:
@@ -110,7 +113,7 @@ class Workers:
             self._end()
             executor.shutdown()
 
-    def _answer(self, task: Task) -> Answer:
+    def _answer(self, task: PieceTask) -> Answer:
         message = msgspec.msgpack.encode(task)
         for _ in range(ATTEMPTS):
             worker = self._idle.get()
@@ -215,14 +218,14 @@ def left(reader: Reader, paths: Iterable[str | os.PathLike[str]], log: Log) -> I
         raise missing(done[0])
 
 
-def _tasks(pieces: Iterable[tuple[Piece, int] | InputError]) -> Iterator[Task | InputError]:
+def _tasks(pieces: Iterable[tuple[Piece, int] | InputError]) -> Iterator[PieceTask | InputError]:
     """The pieces as tasks of about the same size."""
     gathered: list[Piece] = []
     size = done = 0
     for found in pieces:
         ends = isinstance(found, InputError) or found[1] > 0
         if gathered and (ends or size >= TASK_BYTES or len(gathered) >= TASK_FILES):
-            yield Task(tuple(gathered), done)
+            yield PieceTask(tuple(gathered), done)
             gathered, size, done = [], 0, 0
         if isinstance(found, InputError):
             yield found
@@ -231,4 +234,4 @@ def _tasks(pieces: Iterable[tuple[Piece, int] | InputError]) -> Iterator[Task | 
         gathered.append(found[0])
         size += found[0].size
     if gathered:
-        yield Task(tuple(gathered), done)
+        yield PieceTask(tuple(gathered), done)

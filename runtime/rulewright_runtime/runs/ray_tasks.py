@@ -16,7 +16,7 @@ import msgspec
 
 from rulewright_runtime.errors import InputError, PlanError, RuntimeFailure
 from rulewright_runtime.runs.jobs import AHEAD, ATTEMPTS, WorkerEndedError, in_order
-from rulewright_runtime.runs.worker import Answer, Setup, Task, Worker
+from rulewright_runtime.runs.worker import Answer, PieceTask, Setup, Worker
 
 HERE: Final = "local"  # the address that starts a cluster on this machine, for the time of the run
 
@@ -36,7 +36,7 @@ class RayTasks:
         self._ray: Any = ray
         self._setup, self._address, self._jobs = msgspec.msgpack.encode(setup), address, jobs
 
-    def answers(self, tasks: Iterable[Task | InputError]) -> Iterator[Answer]:
+    def answers(self, tasks: Iterable[PieceTask | InputError]) -> Iterator[Answer]:
         """An answer for each task, in their order. What is no task is a refused input.
 
         Raises WorkerEndedError, and PlanError for what a worker says that the run can't go on for.
@@ -78,7 +78,7 @@ class RayTasks:
 def answer_of(setup: bytes, task: bytes) -> bytes:
     """The answer to a task; all three are MessagePack."""
     try:
-        answer = _worker(setup).answer(msgspec.msgpack.decode(task, type=Task))
+        answer = _worker(setup).answer(msgspec.msgpack.decode(task, type=PieceTask))
     except RuntimeFailure as failure:
         answer = Answer(failure=str(failure))
     return msgspec.msgpack.encode(answer)

@@ -42,7 +42,7 @@ class Setup(msgspec.Struct, frozen=True):
     columns: Mapping[str, str] | None
 
 
-class Task(msgspec.Struct, frozen=True, array_like=True):
+class PieceTask(msgspec.Struct, frozen=True, array_like=True):
     """Pieces to judge; `done` inputs at the start of the first one are judged already."""
 
     pieces: tuple[Piece, ...]
@@ -86,7 +86,7 @@ class Worker:
         # The same id may have been read by another worker: the process that writes the run knows all of them.
         self._reader = Reader(self._plan.scenarios, setup.max_line, setup.columns, unique=False)
 
-    def answer(self, task: Task) -> Answer:
+    def answer(self, task: PieceTask) -> Answer:
         """The rows of a task."""
         summary = summary_of(self._plan)
         rows = RowWriter(summary)
@@ -94,7 +94,7 @@ class Worker:
         found = tuple(rows.row(result) for result in results(self._engine, items, self._judge))
         return Answer(found, msgspec.msgpack.encode(summary))
 
-    def _items(self, task: Task) -> Iterator[Transcript | InputError]:
+    def _items(self, task: PieceTask) -> Iterator[Transcript | InputError]:
         done = task.done
         for piece in task.pieces:
             for item in self._reader.read_piece(piece):
@@ -112,7 +112,7 @@ def serve(source: IO[bytes], target: IO[bytes]) -> None:
             if worker is None:
                 worker = Worker(msgspec.msgpack.decode(message, type=Setup))
                 continue
-            answer = worker.answer(msgspec.msgpack.decode(message, type=Task))
+            answer = worker.answer(msgspec.msgpack.decode(message, type=PieceTask))
         except RuntimeFailure as failure:
             answer = Answer(failure=str(failure))
         put_frame(target, msgspec.msgpack.encode(answer))

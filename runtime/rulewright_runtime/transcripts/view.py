@@ -33,7 +33,7 @@ USAGE: Final = (
 )
 
 
-class Located(msgspec.Struct, frozen=True):
+class PlacedText(msgspec.Struct, frozen=True):
     """Whose text it is, and the number of the turn in which or after which it stands."""
 
     role: str
@@ -113,24 +113,24 @@ class View:
         return from_host(self._transcript.conversation.expected)
 
     @cached_property
-    def places(self) -> dict[str, Located]:
+    def places(self) -> dict[str, PlacedText]:
         """Where each text stands first."""
-        found: dict[str, Located] = {}
+        found: dict[str, PlacedText] = {}
         for turn in self.turns:
-            found.setdefault(turn["content"], Located(turn["role"], turn["number"]))
+            found.setdefault(turn["content"], PlacedText(turn["role"], turn["number"]))
         for number, message in self._numbered():
-            found.setdefault(message.text, Located(message.role, number))
+            found.setdefault(message.text, PlacedText(message.role, number))
         return found
 
-    def place_of(self, item: Record) -> Located:
+    def place_of(self, item: Record) -> PlacedText:
         """Where a turn, message or tool call stands."""
         if "number" in item:
-            return Located(item["role"], item["number"])
+            return PlacedText(item["role"], item["number"])
         for (number, message), record in zip(self._numbered(), self.messages, strict=True):
             calls = [call["id"] for call in record["tool_calls"]]
             if record is item or item.get("id") in calls:
-                return Located(message.role, number)
-        return Located("assistant", 0)
+                return PlacedText(message.role, number)
+        return PlacedText("assistant", 0)
 
     def asides(self, shows: Collection[Beside], turns: Sequence[int]) -> list[Turn]:
         """The turns of these indices, and among them what is shown beside them: what was called and given before a

@@ -25,7 +25,7 @@ from rulewright_runtime.workflow.machine import Activity, Event, used
 from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.security import look_through
 from rulewright_runtime.workflow.task_context import Measured, TaskRecord
-from rulewright_runtime.workflow.workflow_plan import Contract, Metric, Task
+from rulewright_runtime.workflow.workflow_plan import Contract, ProcessMetric, TaskPlan
 
 LOG: Final = logging.getLogger("rulewright.workflow")
 MAX_SHOWN: Final = 200_000  # characters of one output that a judge is shown
@@ -57,12 +57,12 @@ class _Spent:
     said: list[Said] = field(default_factory=list)
 
 
-def perform(activity: Activity, task: Task, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
+def perform(activity: Activity, task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     """Do what the place asks for. Raises AdapterError where it may be tried again."""
     return _ACTIVITIES[activity](task, record, run_context)
 
 
-def worker(task: Task, record: TaskRecord) -> str:
+def worker(task: TaskPlan, record: TaskRecord) -> str:
     """Who does the work at present: the driver of a pair, the coder of a review, or the task's agent."""
     if record.context.driver:
         return record.context.driver
@@ -71,13 +71,13 @@ def worker(task: Task, record: TaskRecord) -> str:
     return task.agent if task.review is None else task.review.coder_agent
 
 
-def challenger(task: Task, record: TaskRecord) -> str:
+def challenger(task: TaskPlan, record: TaskRecord) -> str:
     """Who challenges at present."""
     assert task.pair is not None
     return record.context.challenger or task.pair.challenger_agent
 
 
-def callable_agents(task: Task) -> set[str]:
+def callable_agents(task: TaskPlan) -> set[str]:
     """Every agent that may be called for a task."""
     found = {task.agent}
     if task.pair is not None:
@@ -88,7 +88,7 @@ def callable_agents(task: Task) -> set[str]:
     return found | {judge for judge in judges if judge}
 
 
-def _work(task: Task, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
+def _work(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     lacking = list(breaches(task.inputs, run_context.root))
     if lacking:
         return ActivityOutcome("failed", record, reason=f"inputs: {'; '.join(lacking)}")
@@ -118,7 +118,7 @@ def _work(task: Task, record: TaskRecord, run_context: RunContext) -> ActivityOu
     )
 
 
-def _score(task: Task, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
+def _score(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     """Collect the metrics, compute confidence. Where a metric can't be measured confidence is 0.0; scoring itself never
     fails."""
     assert task.confidence is not None
@@ -160,7 +160,7 @@ def _score(task: Task, record: TaskRecord, run_context: RunContext) -> ActivityO
     )
 
 
-def _confidence(task: Task, found: list[Measured]) -> Score:
+def _confidence(task: TaskPlan, found: list[Measured]) -> Score:
     """The confidence. A metric that names no source is 0.0 itself; where the measurement of one fails, all is 0.0."""
     assert task.confidence is not None
     pairs = zip(task.confidence.metrics, found, strict=True)
@@ -175,7 +175,9 @@ def _confidence(task: Task, found: list[Measured]) -> Score:
         return ZERO
 
 
-def _measure(metric: Metric, task: Task, record: TaskRecord, run_context: RunContext, spent: _Spent) -> Measured:
+def _measure(
+    metric: ProcessMetric, task: TaskPlan, record: TaskRecord, run_context: RunContext, spent: _Spent
+) -> Measured:
     """One metric as it was measured."""
     details: list[str] = []
 
@@ -207,7 +209,9 @@ def _measure(metric: Metric, task: Task, record: TaskRecord, run_context: RunCon
     )
 
 
-def _ask_judge(metric: Metric, task: Task, record: TaskRecord, run_context: RunContext, spent: _Spent) -> float:
+def _ask_judge(
+    metric: ProcessMetric, task: TaskPlan, record: TaskRecord, run_context: RunContext, spent: _Spent
+) -> float:
     evaluator = metric.evaluator_agent
     if not evaluator:
         raise AgentError("llm_judge metric requires evaluator_agent")
@@ -239,7 +243,7 @@ def _text(content: bytes) -> str:
     return text if left_out <= 0 else f"{text[:MAX_SHOWN]}\n[{left_out} characters are left out]"
 
 
-def _criteria(task: Task) -> list[str]:
+def _criteria(task: TaskPlan) -> list[str]:
     """Without criteria of its own a judge is given the task's description and the contracts of its outputs."""
     found = [task.description] if task.description.strip() else []
     found += [f"`{o.path}`: {_promise(o.contract)}" for o in task.outputs if o.contract is not None]
@@ -253,7 +257,7 @@ def _promise(contract: Contract) -> str:
     return ", ".join(parts) or "fulfils its contract"
 
 
-def _challenge(task: Task, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
+def _challenge(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     wrong = inconsistency(task, record)
     if wrong:
         return ActivityOutcome("escalated", _remember(record, "escalate", {"reason": wrong}), reason=wrong)
@@ -279,7 +283,7 @@ def _challenge(task: Task, record: TaskRecord, run_context: RunContext) -> Activ
     return _told("challenged", _remember(record, "challenge", entry), reply)
 
 
-def inconsistency(task: Task, record: TaskRecord) -> str:
+def inconsistency(task: TaskPlan, record: TaskRecord) -> str:
     """What is wrong with a pair's session, in words: roles that are not those of its two agents, or challenges that
     nobody remembers. Empty where all is well."""
     assert task.pair is not None
@@ -295,7 +299,7 @@ def inconsistency(task: Task, record: TaskRecord) -> str:
     return ""
 
 
-def _roles_restored(task: Task, record: TaskRecord) -> TaskRecord:
+def _roles_restored(task: TaskPlan, record: TaskRecord) -> TaskRecord:
     """A pair's session as it begins, with as many challenges as are remembered."""
     assert task.pair is not None
     remembered = sum(entry["step"] == "challenge" for entry in record.history)
@@ -309,7 +313,7 @@ def _roles_restored(task: Task, record: TaskRecord) -> TaskRecord:
     return replace(record, context=context)
 
 
-def _review(task: Task, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
+def _review(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     assert task.review is not None
     agent = task.review.reviewer_agent
     reply = run_context.ask(task, record, agent, "review")
@@ -336,7 +340,7 @@ def _review(task: Task, record: TaskRecord, run_context: RunContext) -> Activity
     return dataclasses.replace(told, review=entry)
 
 
-def _gate(task: Task, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
+def _gate(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     now = hashes(run_context.root, task.outputs)
     changed = [path for path, digest in record.locked.items() if now.get(path) != digest]
     violations = [f"locked output `{path}` was changed after its review" for path in changed]
@@ -357,7 +361,7 @@ def _gate(task: Task, record: TaskRecord, run_context: RunContext) -> ActivityOu
     return ActivityOutcome("gated", _remember(record, "gate", entry), (*warnings, said), report=report)
 
 
-def _human(task: Task, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
+def _human(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     """A person has decided; the decision becomes the event."""
     assert record.item is not None
     item = run_context.store.item(record.item)
@@ -373,18 +377,18 @@ def _human(task: Task, record: TaskRecord, run_context: RunContext) -> ActivityO
     return ActivityOutcome("rejected", record, reason=f"rejected by {item.resolved_by}: {item.resolution_notes}")
 
 
-def _decide(task: Task, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
+def _decide(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     return ActivityOutcome("decide", record)
 
 
-def _wait(task: Task, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
+def _wait(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     if task.pair is not None:
         context = replace(record.context, driver=task.pair.driver_agent, challenger=task.pair.challenger_agent)
         record = replace(record, context=context)
     return ActivityOutcome("ready", record)
 
 
-_ACTIVITIES: Final[Mapping[Activity, Callable[[Task, TaskRecord, RunContext], ActivityOutcome]]] = {
+_ACTIVITIES: Final[Mapping[Activity, Callable[[TaskPlan, TaskRecord, RunContext], ActivityOutcome]]] = {
     "wait": _wait,
     "agent": _work,
     "score": _score,
@@ -415,7 +419,7 @@ def _remember(record: TaskRecord, step: str, entry: JsonMapping) -> TaskRecord:
     return replace(record, history=(*record.history, {"iteration": record.iteration, "step": step, **entry}))
 
 
-def definition(task: Task) -> JsonObject:
+def definition(task: TaskPlan) -> JsonObject:
     """The task as people read it: without its machine and programs."""
     made: JsonObject = msgspec.to_builtins(replace(task, confidence=None, gate=None))
     del made["machine"], made["confidence"], made["gate"]
@@ -427,7 +431,7 @@ def definition(task: Task) -> JsonObject:
     return made
 
 
-def overlay_state(task: Task, record: TaskRecord) -> JsonObject:
+def overlay_state(task: TaskPlan, record: TaskRecord) -> JsonObject:
     """Where the overlays of a task stand: the context, the iterations used, what passed, and the pair's session."""
     loops = {
         loop.name: {"used": used(task.machine, record.state, loop.name), "max_iterations": loop.max_iterations}
@@ -444,7 +448,7 @@ def overlay_state(task: Task, record: TaskRecord) -> JsonObject:
     return state
 
 
-def pair_session(task: Task, record: TaskRecord, loop: Mapping[str, object]) -> JsonObject:
+def pair_session(task: TaskPlan, record: TaskRecord, loop: Mapping[str, object]) -> JsonObject:
     """Everything driver and challenger did, iteration by iteration."""
     assert task.pair is not None
     summaries = {e["iteration"]: e["summary"] for e in record.history if e["step"] == "work"}

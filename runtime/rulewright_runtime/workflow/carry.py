@@ -11,7 +11,7 @@ import msgspec
 from rulewright_runtime.workflow.artifacts import hashes
 from rulewright_runtime.workflow.machine import start, status
 from rulewright_runtime.workflow.task_context import TaskRecord
-from rulewright_runtime.workflow.workflow_plan import Task, WorkflowPlan
+from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan
 
 
 class Carry(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ def carry(old: WorkflowPlan, new: WorkflowPlan, records: Mapping[str, tuple[str,
     return Carry(kept, anew, tuple(name for name in records if name not in known))
 
 
-def begun_anew(task: Task, record: TaskRecord | None = None) -> tuple[str, TaskRecord]:
+def begun_anew(task: TaskPlan, record: TaskRecord | None = None) -> tuple[str, TaskRecord]:
     """Status and record of a task that starts from the beginning. What it cost stays, and numbers go on, so that no
     call and no queue item bears the name of an earlier one."""
     state = start(task.machine)
@@ -55,7 +55,7 @@ def begun_anew(task: Task, record: TaskRecord | None = None) -> tuple[str, TaskR
     return status(task.machine, state), fresh
 
 
-def _why_anew(old: WorkflowPlan, new: WorkflowPlan, task: Task, now: str, record: TaskRecord, root: Path) -> str:
+def _why_anew(old: WorkflowPlan, new: WorkflowPlan, task: TaskPlan, now: str, record: TaskRecord, root: Path) -> str:
     if now == "FAILED":
         return f"it has failed: {record.reason}" if record.reason else "it has failed"
     before = next(each for each in old.tasks if each.id == task.id)
@@ -66,7 +66,7 @@ def _why_anew(old: WorkflowPlan, new: WorkflowPlan, task: Task, now: str, record
     return f"its input `{changed[0]}` has changed" if record.iteration and changed else ""
 
 
-def _definition(plan: WorkflowPlan, task: Task) -> str:
+def _definition(plan: WorkflowPlan, task: TaskPlan) -> str:
     """The hash of everything that decides what a task does: itself and the roles of its agents."""
     agents = {name: agent for name, agent in plan.agents.items() if name in task.agents}
     return hashlib.sha256(msgspec.json.encode((task, agents), order="deterministic")).hexdigest()

@@ -29,13 +29,13 @@ from rulewright_runtime.workflow.notify import Notifier
 from rulewright_runtime.workflow.run_context import RunContext, utc_now
 from rulewright_runtime.workflow.run_database import (
     OVER,
-    Run,
     RunStatus,
     Store,
+    StoredWorkflow,
 )
 from rulewright_runtime.workflow.run_settings import RunSettings
 from rulewright_runtime.workflow.steps import advance, fail, watch_budget
-from rulewright_runtime.workflow.workflow_plan import RunLimits, Task, WorkflowPlan, decode
+from rulewright_runtime.workflow.workflow_plan import RunLimits, TaskPlan, WorkflowPlan, decode
 
 if TYPE_CHECKING:
     from rulewright_runtime.judging.judge import Judge
@@ -160,14 +160,16 @@ def _reach(plan: WorkflowPlan, adapter: Callable[[str], AgentAdapter]) -> None:
             raise EngineError(f"agent `{agent}` can't be reached: {error}") from None
 
 
-def _begun(plan: WorkflowPlan, store: Store, now: Callable[[], str], tell: Callable[[Sequence[Event]], None]) -> Run:
+def _begun(
+    plan: WorkflowPlan, store: Store, now: Callable[[], str], tell: Callable[[Sequence[Event]], None]
+) -> StoredWorkflow:
     records = [(task.id, *begun_anew(task)) for task in plan.tasks]
     begun = store.begin(plan, records, now())
     tell(store.events(begun.run_id))
     return begun
 
 
-def resumable(plan: WorkflowPlan, store: Store, resume: bool | str = True, *, changed: bool = False) -> Run:
+def resumable(plan: WorkflowPlan, store: Store, resume: bool | str = True, *, changed: bool = False) -> StoredWorkflow:
     """The run that `resume` would go on with: the latest unfinished one of `plan`, or the run named. Raises EngineError
     where there is none, or the plan has changed; with `changed` it may, and a run that has FAILED may go on."""
     if isinstance(resume, str):
@@ -196,7 +198,7 @@ def _changed(
     root: Path,
     now: Callable[[], str],
     tell: Callable[[Sequence[Event]], None],
-) -> Run:
+) -> StoredWorkflow:
     """The run that goes on with a changed plan, and what is carried over written down."""
     found = resumable(plan, store, resume, changed=True)
     records = store.records(found.run_id)
@@ -286,7 +288,7 @@ class _Engine:
             if name in self._chosen and name not in busy and self._can_go_on(task):
                 yield name
 
-    def _can_go_on(self, task: Task) -> bool:
+    def _can_go_on(self, task: TaskPlan) -> bool:
         record = self._records[task.id]
         now = status(task.machine, record.state)
         if now in TERMINAL:

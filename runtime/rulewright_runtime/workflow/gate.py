@@ -16,7 +16,7 @@ from rulewright_runtime.workflow import collectors
 from rulewright_runtime.workflow.collectors import CollectionError, ReportReading
 from rulewright_runtime.workflow.collectors.report_reading import inside
 from rulewright_runtime.workflow.task_context import TaskContext
-from rulewright_runtime.workflow.workflow_plan import EVIDENCE, Evidence, Gate, Task
+from rulewright_runtime.workflow.workflow_plan import EVIDENCE, Evidence, Gate, TaskPlan
 
 Status = Literal["PASS", "FAIL", "SKIPPED"]
 # Seconds by which evidence has to be older than the task: the clocks of file systems differ, and a warning should not
@@ -60,7 +60,7 @@ class GateReport(msgspec.Struct, frozen=True):
 
 
 def judge_evidence(
-    task: Task, context: TaskContext, root: Path, now: str, *, violations: Sequence[str] = (), since: float = 0.0
+    task: TaskPlan, context: TaskContext, root: Path, now: str, *, violations: Sequence[str] = (), since: float = 0.0
 ) -> GateReport:
     """The report of the task's gate over the files below `root`. `violations` are reasons of the caller's, such as
     locked outputs that were changed; each of them fails the gate. `since` is when the task started, in seconds of the
@@ -93,7 +93,7 @@ def judge_evidence(
     )
 
 
-def collect(task: Task, gate: Gate, root: Path) -> tuple[dict[Evidence, EvidenceCheck], Fraction | None]:
+def collect(task: TaskPlan, gate: Gate, root: Path) -> tuple[dict[Evidence, EvidenceCheck], Fraction | None]:
     """Every kind of evidence with its status, and the share of requirements met where it was measured."""
     checks: dict[Evidence, EvidenceCheck] = {}
     coverage: Fraction | None = None
@@ -140,12 +140,12 @@ def _covered(reading: ReportReading, gate: Gate) -> EvidenceCheck:
     return EvidenceCheck("FAIL", f"requirement coverage below threshold {threshold:g}: {reading.details}")
 
 
-def _acceptance(task: Task, gate: Gate, root: Path) -> ReportReading | None:
+def _acceptance(task: TaskPlan, gate: Gate, root: Path) -> ReportReading | None:
     sources = gate.sources.get("acceptance", ())
     return collectors.together(collectors.acceptance, "acceptance", root, sources, ()) if sources else None
 
 
-def _verification(task: Task, gate: Gate, root: Path) -> ReportReading | None:
+def _verification(task: TaskPlan, gate: Gate, root: Path) -> ReportReading | None:
     """Lint and security reports, all of which have to be clean."""
     named = [(kind, gate.sources[kind]) for kind in ("lint", "security") if gate.sources.get(kind)]
     scope = [output.path for output in task.outputs]
@@ -156,18 +156,18 @@ def _verification(task: Task, gate: Gate, root: Path) -> ReportReading | None:
     return ReportReading(sum(r.good for _, r in readings), sum(r.total for _, r in readings), details)
 
 
-def _readiness(task: Task, gate: Gate, root: Path) -> ReportReading | None:
+def _readiness(task: TaskPlan, gate: Gate, root: Path) -> ReportReading | None:
     sources = gate.sources.get("readiness", ())
     return collectors.together(collectors.readiness, "readiness", root, sources, ()) if sources else None
 
 
-def _requirements(task: Task, gate: Gate, root: Path) -> ReportReading | None:
+def _requirements(task: TaskPlan, gate: Gate, root: Path) -> ReportReading | None:
     lists = gate.sources.get("requirements", ())
     places = gate.sources.get("implemented", ()) or tuple(output.path for output in task.outputs)
     return collectors.requirement_coverage(root, lists, places) if lists else None
 
 
-_READERS: Final[Mapping[Evidence, Callable[[Task, Gate, Path], ReportReading | None]]] = {
+_READERS: Final[Mapping[Evidence, Callable[[TaskPlan, Gate, Path], ReportReading | None]]] = {
     "acceptance_evidence": _acceptance,
     "verification": _verification,
     "operational_readiness": _readiness,

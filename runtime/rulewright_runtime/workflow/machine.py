@@ -83,7 +83,7 @@ class Guard(PlanPart, frozen=True):
     loop: LoopName | None = None
 
 
-class Effect(PlanPart, frozen=True):
+class StateEffect(PlanPart, frozen=True):
     """What a step means beyond its new place.
 
     kind       subject                                      words
@@ -120,7 +120,7 @@ class MachineTransition(PlanPart, frozen=True):
     guard: Guard | None = None
     counts: tuple[LoopName, ...] = ()
     forgets: tuple[str, ...] = ()
-    effects: tuple[Effect, ...] = ()
+    effects: tuple[StateEffect, ...] = ()
 
 
 class MachineLoop(PlanPart, frozen=True):
@@ -163,7 +163,7 @@ class MachineStep:
     undecided: tuple[str, ...] = ()
 
     @property
-    def effects(self) -> tuple[Effect, ...]:
+    def effects(self) -> tuple[StateEffect, ...]:
         """What the step means beyond the new place."""
         return self.transition.effects
 

@@ -20,7 +20,7 @@ from rulewright_runtime.workflow.run_database import AgentCall, Store
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
 from rulewright_runtime.workflow.security import look_through, redacted, without_secrets
 from rulewright_runtime.workflow.task_context import TaskRecord
-from rulewright_runtime.workflow.workflow_plan import Artifact, Task, WorkflowPlan
+from rulewright_runtime.workflow.workflow_plan import Artifact, TaskPlan, WorkflowPlan
 
 
 def utc_now() -> str:
@@ -54,7 +54,7 @@ class RunContext:
 
     def ask(
         self,
-        task: Task,
+        task: TaskPlan,
         record: TaskRecord,
         agent: str,
         purpose: Purpose,

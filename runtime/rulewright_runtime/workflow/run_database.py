@@ -44,7 +44,7 @@ Log = Literal["gate_reports", "review_log"]
 Kind = TypeVar("Kind")
 
 
-class Run(msgspec.Struct, frozen=True):
+class StoredWorkflow(msgspec.Struct, frozen=True):
     """A run as the database knows it."""
 
     number: int
@@ -103,7 +103,7 @@ class Store(Database):
 
     # runs
 
-    def begin(self, plan: WorkflowPlan, records: Sequence[tuple[str, str, TaskRecord]], now: str) -> Run:
+    def begin(self, plan: WorkflowPlan, records: Sequence[tuple[str, str, TaskRecord]], now: str) -> StoredWorkflow:
         """A new run of `plan`; `records` are the tasks with status and record, in order."""
         with self.transaction() as db:
             number = db.execute("select coalesce(max(number), 0) + 1 from runs").fetchone()[0]
@@ -118,19 +118,19 @@ class Store(Database):
             self._say(db, run_id, plan.name, None, now, [Said("engine.started", _about(plan))])
         return self.run(run_id)
 
-    def run(self, run_id: str) -> Run:
+    def run(self, run_id: str) -> StoredWorkflow:
         """The run called `run_id`. Raises StoreError when there is none."""
         rows = self.rows("select * from runs where run_id = ?", run_id)
         if not rows:
             latest = self.rows("select run_id from runs order by number desc limit 5")
             known = ", ".join(f"`{row['run_id']}`" for row in latest)
             raise StoreError(f"unknown run `{run_id}`" + (f"; the latest are {known}" if known else ""))
-        return msgspec.convert(dict(rows[0]), Run)
+        return msgspec.convert(dict(rows[0]), StoredWorkflow)
 
-    def runs(self, workflow: str | None = None) -> list[Run]:
+    def runs(self, workflow: str | None = None) -> list[StoredWorkflow]:
         """All runs, or those of one workflow, the newest last."""
         rows = self.rows("select * from runs where ? is null or workflow = ? order by number", workflow, workflow)
-        return [msgspec.convert(dict(row), Run) for row in rows]
+        return [msgspec.convert(dict(row), StoredWorkflow) for row in rows]
 
     def finish(self, run_id: str, status: RunStatus, now: str, said: Sequence[Said] = ()) -> list[Event]:
         """Write down how the run stands; `said` are its last events."""

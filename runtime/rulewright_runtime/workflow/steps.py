@@ -16,11 +16,11 @@ from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.artifacts import hashes
 from rulewright_runtime.workflow.events import Said
 from rulewright_runtime.workflow.hil import QueueItem
-from rulewright_runtime.workflow.machine import Effect, MachineStep, activity, status, step, used
+from rulewright_runtime.workflow.machine import MachineStep, StateEffect, activity, status, step, used
 from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.run_database import TaskChange
 from rulewright_runtime.workflow.task_context import TaskContext, TaskRecord
-from rulewright_runtime.workflow.workflow_plan import OVERLAYS, Task
+from rulewright_runtime.workflow.workflow_plan import OVERLAYS, TaskPlan
 
 LOG: Final = logging.getLogger("rulewright.workflow")
 MAX_REASON: Final = 500  # characters of why a task ended or a person is asked
@@ -28,7 +28,7 @@ _BUDGET_WARNING: Final = 0.8
 _MOST_BACKOFF: Final = 86_400.0  # seconds: each wait is twice as long as the one before
 
 
-def advance(task: Task, record: TaskRecord, run_context: RunContext) -> TaskRecord:
+def advance(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> TaskRecord:
     """Do what the task's place asks for, take the step it leads to, and write both down; the value is the new record.
 
     A call that failed is written down, too, and may be tried again by advancing once more. Raises StoreError or
@@ -45,7 +45,7 @@ def advance(task: Task, record: TaskRecord, run_context: RunContext) -> TaskReco
     return take(task, outcome, run_context)
 
 
-def take(task: Task, outcome: ActivityOutcome, run_context: RunContext) -> TaskRecord:
+def take(task: TaskPlan, outcome: ActivityOutcome, run_context: RunContext) -> TaskRecord:
     """Take the step that the outcome leads to, in one transaction."""
     before = outcome.record
     taken = step(task.machine, before.state, outcome.event, before.context.bindings())
@@ -83,7 +83,7 @@ def take(task: Task, outcome: ActivityOutcome, run_context: RunContext) -> TaskR
 
 
 def _apply(
-    task: Task, taken: MachineStep, outcome: ActivityOutcome, run_context: RunContext
+    task: TaskPlan, taken: MachineStep, outcome: ActivityOutcome, run_context: RunContext
 ) -> tuple[TaskRecord, list[Said], QueueItem | None]:
     """The record after the step, what its effects say, and the queue item they ask for."""
     old = outcome.record
@@ -119,7 +119,7 @@ def _with_gate(words: str, taken: MachineStep, record: TaskRecord, outcome: Acti
 
 
 def _effect(
-    task: Task, record: TaskRecord, effect: Effect, outcome: ActivityOutcome, run_context: RunContext
+    task: TaskPlan, record: TaskRecord, effect: StateEffect, outcome: ActivityOutcome, run_context: RunContext
 ) -> tuple[TaskRecord, list[Said]]:
     if effect.kind == "advise":
         context = replace(record.context, advisory=effect.words)
@@ -143,13 +143,13 @@ def _effect(
     return replace(record, reason=effect.words if outcome.event == "escalated" else outcome.reason or effect.words), []
 
 
-def _locked(task: Task, record: TaskRecord, run_context: RunContext) -> tuple[TaskRecord, list[Said]]:
+def _locked(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> tuple[TaskRecord, list[Said]]:
     """What was reviewed or approved is held to be what it is now."""
     locked = hashes(run_context.root, task.outputs)
     return replace(record, locked=locked), [Said("artifact.locked", {"outputs": sorted(locked)})]
 
 
-def _advisory(task: Task, context: TaskContext, words: str) -> Said:
+def _advisory(task: TaskPlan, context: TaskContext, words: str) -> Said:
     assert task.confidence is not None
     details: JsonObject = {"signal": words, "mode": task.confidence.mode, "threshold": task.confidence.threshold}
     details["confidence_score"] = None if context.score is None else float(context.score)
@@ -157,7 +157,7 @@ def _advisory(task: Task, context: TaskContext, words: str) -> Said:
     return Said("confidence.advisory", details)
 
 
-def _decision(task: Task, record: TaskRecord, taken: MachineStep) -> Said | None:
+def _decision(task: TaskPlan, record: TaskRecord, taken: MachineStep) -> Said | None:
     """What the end of an iteration decided, where the step left a place that decides about a loop."""
     kind, colon, loop = taken.transition.source.partition(":")
     if kind != "decide" or not colon:
@@ -198,7 +198,7 @@ def _history(record: TaskRecord, decision: Said) -> JsonObject:
 
 
 def _ask(
-    task: Task, record: TaskRecord, run_context: RunContext, trigger: str, words: str, outcome: ActivityOutcome
+    task: TaskPlan, record: TaskRecord, run_context: RunContext, trigger: str, words: str, outcome: ActivityOutcome
 ) -> tuple[TaskRecord, QueueItem]:
     """A new item of the queue, with everything its reader needs."""
     number = record.items + 1
@@ -222,7 +222,7 @@ def _ask(
     return replace(record, item=item.id, items=number), item
 
 
-def _status_events(task: Task, record: TaskRecord, taken: MachineStep, outcome: ActivityOutcome) -> list[Said]:
+def _status_events(task: TaskPlan, record: TaskRecord, taken: MachineStep, outcome: ActivityOutcome) -> list[Said]:
     said: list[Said] = []
     if taken.before == "PENDING":
         for warning in task.warnings:
@@ -249,7 +249,7 @@ def _spent(record: TaskRecord) -> JsonObject:
     }
 
 
-def _called(task: Task, record: TaskRecord, doing: str) -> str:
+def _called(task: TaskPlan, record: TaskRecord, doing: str) -> str:
     if doing == "challenge" and task.pair is not None:
         return record.context.challenger or task.pair.challenger_agent
     if doing == "review" and task.review is not None:
@@ -257,7 +257,7 @@ def _called(task: Task, record: TaskRecord, doing: str) -> str:
     return worker(task, record)
 
 
-def _retry(task: Task, record: TaskRecord, run_context: RunContext, agent: str, failure: AgentError) -> TaskRecord:
+def _retry(task: TaskPlan, record: TaskRecord, run_context: RunContext, agent: str, failure: AgentError) -> TaskRecord:
     """Write down that the call failed, and wait longer each time."""
     reason = str(failure)
     LOG.warning("task `%s`: agent `%s` failed and is asked again: %s", task.id, agent, reason)
@@ -291,7 +291,7 @@ def watch_budget(run_context: RunContext) -> None:
         run_context.stop.set()
 
 
-def fail(task: Task, record: TaskRecord, run_context: RunContext, reason: str) -> TaskRecord:
+def fail(task: TaskPlan, record: TaskRecord, run_context: RunContext, reason: str) -> TaskRecord:
     """End a task that is RUNNING, at the next place that allows it."""
     while status(task.machine, record.state) in {"RUNNING", "NEEDS_REWORK"}:
         doing = activity(task.machine, record.state)

@@ -61,7 +61,7 @@ class Artifact(PlanPart, frozen=True):
     contract: Contract | None = None
 
 
-class Metric(PlanPart, frozen=True):
+class ProcessMetric(PlanPart, frozen=True):
     """One metric of a task: `sources` are the files its collector reads, `requirements` those that list the ids.
 
     `criteria` are what a judge scores; without them it is given the task's description and contracts.
@@ -87,7 +87,7 @@ class Confidence(PlanPart, frozen=True):
     """The scoring of a task. `met` is the threshold as an expression; without a threshold there is no advisory."""
 
     mode: Literal["composite", "raw"]
-    metrics: tuple[Metric, ...]
+    metrics: tuple[ProcessMetric, ...]
     threshold: Unit | None = None
     met: Program | None = None
 
@@ -127,7 +127,7 @@ class Review(PlanPart, frozen=True):
     reviewer_agent: str
 
 
-class Task(PlanPart, frozen=True):
+class TaskPlan(PlanPart, frozen=True):
     """One task. `overlays` are the enabled ones, outermost first; `agent` does the work unless a pair or review
     names who does."""
 
@@ -183,7 +183,7 @@ class WorkflowPlan(PlanPart, frozen=True):
     """A compiled workflow. `groups` are the tasks that may run side by side, wave by wave."""
 
     name: str
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskPlan, ...]
     groups: tuple[tuple[str, ...], ...] = ()
     agents: dict[str, Agent] = msgspec.field(default_factory=dict)
     limits: RunLimits = RunLimits()
@@ -192,7 +192,7 @@ class WorkflowPlan(PlanPart, frozen=True):
     version: int = VERSION
     hash: str = ""
 
-    def task(self, name: str) -> Task:
+    def task(self, name: str) -> TaskPlan:
         """The task called `name`; KeyError when there is none."""
         for task in self.tasks:
             if task.id == name:
@@ -222,7 +222,7 @@ def _guard(plan: WorkflowPlan) -> None:
             validate(program)
 
 
-def _guard_machine(task: Task) -> None:
+def _guard_machine(task: TaskPlan) -> None:
     machine = task.machine
     places = {place.name: place.status for place in machine.places}
     loops = {loop.name for loop in machine.loops}

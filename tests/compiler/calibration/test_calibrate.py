@@ -13,7 +13,14 @@ from tests.compiler.small_project import check, write
 
 from rulewright.calibration import propagate
 from rulewright.calibration.gold import read_gold
-from rulewright.calibration.propagate import FailureShare, GateRow, Measured, Transported, gate_interval, next_item
+from rulewright.calibration.propagate import (
+    FailureShare,
+    GateRow,
+    MeasuredErrors,
+    Transported,
+    gate_interval,
+    next_item,
+)
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
@@ -251,11 +258,11 @@ def test_a_gate_of_two_doubtful_checks_fails_as_often_as_either() -> None:
     one, two = ("A", "FAIL"), ("B", "FAIL")
     rows = [GateRow(f"t{at}", False, False, (one, two), ((f"t{at}", "A"), (f"t{at}", "B"))) for at in range(400)]
     shares = {one: FailureShare(50_000, 100_000), two: FailureShare(20_000, 100_000)}
-    found = gate_interval(rows, Measured(shares, {}))
+    found = gate_interval(rows, MeasuredErrors(shares, {}))
     assert found["value"] == pytest.approx(0.6, abs=1e-4)
     assert found["low"] == pytest.approx(0.6 - 1.96 * (0.24 / 400) ** 0.5, abs=5e-3)
     missing = [GateRow("u", False, True, (), ()), *rows[:1]]
-    assert gate_interval(missing, Measured(shares, {}))["high"] == 1.0
+    assert gate_interval(missing, MeasuredErrors(shares, {}))["high"] == 1.0
 
 
 def scanned(root: Path, words: str, failing: int, judge: Any = None, prompt: str = "Is it rude?") -> Path:
@@ -344,7 +351,7 @@ def test_gates_by_labels_of_another_run_hold_the_truth_as_often_as_they_claim(mo
         there, here = judged(1000, chance.uniform(0.2, 0.6), *errors), judged(300, chance.uniform(0.05, 0.6), *errors)
         fails = [FailureShare(sum(word for _, word in found), len(found)) for found in (there, here)]
         shares = share(there, said=True, of=80), share(there, said=False, of=80)
-        measured = Measured({}, {"C": Transported(shares, *fails)})
+        measured = MeasuredErrors({}, {"C": Transported(shares, *fails)})
         rows = [GateRow("t", False, False, (("C", "FAIL" if word else "PASS"),), ()) for _, word in here]
         found = gate_interval(rows, measured)
         held += found["low"] <= sum(true for true, _ in here) / len(here) <= found["high"]

@@ -16,7 +16,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.planning.harness import compile_run_plan, run_cost
 from rulewright.project import load_project
 from rulewright_runtime.__main__ import main as runtime
-from rulewright_runtime.harness.adapters import Reply, Request, ScriptedAdapter
+from rulewright_runtime.harness.adapters import Reply, ScriptedAdapter, TurnRequest
 from rulewright_runtime.harness.harness_run import run
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -89,9 +89,9 @@ class Listening:
     harness = "llm/raw"
 
     def __init__(self) -> None:
-        self.asked: list[Request] = []
+        self.asked: list[TurnRequest] = []
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: TurnRequest) -> Reply:
         self.asked.append(request)
         return Reply("All is fine.")
 

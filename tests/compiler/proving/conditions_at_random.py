@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, ListType, OptionalType, RecordType, Type
-from rulewright.proving.domains import Domain, Domains, Path, Piece
+from rulewright.proving.domains import Domain, DomainPiece, Domains, Path
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import NONE, Optional
@@ -84,7 +84,7 @@ conditions: Final = st.recursive(
 
 
 _pieces: Final = st.builds(
-    lambda low, size: Piece(Fraction(low, 40), Fraction(min(low + size, 40), 40)),
+    lambda low, size: DomainPiece(Fraction(low, 40), Fraction(min(low + size, 40), 40)),
     st.integers(0, 40),
     st.integers(0, 12),
 )

@@ -24,8 +24,8 @@ from rulewright.expression.types import (
 from rulewright.proving.domains import (
     Absent,
     Domain,
+    DomainPiece,
     Domains,
-    Piece,
     between,
     boolean,
     domain_of_parameter,
@@ -48,7 +48,7 @@ def test_a_score_has_a_cell_for_every_cut_and_everything_between() -> None:
 
 
 def test_a_score_on_pieces_has_no_cell_between_them() -> None:
-    pieces = (Piece(Fraction(0), Fraction(0)), Piece(HALF, Fraction(1)))
+    pieces = (DomainPiece(Fraction(0), Fraction(0)), DomainPiece(HALF, Fraction(1)))
     assert score(pieces=pieces).cells([Fraction(1, 4), Fraction(3, 4)]) == [
         0, Score(6, 10), Score(3, 4), Score(8, 10),
     ]  # fmt: skip

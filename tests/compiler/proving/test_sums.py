@@ -17,7 +17,7 @@ from rulewright.policies.decisions import truth
 from rulewright.policies.regions import compare
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.conditions import never
-from rulewright.proving.domains import Domain, Domains, Path, Piece, whole
+from rulewright.proving.domains import Domain, DomainPiece, Domains, Path, whole
 from rulewright.proving.results import Proved, Refuted, Unknown
 from rulewright.proving.smt import solve
 from rulewright_runtime.interpreter import prepare
@@ -58,7 +58,7 @@ def bounded(chance: random.Random) -> Domains:
     known: dict[Path, Domain] = {}
     for name in "abc":
         low, high = sorted(Fraction(chance.randint(0, 10), 10) for _ in range(2))
-        pieces = (Piece(low, low), Piece(low, high), Piece(high, high))
+        pieces = (DomainPiece(low, low), DomainPiece(low, high), DomainPiece(high, high))
         known[name,] = Domain("score", pieces=tuple(dict.fromkeys(pieces)))
     known["i",], known["j",] = whole(chance.randint(-3, 0), chance.randint(0, 4)), whole(0, 3)
     return Domains(TYPES, known)

@@ -24,7 +24,7 @@ from rulewright.claims.workflow import CLAIMS, prove_workflow
 from rulewright.proving.results import Proved, Refuted
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.workflow.machine import Machine, events_of
-from rulewright_runtime.workflow.workflow_plan import Task, decode
+from rulewright_runtime.workflow.workflow_plan import TaskPlan, decode
 
 COMBINATIONS = [
     tuple(name for name, on in zip(OVERLAYS, chosen, strict=True) if on)
@@ -122,7 +122,7 @@ BADLY: dict[str, dict[str, Any]] = {
 }
 
 
-def story(task: Task, first: dict[str, dict[str, Any]], then: dict[str, dict[str, Any]]) -> list[str]:
+def story(task: TaskPlan, first: dict[str, dict[str, Any]], then: dict[str, dict[str, Any]]) -> list[str]:
     """A run in which everything is said `first` the first time and `then` ever after."""
     walk = Walk(task.machine)
     heard: set[str] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from rulewright.commands.workflow_status import Standing, elapsed, one_line, shown
-from rulewright_runtime.workflow.run_database import Run
+from rulewright_runtime.workflow.run_database import StoredWorkflow
 
 TASKS = [
     Standing("write", "COMPLETED", "COMPLETED", 1, None, None, ""),
@@ -15,8 +15,8 @@ TASKS = [
 ]
 
 
-def run_of(started: str, finished: str | None = None) -> Run:
-    return Run(1, "run-1", "flow", b"", "", "RUNNING", started, finished, 0, 0.25, 0)
+def run_of(started: str, finished: str | None = None) -> StoredWorkflow:
+    return StoredWorkflow(1, "run-1", "flow", b"", "", "RUNNING", started, finished, 0, 0.25, 0)
 
 
 def test_a_line_says_what_is_under_way_with_iteration_confidence_and_wait() -> None:

@@ -14,7 +14,7 @@ from rulewright.errors import DocumentError
 from rulewright.proving.results import Property, Proved
 from rulewright.workflow import Workflow, load_workflow, workflow_of_text
 from rulewright_runtime.workflow.machine import Machine, TaskState, activity, start, status, step
-from rulewright_runtime.workflow.workflow_plan import Task, WorkflowPlan
+from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan
 
 METRICS = "metrics: [{type: lint_score, source: ruff.json}]"
 OVERLAYS = {
@@ -35,7 +35,7 @@ def plan_of(text: str) -> WorkflowPlan:
     return compile_workflow(workflow(text))
 
 
-def task_of(text: str) -> Task:
+def task_of(text: str) -> TaskPlan:
     """The only task of a workflow."""
     (task,) = plan_of(text).tasks
     return task

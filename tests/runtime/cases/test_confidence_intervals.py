@@ -11,7 +11,7 @@ from tests.safe_cases import settings
 
 from rulewright_runtime.cases.confidence_intervals import Sample, wilson
 from rulewright_runtime.cases.scoring import CaseOutcome, CaseScorer, Scored
-from rulewright_runtime.cases.tally import Group, Tally
+from rulewright_runtime.cases.tally import CaseGroup, Tally
 
 
 def sample(*values: tuple[float, int]) -> Sample:
@@ -94,7 +94,7 @@ def tallied(found: list[int], settle_every: int, monkeypatch: pytest.MonkeyPatch
 def test_adding_up_on_the_way_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [random.Random(5).randrange(8) for _ in range(150)]
 
-    def told(group: Group) -> dict[str, Any]:
+    def told(group: CaseGroup) -> dict[str, Any]:
         return {"rates": group.pass_rates(), "labels": group.labels, "count": group.total}
 
     at_once, often = (tallied(found, every, monkeypatch) for every in (10_000, 4))

@@ -13,8 +13,8 @@ import pytest
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.harness import adapters
-from rulewright_runtime.harness.adapters import AdapterError, ProductAdapter, Reply, Request, ScriptedAdapter
-from rulewright_runtime.harness.harness_plan import RunPlan, Script, Session, Turn, decode
+from rulewright_runtime.harness.adapters import AdapterError, ProductAdapter, Reply, ScriptedAdapter, TurnRequest
+from rulewright_runtime.harness.harness_plan import RunPlan, Script, ScriptSession, ScriptTurn, decode
 from rulewright_runtime.harness.harness_run import run
 from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.transcripts.messages import Transcript
@@ -28,10 +28,10 @@ class Listening:
     harness = "llm/raw"
 
     def __init__(self, fails: tuple[int, ...] = ()) -> None:
-        self.asked: list[Request] = []
+        self.asked: list[TurnRequest] = []
         self.fails = fails
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: TurnRequest) -> Reply:
         self.asked.append(request)
         if request.turn in self.fails:
             raise TimeoutError("no answer in time")
@@ -42,7 +42,10 @@ def plan(*names: str, sessions: int = 1) -> RunPlan:
     scripts = []
     for name in names:
         made = tuple(
-            Session(number, (Turn(2 * number - 1, f"{name} first {number}"), Turn(2 * number, f"{name} then {number}")))
+            ScriptSession(
+                number,
+                (ScriptTurn(2 * number - 1, f"{name} first {number}"), ScriptTurn(2 * number, f"{name} then {number}")),
+            )
             for number in range(1, sessions + 1)
         )
         scripts.append(Script(name, made, (("name", "Ana"),)))
@@ -117,7 +120,7 @@ def test_the_files_are_the_same_however_many_scenarios_run_at_a_time(tmp_path: P
 class Stopping(Listening):
     """A model in front of which the process is killed."""
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: TurnRequest) -> Reply:
         if len(self.asked) == 3:
             raise KeyboardInterrupt
         return super().reply(request)

@@ -8,7 +8,7 @@ import random
 import msgspec
 import pytest
 
-from rulewright_runtime.report.gathered import MOST, Sum
+from rulewright_runtime.report.gathered import MOST, RunningSum
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.transcripts.seen_ids import SeenIds
@@ -18,7 +18,7 @@ from rulewright_runtime.transcripts.seen_ids import SeenIds
 def test_a_sum_is_exact_in_any_order_and_any_parts(seed: int) -> None:
     chance = random.Random(seed)
     values = [chance.choice((1, -1)) * chance.random() * 10.0 ** chance.randint(-12, 12) for _ in range(2000)]
-    whole, one, other = Sum(), Sum(), Sum()
+    whole, one, other = RunningSum(), RunningSum(), RunningSum()
     for value in values:
         whole.add(value)
     for place, value in enumerate(chance.sample(values, len(values))):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rulewright_runtime.report.gathered import Sum
+from rulewright_runtime.report.gathered import RunningSum
 from rulewright_runtime.report.unresolved import Unresolved, lowest_mean, unresolved_lines
 
 
@@ -79,8 +79,8 @@ def test_where_everything_is_known_nothing_is_said() -> None:
     assert told(row("T1", "passed", 0.5)) == []
 
 
-def summed(values: list[float]) -> Sum:
-    found = Sum()
+def summed(values: list[float]) -> RunningSum:
+    found = RunningSum()
     for value in values:
         found.add(value)
     return found

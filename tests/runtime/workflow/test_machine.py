@@ -13,13 +13,13 @@ from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.workflow.machine import (
     ENDS,
     FOLLOWS,
-    Effect,
     Event,
     Guard,
     Machine,
     MachineLoop,
     MachineState,
     MachineTransition,
+    StateEffect,
     TaskState,
     activity,
     decide,
@@ -67,8 +67,8 @@ MACHINE = Machine(
     transitions=(
         MachineTransition("start", "ready", "work", counts=("agentic_review",)),
         MachineTransition("work", "worked", "review"),
-        MachineTransition("work", "failed", "failed", effects=(Effect("fail", words="agent_failed"),)),
-        MachineTransition("review", "reviewed", "done", guard=GO, effects=(Effect("pass", "agentic_review"),)),
+        MachineTransition("work", "failed", "failed", effects=(StateEffect("fail", words="agent_failed"),)),
+        MachineTransition("review", "reviewed", "done", guard=GO, effects=(StateEffect("pass", "agentic_review"),)),
         MachineTransition("review", "reviewed", "work", counts=("agentic_review",), forgets=("review",)),
         MachineTransition("review", "reviewed", "asked"),
         MachineTransition("asked", "resolved", "work"),
@@ -95,7 +95,7 @@ def test_a_step_says_where_it_leads_and_what_it_means() -> None:
     state = led(("ready", {}), ("worked", {}))
     taken = step(MACHINE, state, "reviewed", {"review": {"decision": "GO"}})
     assert (taken.before, taken.after, taken.state.place) == ("RUNNING", "COMPLETED", "done")
-    assert taken.effects == (Effect("pass", "agentic_review"),)
+    assert taken.effects == (StateEffect("pass", "agentic_review"),)
     assert taken.undecided == ()
 
 

@@ -12,7 +12,7 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.plan.envelope import content_hash, encode, seal
 from rulewright_runtime.workflow.machine import Guard, Machine, MachineLoop, MachineState, MachineTransition
-from rulewright_runtime.workflow.workflow_plan import Gate, Task, WorkflowPlan, decode
+from rulewright_runtime.workflow.workflow_plan import Gate, TaskPlan, WorkflowPlan, decode
 
 TRUE = Program((Node("const", (), ["bool", True]),), "true")
 SMALL = Machine(
@@ -30,7 +30,9 @@ SMALL = Machine(
 
 
 def plan(machine: Machine = SMALL, **more: Any) -> WorkflowPlan:
-    return seal(WorkflowPlan("w", (Task("a", "dev", machine, **more), Task("b", "dev", SMALL, dependencies=("a",)))))
+    return seal(
+        WorkflowPlan("w", (TaskPlan("a", "dev", machine, **more), TaskPlan("b", "dev", SMALL, dependencies=("a",))))
+    )
 
 
 def resealed(change: Any) -> bytes:
