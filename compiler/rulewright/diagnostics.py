@@ -63,7 +63,8 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. `code` is the rule's name with dashes; `message` starts in lower case and fits one line."""
+    """One finding. `code` is the rule's name with dashes; `message` starts in lower case and fits one line; `about` is
+    the code of another rule that it speaks of."""
 
     code: str
     severity: Severity
@@ -72,6 +73,7 @@ class Diagnostic:
     notes: tuple[Note, ...] = ()
     help: str | None = None
     fix: Fix | None = None
+    about: str = ""
 
     @property
     def sort_key(self) -> tuple[Span, int, str, str]:

@@ -6,6 +6,19 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+
+class Guess(str):
+    """A help that asks whether something else was meant, ``did you mean `x`?``; `meant` is what."""
+
+    meant: str
+
+    def __new__(cls, meant: str) -> Guess:
+        """The question."""
+        made = super().__new__(cls, f"did you mean `{meant}`?")
+        made.meant = meant
+        return made
+
+
 CLOSE: Final = 0.7  # how alike the words have to be as a whole, as `difflib` measures it
 LEAST: Final = 0.6  # and without the parts that both end with
 WORD: Final = re.compile(r"[\s-]")
@@ -41,7 +54,7 @@ def is_slip_of(word: str, other: str) -> bool:
     return swapped or own[1:] == others[1:] or own[1:] == others or own == others[1:]
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+def did_you_mean(word: str, known: Iterable[str]) -> Guess | None:
     """The help ``did you mean `x`?`` for the known word nearest to `word`, or None when none is near."""
     near = suggest(word, known)
-    return f"did you mean `{near}`?" if near else None
+    return Guess(near) if near else None

@@ -20,7 +20,7 @@ from rulewright.diagnostics import Diagnostic, Span, error, replace, respell
 from rulewright.documents.base import descend, first_place
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
 from rulewright.load import Mapping, Node, Scalar, Sequence, plain
-from rulewright.spelling import suggest
+from rulewright.spelling import Guess, suggest
 from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def _words(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[
     message = f"`{node.value}` is not allowed for {_subject(path)}; expected {_either(expected)}"
     fix = respell(node, near, safe=False) if near else None
     meanings = ", ".join(f"`{word}` is {meaning}" for word, meaning in departure.meanings.items())
-    help = f"did you mean `{near}`?" if near else meanings or None
+    help = Guess(near) if near else meanings or None
     yield error(node, message, code="unknown-value", help=help, fix=fix)
 
 
@@ -273,7 +273,7 @@ def _unknown_key(node: Mapping, name: str, path: str, departure: _Departure, own
     fix = None
     if near:
         fix = None if near in node else respell(node.index[name].key, near, safe=False)
-        help = f"did you mean `{near}`?" + (" it is set here as well" if near in node else "")
+        help = f"{Guess(near)} it is set here as well" if near in node else Guess(near)
     elif homes := [owner for owner in owners.get(name, ()) if owner != path]:
         help = f"`{name}` belongs " + _either([f"under `{owner}`" if owner else "at the top level" for owner in homes])
     else:
@@ -311,7 +311,7 @@ def _bound(words: str) -> Callable[[_Departure, Node, str, Owners], Iterator[Dia
         noun = "item" if bound == 1 else "items"
         message = words.format(subject=_subject(path), bound=bound, value=value, noun=noun)
         meant = _as_share(departure) if departure.keyword == "maximum" else _without_sign(departure)
-        help = f"did you mean `{meant}`?" if meant else None
+        help = Guess(meant) if meant else None
         yield error(node, message, code="out-of-range", help=help)
 
     return told

@@ -9,6 +9,7 @@ from typing import Final
 from rulewright.expression.checking_context import CheckingContext
 from rulewright.expression.nodes import Binary, Call, Conditional, Expr, ListLiteral, Literal, Unary
 from rulewright.expression.types import DOUBLE, INT, SCORE, UINT, ListType, OptionalType, Type
+from rulewright.spelling import Guess
 
 _NUMBERS: Final = (INT, UINT, DOUBLE)
 _ORDER: Final = frozenset(("==", "!=", "<", "<=", ">", ">="))
@@ -103,7 +104,7 @@ def within(c: CheckingContext, e: Expr) -> None:
     value = exact(e) if isinstance(e, Literal) else None
     if value is not None and not 0 <= value <= 1:
         written = e.text if isinstance(e, Literal) and e.text else str(value)
-        percent = f"did you mean `{float(value / 100):g}`?" if 2 <= value <= 100 else None
+        percent = Guess(f"{float(value / 100):g}") if 2 <= value <= 100 else None
         c.report(e, f"`{written}` is outside the range of a score, 0 to 1", percent, whole=True)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from rulewright.errors import ExpressionError, ExpressionMistake
+from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
     from lark import Token
@@ -191,7 +192,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         "glued-word",
         _glued,
         "`{token}` is one word",
-        "did you mean `{split}`?",
+        Guess("{split}"),
         ("a andb", "a inb", "a orb", "x == 1 andnot y", "a in_list"),
     ),
     Explanation(
@@ -205,14 +206,14 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         "upper-case-word",
         lambda t: t.operator_due and t.profile and t.is_word("and", "or"),
         "`{token}` isn't an operator",
-        "did you mean `{lower}`?",
+        Guess("{lower}"),
         ("a AND b", "a Or b"),
     ),
     Explanation(
         "not-as-a-name",
         lambda t: t.operator_due and t.value_here and t.before is not None and t.before.lower() == "not",
         "`{before}` isn't an operator here",
-        "did you mean `!`?",
+        Guess("!"),
         ("NOT a", "Not x == 1"),
     ),
     Explanation(
@@ -296,7 +297,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         "angle-not-equal",
         lambda t: t.token.type == "GT" and t.touching and _kind_before("LT")(t),
         "`<>` isn't an operator",
-        "did you mean `!=`?",
+        Guess("!="),
         ("a <> b",),
     ),
     Explanation(
@@ -484,6 +485,8 @@ def explain(trouble: Trouble) -> tuple[str, str | None]:
     """The message and the help for a token that can't stand where it does."""
     row = next(row for row in EXPLANATIONS if row.when(trouble))
     words = _words(trouble)
+    if isinstance(row.help, Guess):
+        return row.message.format_map(words), Guess(row.help.meant.format_map(words))
     return row.message.format_map(words), row.help.format_map(words) if row.help else None
 
 
@@ -540,24 +543,24 @@ def meant_by(word: str, known: Collection[str], *, profile: bool) -> str | None:
     split = split_word_operator(word, profile=profile)
     name = re.split(r"[ !]", split)[-1] if split else ""
     guess = _LITERALS.get(word.lower()) or (split if name in known else None)
-    return f"did you mean `{guess}`?" if guess else None
+    return Guess(guess) if guess else None
 
 
 _MEANT = (
     # what is written, the sign it is read as, the message, the help
-    ("=>", ">=", "`=>` isn't an operator", "did you mean `>=`?"),
-    ("=<", "<=", "`=<` isn't an operator", "did you mean `<=`?"),
+    ("=>", ">=", "`=>` isn't an operator", Guess(">=")),
+    ("=<", "<=", "`=<` isn't an operator", Guess("<=")),
     ("=~", None, "`=~` isn't an operator", "write `text.matches(r'…')`"),
-    ("=", "==", "`=` isn't an operator", "did you mean `==`?"),
-    ("&", "&&", "`&` isn't an operator", "did you mean `&&`?"),
-    ("|", "||", "`|` isn't an operator", "did you mean `||`?"),
-    ("≤", "<=", "`≤` isn't an operator", "did you mean `<=`?"),
-    ("≥", ">=", "`≥` isn't an operator", "did you mean `>=`?"),
-    ("≠", "!=", "`≠` isn't an operator", "did you mean `!=`?"),
-    ("×", "*", "`×` isn't an operator", "did you mean `*`?"),
-    ("÷", "/", "`÷` isn't an operator", "did you mean `/`?"),
-    ("−", "-", "`−` isn't an operator", "did you mean `-`?"),
-    ("–", "-", "`–` isn't an operator", "did you mean `-`?"),
+    ("=", "==", "`=` isn't an operator", Guess("==")),
+    ("&", "&&", "`&` isn't an operator", Guess("&&")),
+    ("|", "||", "`|` isn't an operator", Guess("||")),
+    ("≤", "<=", "`≤` isn't an operator", Guess("<=")),
+    ("≥", ">=", "`≥` isn't an operator", Guess(">=")),
+    ("≠", "!=", "`≠` isn't an operator", Guess("!=")),
+    ("×", "*", "`×` isn't an operator", Guess("*")),
+    ("÷", "/", "`÷` isn't an operator", Guess("/")),
+    ("−", "-", "`−` isn't an operator", Guess("-")),
+    ("–", "-", "`–` isn't an operator", Guess("-")),
     (";", None, "`;` has no meaning here", "an expression is one value; join conditions with `&&`"),
     ("^", None, "`^` isn't an operator", "bit operators are not supported; `math.bitXor` is a function"),
     ("~", None, "`~` isn't an operator", "bit operators are not supported; `math.bitNot` is a function"),
@@ -575,7 +578,7 @@ def explain_character(text: str, start: int) -> tuple[int, str | None, str, str 
     plain, the message and the help."""
     if text[start] == "=" and text[start - 2 : start] in ("==", "!="):
         sign = text[start - 2 : start]
-        return start + 1, None, f"`{sign}=` isn't an operator", f"did you mean `{sign}`?"
+        return start + 1, None, f"`{sign}=` isn't an operator", Guess(sign)
     if text[start] == "=" and text[start - 1 : start] in ("+", "-", "*", "/"):
         return (
             start + 1,

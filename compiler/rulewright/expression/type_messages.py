@@ -10,6 +10,7 @@ from rulewright.errors import ExpressionMistake, Reason
 from rulewright.expression.declarations import Overload
 from rulewright.expression.nodes import Binary, Expr
 from rulewright.expression.types import OptionalType, Type
+from rulewright.spelling import Guess
 
 _OPERATORS: Final = {
     "_?_:_": "?:", "!_": "!", "-_": "-", "@in": "in", "_[_]": "[]", "_[?_]": "[?]",
@@ -33,7 +34,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """`did you mean `x`?` for the known name nearest to `name`, or None when none is near."""
     by_lower = {k.lower(): k for k in sorted(known) if k.replace("_", "a").replace(".", "a").isalnum()}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.65)
-    return f"did you mean `{by_lower[near[0]]}`?" if near and by_lower[near[0]] != name else None
+    return Guess(by_lower[near[0]]) if near and by_lower[near[0]] != name else None
 
 
 def one_of(names: Sequence[str]) -> str:

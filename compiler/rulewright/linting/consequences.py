@@ -20,14 +20,13 @@ from rulewright.load import Loaded, walk
 from rulewright.load import Mapping as MappingNode
 from rulewright.load.source import Source
 from rulewright.load.suppressions import OURS
+from rulewright.spelling import Guess
 
 Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # what is found where files hold these texts
 GROUNDS: Final = frozenset(STRUCTURE)  # what a document is read by
 NAMING: Final = frozenset({"duplicate-id", "id-differs-from-file-name", "misspelt-name"})
 STAGES: Final = (NAMING, GROUNDS, None)  # what is corrected first, for the rest builds on it
 OF_THE_WHOLE: Final = frozenset({"wrong-output"})  # what all of a document has to be known for
-_GUESS: Final = re.compile(r"did you mean `([^`]+)`\?$")
-_IDLE: Final = re.compile(r"^nothing (?:here )?is `([^`]+)`")
 _QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")
 
 
@@ -60,20 +59,18 @@ def _corrected(found: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic |
         return None
     if found.fix is not None:
         return found if [edit.span for edit in found.fix.edits] == [found.span] else None
-    guess = _GUESS.search(found.help or "")
     start = source.offset(found.span.line, found.span.column)
     end = source.offset(found.span.end_line, found.span.end_column)
     written = _QUOTED.fullmatch(source.text[start:end])
-    if guess is None or written is None:
+    if not isinstance(found.help, Guess) or written is None:
         return None
-    edit = Edit(found.span, f"{written[1]}{guess[1]}{written[1]}")
-    return replace(found, fix=Fix(guess[0], (edit,), safe=False))
+    edit = Edit(found.span, f"{written[1]}{found.help.meant}{written[1]}")
+    return replace(found, fix=Fix(found.help, (edit,), safe=False))
 
 
 def _is_idle(found: Diagnostic, codes: Container[tuple[str, str]]) -> bool:
     """Whether a finding about what is allowed stands where these codes are found: no rule finds it again."""
-    named = _IDLE.search(found.message)
-    return found.code in OURS and (named is None or (named[1], os.path.abspath(found.span.path)) not in codes)
+    return found.code in OURS and (found.about, os.path.abspath(found.span.path)) not in codes
 
 
 def _place(found: Diagnostic) -> tuple[str, str, int]:

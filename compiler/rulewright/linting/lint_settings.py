@@ -135,7 +135,7 @@ class LintSettings:
                 found.append(unknown_rule(place.span, entry.rule, pages()))
             elif number not in used and wants(entry.rule, place.span.path):
                 message = f"nothing below `{entry.path}` is `{entry.rule}`, so this entry accepts nothing"
-                found.append(warning(place, message, code="unused-suppression"))
+                found.append(replace(warning(place, message, code="unused-suppression"), about=entry.rule))
         return found
 
 

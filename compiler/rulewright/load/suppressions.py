@@ -10,6 +10,7 @@ up.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -124,7 +125,8 @@ def unused(suppression: Suppression, source: Source) -> Diagnostic:
     """The finding that a comment allows nothing, with the fix that removes it."""
     fix = replace(_removal(suppression.comment, source), "", "remove the comment", safe=True)
     message = f"nothing here is `{suppression.code}`, so this comment allows nothing"
-    return warning(suppression.comment, message, code="unused-suppression", fix=fix if suppression.alone else None)
+    found = warning(suppression.comment, message, code="unused-suppression", fix=fix if suppression.alone else None)
+    return dataclasses.replace(found, about=suppression.code)
 
 
 def unknown_rule(span: Span, code: str, codes: Collection[str]) -> Diagnostic:

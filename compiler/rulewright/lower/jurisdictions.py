@@ -68,7 +68,7 @@ def unknown_jurisdictions(project: Project) -> Iterator[Diagnostic]:
     for scenario in project.scenarios.values():
         name = scenario.jurisdiction
         if name is not None and name not in project.rule_sets:
-            hint = did_you_mean(name, project.rule_sets)
+            hint: str | None = did_you_mean(name, project.rule_sets)
             hint = hint or (None if project.rule_sets else "the project has no rule sets; they lie in `configs/rules`")
             place = scenario.place("jurisdiction")
             yield error(place, f"unknown rule set `{name}`", code="unknown-jurisdiction", help=hint)

@@ -45,7 +45,7 @@ from rulewright.documents.vocabulary import Vocabulary, invisiblebench, vocabula
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node, load_file
 from rulewright.project.project import Project
-from rulewright.spelling import is_slip_of
+from rulewright.spelling import Guess, is_slip_of
 
 EXCHANGE_TURNS: Final = 8  # the most turns of a window, where the project file names no other number
 Model = TypeVar("Model", bound=Document)
@@ -305,7 +305,7 @@ class _ProjectReader:
         if name != path.stem:
             node: Node = root.get(key) or root
             message = f"`{key}` is `{name}`, but the file is called `{path.stem}`"
-            help = f"did you mean `{path.stem}`?" if key in root else None
+            help = Guess(path.stem) if key in root else None
             self.found.append(error(node, message, code="id-differs-from-file-name", help=help))
 
     def _add(self, known: dict[str, Model], name: str, model: Model, kind: str, key: str) -> None:
@@ -313,7 +313,7 @@ class _ProjectReader:
         if first is not model:
             notes = [(first.place(key), "it is first used here")]
             own = Path(model.path).stem
-            help = None if own in known or key not in model.node else f"did you mean `{own}`?"
+            help = None if own in known or key not in model.node else Guess(own)
             message = f"the {kind} `{name}` exists twice"
             self.found.append(error(model.place(key), message, code="duplicate-id", notes=notes, help=help))
 
@@ -323,7 +323,7 @@ def _path_meant(path: Path, written: str) -> str | None:
     wrong = next((each for each in (*reversed(path.parents), path) if not dependencies.exists(each)), path)
     names = [name for name, _ in dependencies.names_in(wrong.parent)]
     near = next((name for name in names if is_slip_of(wrong.name, name)), None)
-    return None if near is None else f"did you mean `{written.replace(wrong.name, near)}`?"
+    return None if near is None else Guess(written.replace(wrong.name, near))
 
 
 def _kind_at(path: str, where: Environment[str, DocumentPath]) -> str:

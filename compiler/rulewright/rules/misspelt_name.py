@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.base import scalar
 from rulewright.load import Scalar, Sequence
-from rulewright.spelling import is_slip_of
+from rulewright.spelling import Guess, is_slip_of
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -33,7 +33,7 @@ def misspelt_name(project: Project) -> Iterator[Diagnostic]:
             meant = next((word for word in unknown if is_slip_of(str(each.value), word)), None)
             if meant is not None and str(each.value) not in used:
                 message = f"no check has the {key} `{each.value}`, and {used[meant]} have `{meant}`"
-                yield error(each, message, help=f"did you mean `{meant}`?")
+                yield error(each, message, help=Guess(meant))
     yield from _tags(project)
 
 
@@ -47,4 +47,4 @@ def _tags(project: Project) -> Iterator[Diagnostic]:
             near = next((other for other in counts if counts[other] > 1 and is_slip_of(word, other)), None)
             if near is not None:
                 message = f"only this check bears `{word}`, and {counts[near]} bear `{near}`"
-                yield warning(each, message, help=f"did you mean `{near}`?")
+                yield warning(each, message, help=Guess(near))

@@ -9,6 +9,7 @@ from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
 from rulewright.project.weights import weights_of
+from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -30,6 +31,6 @@ def weights_far_apart(document: ScorecardDocument | TaskDocument | Project) -> I
     (least, small), (most, large) = positive[0], positive[-1]
     if most / least >= (FAR_FROM_A_SHARE if least < 1 < most else FAR):
         meant = next((most / by for by in (10, 100) if most / by <= positive[-2][0]), None)
-        help = f"did you mean `{meant:g}`?" if meant is not None else None
+        help = Guess(f"{meant:g}") if meant is not None else None
         message = f"the weight {large.raw} is {most / least:g} times as large as {small.raw}"
         yield warning(large, message, help=help, notes=[(small, "the smallest weight")])

@@ -18,6 +18,7 @@ from rulewright.documents.kinds import CASE_SETTINGS_FILE
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
 from rulewright.reporting.cases import FORMATS
+from rulewright.spelling import Guess
 from rulewright_runtime.cases.case_plan import SEMANTICS, CaseScorecardPlan, Choices, Chosen, Setting
 from rulewright_runtime.cases.case_settings import CaseSettings, configuration, defaults, plain_value, prepared
 from rulewright_runtime.errors import PlanError
@@ -209,7 +210,7 @@ class _FileReader:
             if setting is None:
                 known = {*by_path, *others, *(name.partition(".")[0] for name in by_path)}
                 near = difflib.get_close_matches(path, sorted(known), 1)
-                self.say(key, f"`{above}{path}` sets nothing", f"did you mean `{near[0]}`?" if near else None)
+                self.say(key, f"`{above}{path}` sets nothing", Guess(near[0]) if near else None)
                 continue
             written = value.value if isinstance(value, Scalar) else None
             try:
