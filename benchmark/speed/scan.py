@@ -104,7 +104,9 @@ def main() -> int:
     if not transcripts.is_dir():
         print("skipped: set RULEWRIGHT_SHARED to the folder that holds `invisiblebench`")
         return 0
-    plan = seal(replace(compile_project(ROOT / "benchmark" / "invisiblebench", profile="smoke"), scorecard=None))
+    plan = seal(
+        replace(compile_project(ROOT / "benchmark" / "invisiblebench", profile="smoke"), scorecard=None, models={})
+    )
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         (place / "plan.json").write_bytes(encode(plan))

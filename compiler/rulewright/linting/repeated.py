@@ -29,11 +29,18 @@ SAID_BETTER: Final[dict[str, frozenset[str]]] = {
 
 
 def without_echoes(found: Sequence[Diagnostic], allowed: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
-    """The findings without those that another one at the same place says better, be it `allowed` or not."""
+    """The findings without those that another one at the same place says better, be it `allowed` or not. A key that
+    is missing is told beside an unknown one that is allowed: who allows it means another key."""
+    own = _codes_by_place(found)
+    codes = _codes_by_place((*found, *allowed))
+    return [each for each in found if not _is_echo(each, own if each.code == "missing-key" else codes)]
+
+
+def _codes_by_place(found: Iterable[Diagnostic]) -> dict[Span, set[str]]:
     codes: dict[Span, set[str]] = {}
-    for each in (*found, *allowed):
+    for each in found:
         codes.setdefault(each.span, set()).add(each.code)
-    return [each for each in found if not _is_echo(each, codes)]
+    return codes
 
 
 def _is_echo(found: Diagnostic, codes: Mapping[Span, set[str]]) -> bool:

@@ -71,3 +71,13 @@ def test_who_selects_rules_sees_what_each_finds() -> None:
     (alone,) = lint_text(text, "brief.yaml").diagnostics
     assert alone.code == "unknown-key"
     assert len(lint_text(text, "brief.yaml", EVERYTHING).diagnostics) > 1
+
+
+def test_a_key_that_is_missing_is_told_also_where_an_unknown_one_is_allowed(tmp_path: Path) -> None:
+    lines = ["id: x", "name: x", "primary_bucket: A", "severity: S3", "scope: universal", "prompt: Is it?"]
+    routing = "routing: {rout: llm_primary}"
+    allowed = " # rulewright: allow unknown-key because another tool reads it"
+    file = tmp_path / "x.yaml"
+    for comment, expected in (("", ["unknown-key"]), (allowed, ["missing-key"])):
+        file.write_text("\n".join([*lines, routing + comment]) + "\n", encoding="utf-8")
+        assert [each.code for each in lint([file]).diagnostics] == expected
