@@ -122,6 +122,8 @@ async def _limited(response: httpx2.Response) -> bytes:
         raise CallFailure(f"the response can't be decompressed: {error}", "malformed") from None
     if packed is not None and not packed.eof:
         raise CallFailure("the compressed response ends early", "network")
+    if packed is not None and packed.unused_data:
+        raise CallFailure("the compressed response goes on behind its end", "malformed")
     return bytes(data)
 
 

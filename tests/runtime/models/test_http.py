@@ -223,6 +223,12 @@ def test_a_compressed_answer_without_its_end_or_with_another_checksum_is_no_answ
     assert failure(Response(body=forged, headers={"Content-Encoding": "gzip"})).kind == "malformed"
 
 
+@pytest.mark.parametrize("more", [b"\0", gzip.compress(b" "), gzip.compress(b" ")[:-9]])
+def test_what_follows_the_end_of_a_compressed_answer_is_refused(more: bytes) -> None:
+    packed = gzip.compress(chat('{"verdict": "PASS"}').body) + more
+    assert failure(Response(body=packed, headers={"Content-Encoding": "gzip"})).kind == "malformed"
+
+
 @pytest.mark.parametrize("encoding", ["br", "deflate", "gzip, gzip", "zstd"])
 def test_a_compression_that_was_not_asked_for_is_refused(encoding: str) -> None:
     found = failure(Response(body=chat("Fine.").body, headers={"Content-Encoding": encoding}))
