@@ -223,9 +223,9 @@ def test_a_compressed_answer_without_its_end_or_with_another_checksum_is_no_answ
     assert failure(Response(body=forged, headers={"Content-Encoding": "gzip"})).kind == "malformed"
 
 
-@pytest.mark.parametrize("more", [b"\0", gzip.compress(b" "), gzip.compress(b" ")[:-9]])
-def test_what_follows_the_end_of_a_compressed_answer_is_refused(more: bytes) -> None:
-    packed = gzip.compress(chat('{"verdict": "PASS"}').body) + more
+@pytest.mark.parametrize("length", [1, 12, 21])
+def test_what_follows_the_end_of_a_compressed_answer_is_refused(length: int) -> None:
+    packed = gzip.compress(chat('{"verdict": "PASS"}').body) + gzip.compress(b" ", mtime=0)[:length]
     assert failure(Response(body=packed, headers={"Content-Encoding": "gzip"})).kind == "malformed"
 
 
