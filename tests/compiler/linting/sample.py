@@ -1,4 +1,5 @@
-"""A sample of what lint finds by default in the published benchmark, for a reader to judge (docs/decisions).
+"""A sample of what lint finds by default, for a reader to judge (docs/decisions/lint-precision.md): in the published
+benchmark and in three projects of other fields.
 
 python -m tests.compiler.linting.sample SEED
 """
@@ -17,21 +18,31 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.linting.run import lint
 
 SIZE: Final = 120
+FIELDS: Final = ("rag", "service_desk", "coding_agent")  # projects of this repository
 
 
-def sample(folder: Path, seed: int) -> list[Diagnostic]:
-    """As many findings as are judged, drawn without looking at what they say, in the order of the files."""
-    found = sorted(lint([folder]).grouped().diagnostics, key=lambda each: each.sort_key)
+def corpora() -> list[Path]:
+    """The folders that are linted."""
+    return [shared_data.folder("invisiblebench"), *(shared_data.ROOT / "benchmark" / name for name in FIELDS)]
+
+
+def sample(folders: list[Path], seed: int) -> list[tuple[str, Diagnostic]]:
+    """As many findings as are judged, drawn without looking at what they say, in the order of the files; each with its
+    file."""
+    found = [
+        (Path(each.span.path).relative_to(folder.parent).as_posix(), each)
+        for folder in folders
+        for each in sorted(lint([folder]).grouped().diagnostics, key=lambda each: each.sort_key)
+    ]
     drawn = random.Random(seed).sample(range(len(found)), min(SIZE, len(found)))
     return [found[number] for number in sorted(drawn)]
 
 
-def lines(folder: Path, seed: int) -> Iterator[str]:
+def lines(folders: list[Path], seed: int) -> Iterator[str]:
     """The sample as rows of a table: number, rule, place, message."""
-    for number, each in enumerate(sample(folder, seed), 1):
-        place = Path(each.span.path).relative_to(folder).as_posix()
-        yield f"| {number} | {each.code} | {place}:{each.span.line} | {each.message} |"
+    for number, (file, each) in enumerate(sample(folders, seed), 1):
+        yield f"| {number} | {each.code} | {file}:{each.span.line} | {each.message} |"
 
 
 if __name__ == "__main__":
-    print(*lines(shared_data.folder("invisiblebench"), int(sys.argv[1])), sep="\n")
+    print(*lines(corpora(), int(sys.argv[1])), sep="\n")
