@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Final
 
 
@@ -21,6 +22,8 @@ class Guess(str):
 
 CLOSE: Final = 0.7  # how alike the words have to be as a whole, as `difflib` measures it
 LEAST: Final = 0.6  # and without the parts that both end with
+STEM: Final = 5  # letters of a word that mean something by themselves,
+LEAST_OF_STEMS: Final = 0.5  # and how alike those have to be
 WORD: Final = re.compile(r"[\s-]")
 
 
@@ -35,13 +38,21 @@ def suggest(word: str, known: Iterable[str]) -> str | None:
 
 
 def _differ_little(word: str, other: str) -> bool:
-    """Whether two words are still alike without the parts that both end with: `_state_machine` makes no likeness."""
-    import difflib
-
+    """Whether two words are still alike without what both end with: neither `_state_machine` nor `-ation` makes a
+    likeness."""
     own, others = word.split("_"), other.split("_")
     while len(own) > 1 and len(others) > 1 and own[-1] == others[-1]:
         del own[-1], others[-1]
-    return difflib.SequenceMatcher(None, "_".join(own), "_".join(others)).ratio() >= LEAST
+    written, known = "_".join(own), "_".join(others)
+    ending = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(written[::-1], known[::-1], strict=False)))
+    stems = written[: len(written) - ending], known[: len(known) - ending]
+    return _likeness(written, known) >= LEAST and (min(map(len, stems)) < STEM or _likeness(*stems) >= LEAST_OF_STEMS)
+
+
+def _likeness(word: str, other: str) -> float:
+    import difflib
+
+    return difflib.SequenceMatcher(None, word, other).ratio()
 
 
 def is_slip_of(word: str, other: str) -> bool:

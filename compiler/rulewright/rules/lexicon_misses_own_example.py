@@ -117,8 +117,9 @@ def examples(prose: str) -> Iterator[tuple[int, str]]:
 
 def finds(lexicon: LexiconDocument, words: str, usual: Fold) -> bool:
     """Whether a pattern of the lexicon hits; a regular expression that can't be compiled is another rule's finding."""
-    words = " ".join(words.split())  # an example may go on in the next line
+    words = " ".join(words.split())  # an example may go on in the next line, and may stop before an article
     try:
-        return first(lexicon.name, lower_lexicon(lexicon, usual), words) is not None
+        lowered = lower_lexicon(lexicon, usual)
+        return any(first(lexicon.name, lowered, said) is not None for said in (words, f"{words} a"))
     except PlanError:
         return True

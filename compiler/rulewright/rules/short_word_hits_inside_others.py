@@ -23,8 +23,16 @@ def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | Scenari
             yield warning(
                 found,
                 f"`{text}` is found inside other words",
-                help=f"use a regular expression with word boundaries: `(?i)\\b{text}\\b`",
+                help=_help(subject, f"`(?i)\\b{text}\\b`"),
             )
+
+
+def _help(subject: LexiconDocument | MarkerSet | Scenario, regex: str) -> str:
+    """What can be written there instead: a marker is a text, and a branch has one type for all of its values."""
+    if isinstance(subject, MarkerSet):
+        return "write a longer phrase"
+    what = "a condition of `type: regex`" if isinstance(subject, Scenario) else "a regular expression"
+    return f"use {what} with word boundaries: {regex}"
 
 
 def _texts(subject: LexiconDocument | MarkerSet | Scenario) -> Iterator[Scalar]:

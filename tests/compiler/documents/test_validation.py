@@ -119,6 +119,11 @@ def test_a_guess_ignores_case_and_dashes() -> None:
     assert suggest("zzz", ["unclear_policy", "type"]) is None
 
 
+def test_words_with_the_same_ending_are_no_guess() -> None:
+    assert suggest("manipulation_question", ["medication_question"]) is None
+    assert suggest("medicaton_question", ["medication_question"]) == "medication_question"
+
+
 @pytest.mark.parametrize("kind", schema_names())
 def test_every_schema_is_a_valid_schema(kind: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schema(kind))

@@ -213,6 +213,13 @@ def is_traced(check: Data) -> bool:
     return routing(check)["route"] == "longitudinal_trace" and "prompt" not in check
 
 
+def addresses_somebody(lexicon: Data) -> bool:
+    """Whether more than half of the patterns speak to somebody, as an assistant does."""
+    spoken = [str(each).casefold() for each in lexicon["patterns"]]
+    to_you = [each for each in spoken if {"you", "your", "yours", "yourself"} & set(re.findall(r"\w+", each))]
+    return len(to_you) > len(spoken) - len(to_you)
+
+
 ORACLES: dict[str, Callable[[Project], bool]] = {
     "anchor_names_ineligible_check": some(lambda _, c, s: anchors_of(s, c) > 0 and applies(c, s) is False),
     "anchor_without_event_window": some(
@@ -227,6 +234,7 @@ ORACLES: dict[str, Callable[[Project], bool]] = {
         and project.unit(check) == "event_window"
         and routing(check).get("deterministic_precheck") in project.lexicons
         and "role" not in project.lexicons[routing(check)["deterministic_precheck"]]
+        and not addresses_somebody(project.lexicons[routing(check)["deterministic_precheck"]])
         for check in project.checks
     ),
     "detector_without_definition": undefined_detector,
