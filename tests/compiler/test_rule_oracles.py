@@ -8,12 +8,10 @@ others it has to report the rule exactly where its oracle says so.
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import random
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,7 +21,7 @@ from typing import Any, Final
 import pytest
 import yaml
 from tests.compiler.mutations import oracles_of_documents, oracles_of_projects, oracles_of_workflows
-from tests.compiler.mutations.operators import Pool, mutant
+from tests.compiler.mutations.operators import Pool, copied, mutant
 from tests.compiler.mutations.oracles_of_projects import Project, kind_at
 from tests.schemas import validator
 
@@ -41,6 +39,7 @@ SOUND = (
 )  # mutants that it has to leave alone, and as many that a schema refuses and lint has to refuse as well
 TRIES = 4_000
 FEWEST = 3  # some conditions come about in few ways
+PATIENCE = TRIES if TORTURE else 500  # tries after which the fewest are enough
 DOCUMENTS: Final[dict[str, Callable[[Any], bool]]] = {**oracles_of_workflows.ORACLES, **oracles_of_documents.ORACLES}
 PROJECTS: Final = oracles_of_projects.ORACLES
 PART: Final = re.compile(r"^-- (.+) --\n", re.MULTILINE)
@@ -96,6 +95,11 @@ class Tally:
     sound: Count = field(default_factory=lambda: Count(SOUND))
     refused: Count = field(default_factory=lambda: Count(SOUND))
 
+    def is_enough(self, tries: int) -> bool:
+        """Whether more tries would tell nothing, or too little for their time."""
+        is_full = self.broken.is_full or (tries >= PATIENCE and self.broken.right >= FEWEST)
+        return is_full and self.sound.is_full and self.refused.is_full
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -105,40 +109,52 @@ class Example:
     files: dict[str, Any]
     kinds: dict[str, str]
 
-    @property
-    def is_project(self) -> bool:
-        return self.path.suffix == ".txtar"
-
-    def mutant(self, chance: random.Random) -> tuple[Example, str]:
-        """A copy with one document changed, and the name of that document."""
+    def mutant(self, chance: random.Random) -> Mutant:
+        """A copy with one document changed."""
         name = chance.choice(sorted(self.kinds))
-        return Example(self.path, {**self.files, name: mutant(self.files[name], chance, pool())}, self.kinds), name
+        return Mutant(self, name, mutant(self.files[name], chance, pool()))
 
-    def is_valid(self, name: str) -> bool:
-        """Whether the schema takes the document called `name`, and no two documents have one id."""
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """An example in which the document called `name` holds other data."""
+
+    good: Example
+    name: str
+    data: Any
+
+    @property
+    def files(self) -> dict[str, Any]:
+        return {**self.good.files, self.name: self.data}
+
+    def is_valid(self) -> bool:
+        """Whether the schema takes the changed document, and no two documents have one id."""
         ids = [data.get(key) for data in self.files.values() for key in ("id", "scenario_id") if isinstance(data, dict)]
-        given = [each for each in ids if each is not None]
-        return validator(self.kinds[name]).is_valid(self.files[name]) and len(given) == len(set(map(str, given)))
+        given = [str(each) for each in ids if each is not None]
+        return len(given) == len(set(given)) and validator(self.good.kinds[self.name]).is_valid(self.data)
 
     def holds(self, rule: str) -> bool:
         """Whether the rule's oracle says that it has something to find."""
-        files = copy.deepcopy(self.files)
-        if self.is_project:
-            return PROJECTS[rule](Project(files))
-        (data,) = files.values()
-        return DOCUMENTS[rule](data)
+        files = copied(self.files)
+        return PROJECTS[rule](Project(files)) if rule in PROJECTS else DOCUMENTS[rule](files[self.name])
 
     def findings(self, scratch: Path) -> Report:
-        """What linting finds."""
-        if not self.is_project:
-            ((name, data),) = self.files.items()
-            return lint_text(written(data, name), name, EVERYTHING)
-        shutil.rmtree(scratch, ignore_errors=True)
-        for name, data in self.files.items():
-            file = scratch / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(written(data, name), encoding="utf-8")
-        return lint([scratch], EVERYTHING)
+        """What linting finds; the folder keeps the documents that are not changed for the next mutant."""
+        if self.good.path.suffix != ".txtar":
+            return lint_text(written(self.data, self.name), self.name, EVERYTHING)
+        folder = scratch / self.good.path.stem
+        if not folder.exists():
+            write(self.good.files, folder)
+        write({self.name: self.data}, folder)
+        report = lint([folder], EVERYTHING)
+        write({self.name: self.good.files[self.name]}, folder)
+        return report
+
+
+def write(files: dict[str, Any], folder: Path) -> None:
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(written(data, name), encoding="utf-8")
 
 
 def examples(rule: str) -> list[Example]:
@@ -168,19 +184,19 @@ def tally(rule: str, scratch: Path) -> Tally:
     good = examples(rule)
     seen = set()
     for number in range(TRIES):
-        changed, name = good[number % len(good)].mutant(chance)
+        changed = good[number % len(good)].mutant(chance)
         key = json.dumps(changed.files)
-        if key in seen or not changed.files[name]:
+        if key in seen or not changed.data:
             continue
         seen.add(key)
-        is_valid = changed.is_valid(name)
+        is_valid = changed.is_valid()
         holds = is_valid and changed.holds(rule)
         count = found.refused if not is_valid else found.broken if holds else found.sound
         if not count.is_full:
             report = changed.findings(scratch)
             reported = rule.replace("_", "-") in {each.code for each in report.diagnostics}
             count.add(report.fails() if not is_valid else reported == holds, key)
-        if found.broken.is_full and found.sound.is_full and found.refused.is_full:
+        if found.is_enough(number):
             break
     return found
 

@@ -6,17 +6,15 @@ of all rules. So a mutant is wrong as files are wrong, and not only misspelt.
 
 from __future__ import annotations
 
-import copy
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 Container = dict[str, Any] | list[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """A value in a document: where it is kept, and the name of the nearest key above it."""
 
     container: Container
@@ -50,21 +48,34 @@ class Pool:
 Operator = Callable[[Any, random.Random, Pool], bool]
 
 
-def sites(data: Any, name: str = "") -> Iterator[Site]:
+def sites(data: Any, name: str = "") -> list[Site]:
     """Every value below `data`."""
+    found: list[Site] = []
+    _gather(data, name, found)
+    return found
+
+
+def _gather(data: Any, name: str, found: list[Site]) -> None:
     if isinstance(data, dict):
         for key, value in data.items():
-            yield Site(data, key, key)
-            yield from sites(value, key)
+            found.append(Site(data, key, key))
+            _gather(value, key, found)
     elif isinstance(data, list):
         for number, value in enumerate(data):
-            yield Site(data, number, name)
-            yield from sites(value, name)
+            found.append(Site(data, number, name))
+            _gather(value, name, found)
+
+
+def copied(data: Any) -> Any:
+    """The same mappings, lists and values anew; `copy.deepcopy` takes five times as long for them."""
+    if isinstance(data, dict):
+        return {key: copied(value) for key, value in data.items()}
+    return [copied(value) for value in data] if isinstance(data, list) else data
 
 
 def mutant(data: Any, chance: random.Random, pool: Pool) -> Any:
     """A copy of the document with one or two edits."""
-    changed = copy.deepcopy(data)
+    changed = copied(data)
     for _ in range(chance.choice((1, 1, 1, 2)) if data else 0):
         while changed and not chance.choice(OPERATORS)(changed, chance, pool):
             pass
@@ -73,7 +84,7 @@ def mutant(data: Any, chance: random.Random, pool: Pool) -> Any:
 
 def drop(data: Any, chance: random.Random, pool: Pool) -> bool:
     """Leave out an entry or an item."""
-    site = chance.choice(list(sites(data)))
+    site = chance.choice(sites(data))
     del site.container[site.key]
     return bool(data)
 
@@ -85,7 +96,7 @@ def misspell(data: Any, chance: random.Random, pool: Pool) -> bool:
 
 def misspell_key(data: Any, chance: random.Random, pool: Pool) -> bool:
     """The same with a key."""
-    site = chance.choice(list(sites(data)))
+    site = chance.choice(sites(data))
     if not isinstance(site.key, str) or len(site.key) < 2:
         return False
     keys = {key: _typo(key, chance) if key == site.key else key for key in site.container}
@@ -97,8 +108,8 @@ def misspell_key(data: Any, chance: random.Random, pool: Pool) -> bool:
 
 def other(data: Any, chance: random.Random, pool: Pool) -> bool:
     """Write what stands under the same key elsewhere."""
-    site = chance.choice(list(sites(data)))
-    value = copy.deepcopy(chance.choice(pool.values.get(site.name) or [site.value]))
+    site = chance.choice(sites(data))
+    value = copied(chance.choice(pool.values.get(site.name) or [site.value]))
     if value == site.value:
         return False
     site.container[site.key] = value
@@ -107,11 +118,11 @@ def other(data: Any, chance: random.Random, pool: Pool) -> bool:
 
 def borrow(data: Any, chance: random.Random, pool: Pool) -> bool:
     """Write what stands elsewhere in the document under the same key."""
-    site = chance.choice(list(sites(data)))
+    site = chance.choice(sites(data))
     values = [each.value for each in sites(data) if each.name == site.name and each.value != site.value]
     if not values:
         return False
-    site.container[site.key] = copy.deepcopy(chance.choice(values))
+    site.container[site.key] = copied(chance.choice(values))
     return True
 
 
@@ -125,22 +136,22 @@ def insert(data: Any, chance: random.Random, pool: Pool) -> bool:
     key, value = chance.choice(known)
     if key in mapping:
         return False
-    mapping[key] = copy.deepcopy(value)
+    mapping[key] = copied(value)
     return True
 
 
 def duplicate(data: Any, chance: random.Random, pool: Pool) -> bool:
     """Write an item of a list twice."""
-    site = chance.choice(list(sites(data)))
+    site = chance.choice(sites(data))
     if not isinstance(site.container, list):
         return False
-    site.container.insert(chance.randint(0, len(site.container)), copy.deepcopy(site.value))
+    site.container.insert(chance.randint(0, len(site.container)), copied(site.value))
     return True
 
 
 def swap(data: Any, chance: random.Random, pool: Pool) -> bool:
     """Exchange two values that stand under the same key."""
-    one = chance.choice(list(sites(data)))
+    one = chance.choice(sites(data))
     rest = [each for each in sites(data) if each.name == one.name and each.value != one.value]
     rest = [each for each in rest if type(each.value) is type(one.value) and not isinstance(each.value, (dict, list))]
     if not rest:
@@ -175,7 +186,7 @@ OPERATORS: tuple[Operator, ...] = (
 
 
 def _put(data: Any, chance: random.Random, change: Callable[[Any, random.Random], Any]) -> bool:
-    site = chance.choice(list(sites(data)))
+    site = chance.choice(sites(data))
     value = change(site.value, chance)
     if value == site.value and type(value) is type(site.value):
         return False
