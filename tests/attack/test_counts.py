@@ -13,17 +13,16 @@ from tests.attack import (
     test_transcripts,
 )
 
-PROMISED = {
-    "mutations of transcripts": (len(test_transcripts.ATTACKS), 150),
-    "mutations of cases in the smallest shape": (min(len(test_cases.attacks(s)) for s in test_cases.SHAPES), 100),
-    "scorecards": (len(test_scorecards.ATTACKS), 60),
-    "random scorecards": (test_random_scorecards.CARDS, 100),
-    "evidence files": (len(test_evidence.LIES), 70),
-    "hostile texts through groups of commands": (len(test_terminal.CASES), 20),
-    "kills of processes": (test_kills.KILLS, 60),
-    "races of two writers": (len(test_races.RACES), 10),
-}
-
 
 def test_no_class_of_attacks_is_smaller_than_promised() -> None:
-    assert {name: found for name, (found, promised) in PROMISED.items() if found < promised} == {}
+    promised = {
+        "mutations of transcripts": (len(test_transcripts.ATTACKS), 150),
+        "mutations of cases in the smallest shape": (min(len(test_cases.attacks(s)) for s in test_cases.SHAPES), 100),
+        "scorecards": (len(test_scorecards.ATTACKS), 60),
+        "random scorecards": (test_random_scorecards.CARDS, 100),
+        "evidence files": (len(test_evidence.LIES), 70),
+        "hostile texts through groups of commands": (len(test_terminal.CASES), 20),
+        "kills of processes": (test_kills.KILLS, 60),
+        "races of two writers": (len(test_races.RACES), 10),
+    }
+    assert {name: found for name, (found, least) in promised.items() if found < least} == {}
