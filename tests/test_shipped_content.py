@@ -15,6 +15,7 @@ import re2
 from tests.schemas import validator
 from tests.shared_data import folder
 
+from rulewright.linting.run import lint
 from rulewright.load import load_file, plain
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -322,3 +323,9 @@ def test_the_page_of_shipped_lexicons_says_how_precise_each_one_is() -> None:
         for name, lexicon in sorted(every("lexicon").items())
     ]
     assert [line for line in page.splitlines() if line.startswith("| `")] == rows
+
+
+def test_every_shipped_check_is_a_document_of_its_own() -> None:
+    report = lint([CHECKS])
+    assert report.diagnostics == ()
+    assert len(report.sources) == len(list(CHECKS.rglob("*.yaml")))

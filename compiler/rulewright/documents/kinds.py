@@ -33,6 +33,8 @@ MARKS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("check", frozenset({"id", "fail"})),
     ("check", frozenset({"id", "pass"})),
     ("check", frozenset({"id", "use"})),
+    ("check", frozenset({"id", "prompt"})),
+    ("check", frozenset({"pass_rule"})),
     ("markers", frozenset({"identity_question"})),
     ("markers", frozenset({"ai_disclosure"})),
     ("state_machine", frozenset({"initial", "transitions"})),
