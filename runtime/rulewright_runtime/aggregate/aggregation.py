@@ -215,7 +215,18 @@ class Scorecard:
         """
         if expected is not None:
             verdicts = self._with_missing(verdicts, expected)
-        effects = [self._work_out(verdict, incomplete) if incomplete else self.effect(verdict) for verdict in verdicts]
+        effects = [self._weigh(verdict, incomplete) for verdict in verdicts]
+        return self._row(verdicts, effects, left_out, incomplete=incomplete)
+
+    def _row(
+        self,
+        verdicts: Sequence[VerdictRecord],
+        effects: Sequence[Effect],
+        left_out: Iterable[tuple[str, tuple[int, ...]]] = (),
+        *,
+        incomplete: bool = False,
+    ) -> dict[str, Value]:
+        """The row of `aggregate` of verdicts with these effects."""
         undecided = [item for effect in effects if effect.undecided for item in effect.undecided]
         bindings = dict(self._base)
         ready: dict[str, Value] = {}
@@ -292,7 +303,8 @@ class Scorecard:
 
         def row_of(answers: Sequence[str]) -> dict[str, Value]:
             given = [each[answer] for each, answer in zip(options, answers, strict=True)]
-            return self.aggregate([*known, *given], incomplete=incomplete)
+            weighed = [each[answer] for each, answer in zip(effects, answers, strict=True)]
+            return self._row([*known, *given], [*sure, *weighed], incomplete=incomplete)
 
         is_exact = len(names) <= EXACT and not any(self._credit)
         found = exact_bounds(names, row_of, self.plan.headline) if is_exact else outer_bounds(names, gates)

@@ -141,8 +141,8 @@ def _matches(part: str, turn: str, start: int = 0) -> Iterator[tuple[int, bool]]
 
     A place with fewer words is one only if no word is cut there.
     """
-    words = _words(part)
     place = turn.find(part, start)
+    words = _words(part) if place >= 0 else 0
     while place >= 0:
         end = place + len(part)
         cut = _inside_word(turn, place) + _inside_word(turn, end)
@@ -171,7 +171,7 @@ def _words(text: str) -> int:
         for size, letter in _LETTERS.items():
             text, letters = letter.subn(" ", text)
             count += letters // size
-    return count + sum(1 for word in text.split() if any(map(str.isalnum, word)))
+    return count + sum(1 for word in text.split() if word.isalnum() or any(map(str.isalnum, word)))
 
 
 def _inside_word(text: str, place: int) -> bool:
@@ -179,6 +179,8 @@ def _inside_word(text: str, place: int) -> bool:
     if not 0 < place < len(text):
         return False
     before, after = text[place - 1], text[place]
+    if before == " " or after == " ":
+        return False
     if unicodedata.category(after).startswith("M"):
         return True
     if _WITHOUT_BLANK.match(before) or _WITHOUT_BLANK.match(after):
@@ -213,13 +215,17 @@ def fold(text: str) -> str:
     text = text.replace(_ESCAPED_LINE_BREAK, " ")
     if "](" in text:
         text = _LINK.sub(r"\1", text)
-    if any(char in text for char in _LINE_STARTS):
+    if any(map(text.__contains__, _LINE_STARTS)):
         text = _AT_LINE_START.sub(" ", text)
     if _may_hold_ellipsis(text):
         text = _ELLIPSIS.sub(" ", text)
-    text = folding.folded_text(text, folding.TEXT)
+    text = folding.turn_folded(text, folding.TEXT)
     for char, plain in _MARKS.items():
         if char in text:
             text = text.replace(char, plain)
-    text = " ".join(_OUTER_QUOTES.sub("", text).split())
-    return text if text.isascii() else _BLANK.sub("", text)
+    if "'" in text:
+        text = _OUTER_QUOTES.sub("", text)
+    while "  " in text:  # all white space is blanks by now
+        text = text.replace("  ", " ")
+    text = text.strip(" ")
+    return text if text.isascii() or not _WITHOUT_BLANK.search(text) else _BLANK.sub("", text)

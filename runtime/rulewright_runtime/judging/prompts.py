@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rulewright_runtime.judging.judge import SPEAKERS
@@ -98,7 +99,12 @@ def fenced(turns: Sequence[Turn]) -> str:
 
 def _behind_bars(turn: Turn) -> str:
     head = turn.head if isinstance(turn, Aside) else f"turn {turn.turn}, {turn.role}"
-    return "\n| ".join([f"[{head}]", *(turn.content.splitlines() or [""])])
+    return f"[{head}]\n| {_barred(turn.content)}"
+
+
+@lru_cache(maxsize=64)  # a turn stands in many windows
+def _barred(text: str) -> str:
+    return "\n| ".join(text.splitlines() or [""])
 
 
 def filled(segments: Sequence[Segment], bindings: JsonMapping) -> str:

@@ -70,6 +70,9 @@ _VERDICT_WORD: Final = re.compile(
 )
 
 
+_WITHOUT_VERDICT: Final = frozenset({"role", "turn", "quote", "rationale"})  # the keys of most objects in replies
+
+
 class _Pairs:
     """What JSON objects are made of: no key twice. It keeps every value whose key names a verdict, or may look so."""
 
@@ -80,7 +83,8 @@ class _Pairs:
         made = dict(pairs)
         if len(made) != len(pairs):
             raise JudgeError("the reply holds a key twice")
-        self.verdicts += [value for key, value in pairs if "verdict" in key.lower() or not key.isascii()]
+        if not made.keys() <= _WITHOUT_VERDICT:
+            self.verdicts += [value for key, value in pairs if "verdict" in key.lower() or not key.isascii()]
         return made
 
 
@@ -118,6 +122,8 @@ def _texts_of(values: list[Json]) -> Iterator[str]:
 
 def _verdicts_in(text: str) -> set[str]:
     """The verdicts that a text names in capitals; of a text that is nothing but one also in small letters."""
+    if not text:
+        return set()
     alone = text.strip(" \t\r\n.!*_`").upper()
     named = {found.group(found.lastindex or 0) for found in _VERDICT_WORD.finditer(text)}
     return {word.replace(" ", "_") for word in named} | {alone}.intersection(VERDICTS)

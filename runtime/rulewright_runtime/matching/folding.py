@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -115,15 +115,19 @@ def folded_text(text: str, differences: frozenset[str], *, case: bool = True) ->
     return lowered
 
 
+turn_folded: Final = lru_cache(maxsize=256)(folded_text)  # the matcher and quotes look at the same turns
+
+
 def _replaced(text: str, differences: frozenset[str]) -> str:
     """`text` after the passes of its differences."""
     replacements = _replacements(differences)
     if "`" in text and "apostrophes" in differences:
         expression, plain = _passes(differences)[0]
         text = expression.sub(lambda found: plain(found.group()), text)
-    for char in set(text.encode("utf-8", "surrogatepass").translate(None, _ORDINARY).decode("utf-8", "surrogatepass")):
-        if char in replacements:
-            text = text.replace(char, replacements[char])
+    if rest := text.encode("utf-8", "surrogatepass").translate(None, _ORDINARY):
+        for char in set(rest.decode("utf-8", "surrogatepass")):
+            if char in replacements:
+                text = text.replace(char, replacements[char])
     if "white_space" in differences:
         while "  " in text:
             text = text.replace("  ", " ")

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from rulewright_runtime.matching.folding import fold, fold_case, folded_text
+from rulewright_runtime.matching.folding import fold, fold_case, turn_folded
 from rulewright_runtime.regex import compile_re2, compile_regex
 
 if TYPE_CHECKING:
@@ -81,9 +81,8 @@ def _find_literal(pattern: Pattern, text: str, differences: frozenset[str]) -> t
         wanted, differences = _folded_literal(pattern.pattern, EXACT), EXACT
     if not differences and pattern.mode == "contains_ci":
         return _find_lowered(pattern.pattern.lower(), text)
-    seen = _folded(text, differences)
-    start = seen.text.find(wanted)
-    return None if start < 0 else seen.span(start, start + len(wanted))
+    start = turn_folded(text, differences).find(wanted)
+    return None if start < 0 else _folded(text, differences).span(start, start + len(wanted))
 
 
 _folded: Final = lru_cache(maxsize=64)(fold)
@@ -122,7 +121,9 @@ class _View(NamedTuple):
     case: bool
 
     def of(self, text: str) -> str:
-        return folded_text(text, self.differences, case=self.case) if self.differences else text
+        if not self.differences:
+            return text
+        return turn_folded(text, self.differences) if self.case else turn_folded(text, self.differences, case=False)
 
 
 class Matcher:

@@ -83,15 +83,18 @@ class _Reply(msgspec.Struct, frozen=True):
 
 
 class _Ballot(msgspec.Struct):
-    """The usable replies in the order of their repetitions, and how many repetitions were asked."""
+    """The usable replies in the order of their repetitions, their votes, and how many repetitions were asked."""
 
     replies: list[_Reply]
+    votes: list[votes.Cast]
     asked: int = 0
     stopped: bool = False
 
-    @property
-    def votes(self) -> list[votes.Cast]:
-        return [reply.cast for reply in self.replies]
+    def take(self, replies: Sequence[_Reply], asked: int) -> None:
+        """The usable replies of so many more repetitions."""
+        self.replies += replies
+        self.votes += [reply.cast for reply in replies]
+        self.asked += asked
 
 
 class _Question:
@@ -146,12 +149,11 @@ class _Question:
 
     def _ballot(self, prompt: str) -> Asking[_Ballot]:
         """Ask in rounds, until no further reply can change the verdict."""
-        ballot, planned = _Ballot([]), self.judging.repetitions
+        ballot, planned = _Ballot([], []), self.judging.repetitions
         while ballot.asked < planned and not self._is_settled(ballot):
             size = self._round(ballot)
             repetitions = range(ballot.asked, ballot.asked + size)
-            ballot.replies += yield from self._usable_replies(prompt, repetitions)
-            ballot.asked += size
+            ballot.take((yield from self._usable_replies(prompt, repetitions)), size)
             if self.judging.adaptive_stop and ballot.asked == 1 and ballot.replies:
                 ballot.stopped = ballot.replies[0].cast.verdict in CLEAR
         return ballot
@@ -165,8 +167,8 @@ class _Question:
         return votes.next_round(ballot.votes, left, self.judging.repetitions)
 
     def _is_settled(self, ballot: _Ballot) -> bool:
-        if ballot.stopped:
-            return True
+        if ballot.stopped or not ballot.asked:
+            return ballot.stopped
         left = self.judging.repetitions - ballot.asked
         unverified: Verdict = "FAIL" if self.judging.evidence.unverified_fail == "keep" else "UNCLEAR"
         return self.judging.vote.stop == "decided" and votes.is_settled(
@@ -212,15 +214,17 @@ class _Question:
             return _Reply(said, votes.Cast(said["verdict"]), (), ())
         spans, unverified = evidence.tolerant(said)
         if policy.verify:
-            found = [self._occurs(span) for span in spans]
-            unverified += [span for span, occurs in zip(spans, found, strict=True) if not occurs]
-            spans = [span for span, occurs in zip(spans, found, strict=True) if occurs]
+            quotes, spans = spans, []
+            for span in quotes:
+                (spans if self._occurs(span) else unverified).append(span)
         holds = said["verdict"] != "FAIL" or not policy.required or bool(spans or self.given)
         return _Reply(said, votes.Cast(said["verdict"], holds), tuple(spans), tuple(unverified))
 
     def _occurs(self, span: EvidenceSpan) -> bool:
         """Whether a quote occurs in the window, or in what is shown beside it."""
-        return bool(self.context.quotes.places(span) & self.places or (self.shown and self.beside.places(span)))
+        if not self.places.isdisjoint(self.context.quotes.places(span)):
+            return True
+        return bool(self.shown and self.beside.places(span))
 
     def _unusable(self) -> Finding:
         """What the plan says about a judge of whom no reply was usable."""
