@@ -96,28 +96,62 @@ def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:
 
 # Codes whose findings in one document have one cause: an anchor that was copied, a scheme of tags, a shared habit.
 _CROWDED: Final = """
-    anchor-names-ineligible-check anchor-without-event-window ascii-only-apostrophe comment-contradicts-files
-    cue-text-not-in-turn dead-key event-window-without-anchor lexicon-misses-own-example pattern-shared-by-gates
-    probe-expects-an-untold-name reference-to-missing-file retired-rubric-dialect several-anchors-for-check
-    short-word-hits-inside-others subsumed-pattern tag-no-check-looks-for tag-no-scenario-carries unread-expectation
+    adaptive-with-one-repetition anchor-names-ineligible-check anchor-without-event-window ascii-only-apostrophe
+    comment-contradicts-files cue-text-not-in-turn event-window-without-anchor lexicon-misses-own-example
+    pattern-shared-by-gates probe-expects-an-untold-name reference-to-missing-file retired-rubric-dialect
+    several-anchors-for-check short-word-hits-inside-others subsumed-pattern tag-no-check-looks-for
+    tag-no-scenario-carries unread-expectation
 """
 CROWDS: Final = frozenset(_CROWDED.split())
+# Codes whose findings in all documents have one cause: a line that the profiles lack, a habit of all prompts; where
+# keys are read by nobody, each key is a cause.
+ACROSS: Final = frozenset({"dead-key", "dev-repetitions-nobody-uses", "prompt-names-another-check"})
+# A code, and those that tell of the same mistake where one of its notes points, or at its own place.
+TOLD_WITH: Final[dict[str, frozenset[str]]] = {
+    "deprecated-spelling": frozenset({"retired-rubric-dialect"}),
+    "detector-without-definition": frozenset({"state-machine-without-definition", "unknown-lexicon"}),
+    "tag-no-scenario-carries": frozenset({"tags-on-universal-check"}),
+}
 
 
 def together(found: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """The findings in their order; of a crowd, its first finding with the others as notes."""
+    """The findings in their order; of those with one cause the first, with the others as notes."""
+    leaders = {(each.code, each.span): each for each in found}
     crowds: dict[object, list[Diagnostic]] = {}
-    for number, each in enumerate(found):
-        alone = each.code not in CROWDS or each.fix is not None
-        cause = (each.span.path, each.code, each.severity, each.help)
-        crowds.setdefault(number if alone else cause, []).append(each)
+    joining: list[tuple[Diagnostic, Diagnostic]] = []
+    for each in found:
+        leader = _leader(each, leaders)
+        if leader is None:
+            crowds.setdefault(_cause(each), []).append(each)
+        else:
+            joining.append((leader, each))
+    for leader, each in joining:
+        crowds[_cause(leader)].append(each)
     return [_one_of(crowd) for crowd in crowds.values()]
+
+
+def _leader(found: Diagnostic, leaders: Mapping[tuple[str, Span], Diagnostic]) -> Diagnostic | None:
+    """The finding that tells of the same mistake first; None where a finding has a fix of its own."""
+    if found.fix is not None:
+        return None
+    spans = (*(note.span for note in found.notes), found.span)
+    codes = TOLD_WITH.get(found.code, frozenset())
+    return next((leaders[code, span] for span in spans for code in codes if (code, span) in leaders), None)
+
+
+def _cause(found: Diagnostic) -> object:
+    """What all findings of one cause have in common."""
+    if found.fix is None and found.code in ACROSS:
+        return found.code, found.severity, found.message if found.code == "dead-key" else None
+    if found.fix is None and found.code in CROWDS:
+        return found.span.path, found.code, found.severity, found.help
+    return found
 
 
 def _one_of(crowd: list[Diagnostic]) -> Diagnostic:
     first, *others = crowd
-    if not others:
-        return first
-    more = f" (and {len(others)} more {'place' if len(others) == 1 else 'places'} in this document)"
+    further = len({each.span for each in others} - {first.span})
+    where = "this document" if all(each.span.path == first.span.path for each in others) else "other documents"
+    more = f" (and {further} more {'place' if further == 1 else 'places'} in {where})" if further else ""
     notes = [Note(each.span, "here as well" if each.message == first.message else each.message) for each in others]
     return replace(first, message=first.message + more, notes=(*first.notes, *notes))

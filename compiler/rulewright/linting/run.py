@@ -73,7 +73,7 @@ class Report:
         return replace(self, diagnostics=tuple(each for each in self.diagnostics if each.severity is Severity.ERROR))
 
     def grouped(self) -> Report:
-        """The report with the findings that one cause has in one document told once, at the first of their places."""
+        """The report with the findings of one cause told once, at the first of their places."""
         return replace(self, diagnostics=tuple(together(self.diagnostics)))
 
     @property

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, advice, respell
+from rulewright.diagnostics import Diagnostic, Span, advice, respell
 from rulewright.documents.base import items
 from rulewright.documents.scenario import Scenario
 from rulewright.load import Mapping, Node
@@ -30,12 +30,16 @@ def deprecated_spelling(scenario: Scenario) -> Iterator[Diagnostic]:
     for turn in scenario.turns:
         yield from _former(turn.node, TURN_KEYS)
         for node in (turn.node, *(branch.node for branch in turn.branches)):
-            for key in ("rubric", "autofail_rubric"):
-                for item in items(node, key):
-                    yield from _former(item, CRITERION_KEYS)
+            for item in items(node, "rubric"):
+                yield from _former(item, CRITERION_KEYS)
+            for item in items(node, "autofail_rubric"):
+                retired = (
+                    [(node.key_span("autofail_rubric"), "the list is retired")] if isinstance(node, Mapping) else []
+                )
+                yield from _former(item, CRITERION_KEYS, retired)
 
 
-def _former(node: Node, names: dict[str, str]) -> Iterator[Diagnostic]:
+def _former(node: Node, names: dict[str, str], notes: Sequence[tuple[Span, str]] = ()) -> Iterator[Diagnostic]:
     if not isinstance(node, Mapping):
         return
     for entry in node.entries:
@@ -47,5 +51,6 @@ def _former(node: Node, names: dict[str, str]) -> Iterator[Diagnostic]:
             entry.key,
             f"`{entry.name}` is the former name of `{present}`",
             fix=respell(entry.key, present, safe=True) if renames else None,
+            notes=notes,
             help=None if renames else f"`{present}` is here as well" if present in node else f"write `{present}`",
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, advice
+from rulewright.documents.base import value
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -25,5 +26,13 @@ def detector_without_definition(project: Project) -> Iterator[Diagnostic]:
         served = {marker} if marker and project.marker_set(marker) is not None else set()
         for i, name in enumerate(check.scorer.detectors or ()):
             if name not in known | served:
-                help = did_you_mean(name, project.lexicons)
-                yield advice(check.place("scorer", "detectors", i), f"no lexicon is called `{name}`", help=help)
+                yield advice(
+                    check.place("scorer", "detectors", i),
+                    f"no lexicon, state machine or marker set is called `{name}`",
+                    notes=[
+                        (check.place("routing", key), "the routing names it as well")
+                        for key in ("deterministic_precheck", "state_machine")
+                        if value(check.node, "routing", key) == name
+                    ],
+                    help=did_you_mean(name, project.lexicons),
+                )

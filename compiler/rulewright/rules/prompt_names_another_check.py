@@ -33,13 +33,10 @@ def prompt_names_another_check(project: Project) -> Iterator[Diagnostic]:
             if name in ids:
                 yield error(span, f"this prompt of `{check.id}` names the check `{name}`", help=f"write `{check.id}`")
                 break
-            if len(sharing) > 1:
-                yield warning(
-                    span,
-                    f"`{name}` could be any of {len(sharing)} checks",
-                    help=f"write `{check.id}`",
-                )
-                break
             if sharing == [check.id]:
                 yield advice(span, f"`{name}` is not a check's id", help=f"write `{check.id}`")
+                break
+            if len(sharing) > 1:
+                says = advice if check.id in sharing else warning  # an own id that was cut off misleads nobody
+                yield says(span, f"`{name}` could be any of {len(sharing)} checks", help=f"write `{check.id}`")
                 break

@@ -25,17 +25,22 @@ def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:
         return
     known = {tag for scenario in project.scenarios.values() for tag in scenario.tags}
     for check in project.checks:
-        # Tags of a universal check select nothing anyway; they are dead all the more.
-        found = advice if check.is_universal else warning
-        lists = (
-            (warning, ("routing", "safety_override_suppressed_by"), check.routing.safety_override_suppressed_by),
-            (found, ("eligibility", "scenario_tags_any"), check.tags),
-        )
-        for says, steps, tags in lists:
+        for steps, tags in (
+            (("routing", "safety_override_suppressed_by"), check.routing.safety_override_suppressed_by),
+            (("eligibility", "scenario_tags_any"), check.tags),
+        ):
+            # Tags of a universal check select nothing anyway; they are dead all the more.
+            is_idle = check.is_universal and steps[0] == "eligibility"
             for i, tag in enumerate(tags or ()):
                 if tag not in known and tag != "any":
-                    help = did_you_mean(tag, known)
-                    yield says(check.place(*steps, i), f"no scenario bears the tag `{tag}`", help=help)
+                    yield (advice if is_idle else warning)(
+                        check.place(*steps, i),
+                        f"no scenario bears the tag `{tag}`",
+                        notes=[(check.key_place(*steps), "the check is universal: no tag selects it")]
+                        if is_idle
+                        else (),
+                        help=did_you_mean(tag, known),
+                    )
         for tag, place in _sought(check):
             if tag not in known:
                 yield warning(place, f"no scenario bears the tag `{tag}`", help=did_you_mean(tag, known))

@@ -1,0 +1,91 @@
+"""One cause is one finding, in a document or in all of them, and the finding that says most of it stands first."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from rulewright.diagnostics import Diagnostic, Span, advice, error, replace, warning
+from rulewright.linting.repeated import together
+
+
+def at(path: str, line: int, column: int = 1) -> Span:
+    return Span(path, line, column, line, column + 4)
+
+
+def unread(key: str, path: str, line: int) -> Diagnostic:
+    return warning(at(path, line), f"nothing reads `{key}`", code="dead-key")
+
+
+def places(found: Diagnostic) -> list[Span]:
+    return [found.span, *(note.span for note in found.notes)]
+
+
+def test_one_missing_line_of_the_profiles_is_told_once_for_all_checks() -> None:
+    found = [warning(at(f"{n}.yaml", n), "no profile uses it", code="dev-repetitions-nobody-uses") for n in range(3)]
+    (told,) = together(found)
+    assert told.message == "no profile uses it (and 2 more places in other documents)"
+    assert places(told) == [each.span for each in found]
+
+
+def test_every_key_that_nobody_reads_is_told_once() -> None:
+    found = [unread(key, path, 1) for path in ("a.yaml", "b.yaml") for key in ("weight", "policy")]
+    assert [each.message for each in together(found)] == [
+        "nothing reads `weight` (and 1 more place in other documents)",
+        "nothing reads `policy` (and 1 more place in other documents)",
+    ]
+
+
+def test_a_name_that_the_routing_lacks_as_well_is_told_there() -> None:
+    missing = error(at("a.yaml", 9), "unknown lexicon `x`", code="unknown-lexicon")
+    named = (missing.span, "the routing names it as well")
+    detector = advice(at("a.yaml", 3), "nothing is called `x`", code="detector-without-definition", notes=[named])
+    (told,) = together([detector, missing])
+    assert (told.code, told.severity, told.message) == (
+        "unknown-lexicon",
+        missing.severity,
+        "unknown lexicon `x` (and 1 more place in this document)",
+    )
+    assert places(told) == [missing.span, detector.span]
+    assert together([detector]) == [detector]
+
+
+def test_tags_of_another_check_are_told_beside_a_universal_one() -> None:
+    universal = warning(at("a.yaml", 2), "these tags restrict nothing", code="tags-on-universal-check")
+    notes = [(universal.span, "the check is universal")]
+    idle = advice(at("a.yaml", 3), "no scenario bears it", code="tag-no-scenario-carries", notes=notes)
+    other = warning(at("b.yaml", 3), "no scenario bears it", code="tag-no-scenario-carries")
+    assert [each.span for each in together([universal, idle, other])] == [universal.span, other.span]
+
+
+@pytest.mark.parametrize("code", ["deprecated-spelling", "dead-key", "ascii-only-apostrophe"])
+def test_a_finding_with_a_fix_stands_alone(code: str) -> None:
+    fix = replace(at("a.yaml", 4), "rubric", "write `rubric`", safe=True)
+    retired = warning(at("a.yaml", 1), "nobody reads it", code="retired-rubric-dialect")
+    found = [
+        retired,
+        *(warning(at("a.yaml", n), "former name", code=code, notes=[(retired.span, "")], fix=fix) for n in (4, 5)),
+    ]
+    assert together(found) == found
+
+
+def test_no_order_of_findings_loses_a_place() -> None:
+    leader = error(at("a.yaml", 9), "unknown lexicon `x`", code="unknown-lexicon")
+    notes = [(leader.span, "")]
+    found = [
+        leader,
+        advice(at("a.yaml", 3), "x", code="detector-without-definition", notes=notes),
+        advice(at("a.yaml", 4), "y", code="detector-without-definition"),
+        unread("weight", "a.yaml", 5),
+        unread("weight", "b.yaml", 5),
+    ]
+    for order in itertools.permutations(found):
+        told = together(order)
+        assert {span for each in told for span in places(each)} == {each.span for each in found}
+        assert len(told) == 3
+        assert {each.code for each in told} == {
+            "unknown-lexicon",
+            "detector-without-definition",
+            "dead-key",
+        }
