@@ -39,7 +39,9 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
     parser.add_argument("--quiet", action="store_true", help="report errors only")
     parser.add_argument("--baseline", metavar="FILE", help="ignore the findings recorded in FILE; created if missing")
-    parser.add_argument("--output-file", metavar="FILE", help="write the findings to FILE and print a summary")
+    parser.add_argument(
+        "--output-file", metavar="FILE", help="write the findings, or the diff, to FILE and print a summary"
+    )
     parser.add_argument("--add-allow", metavar="REASON", help="suppress the findings by comments with this reason")
     parser.add_argument("--fix", action="store_true", help="apply safe fixes")
     parser.add_argument("--unsafe-fixes", action="store_true", help="include unsafe fixes in --fix or --diff")

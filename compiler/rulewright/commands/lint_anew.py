@@ -17,13 +17,13 @@ from rulewright.errors import UsageError
 from rulewright.linting import allowing, baseline, fixes, run
 from rulewright.linting.lint_output import LintOutput
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.run import Report
+from rulewright.linting.run import Fixed, Report
 from rulewright.linting.watching import watch
 from rulewright.load import load_file
 from rulewright.manual import explain, instead
 from rulewright.render import render, summary
 from rulewright_runtime.files import write_whole
-from rulewright_runtime.terminal import complain, safe_stream, say, wants_colour, width_for
+from rulewright_runtime.terminal import complain, safe_stream, say, visible, wants_colour, width_for
 
 MANY = 20  # findings from which on they are counted by category as well
 
@@ -35,7 +35,7 @@ def lint_anew(args: argparse.Namespace) -> int:
     if args.add_allow is not None:
         return _allow(args)
     if args.diff:
-        return _diff(_report(args), args.unsafe_fixes)
+        return _diff(args)
     report = _mended(args) if args.fix else _report(args)
     report = _beyond_baseline(report, args) if args.baseline else report
     output = _answer(report, args)
@@ -124,15 +124,21 @@ def _report(args: argparse.Namespace) -> Report:
     return run.lint(_paths(args), _selection(args))
 
 
-def _mended(args: argparse.Namespace) -> Report:
-    if "-" in args.paths:
+def _fixed(args: argparse.Namespace) -> Fixed:
+    if "-" not in args.paths:
+        return run.fixed_files(_paths(args), _selection(args), unsafe=args.unsafe_fixes)
+    if not args.diff:
         raise UsageError("`--fix` changes files and can't change standard input; `--diff` shows the change")
-    before = run.lint(_paths(args), _selection(args))
-    after = run.fix_files(_paths(args), _selection(args), unsafe=args.unsafe_fixes)
-    for path, source in after.sources.items():
-        if path in before.sources and source.text != before.sources[path].text:
-            complain(f"changed {path}")
-    return after
+    report, name = _report(args), args.stdin_name
+    return run.fixed(report, lambda texts: run.lint_text(texts[name], name, _selection(args)), unsafe=args.unsafe_fixes)
+
+
+def _mended(args: argparse.Namespace) -> Report:
+    done = _fixed(args)
+    done.save()
+    for path in done.texts:
+        complain(f"changed {path}")
+    return done.left
 
 
 def _answer(report: Report, args: argparse.Namespace) -> LintOutput:
@@ -175,14 +181,20 @@ def _statistics(report: Report, format: str) -> str:
     return "".join([*lines, *(f"{count:6} {count / total:6.1%} {category}\n" for category, count in report.categories)])
 
 
-def _diff(report: Report, unsafe: bool) -> int:
-    changed = run.fix(report, unsafe=unsafe)
-    for path, text in sorted(changed.items()):
-        sys.stdout.write(fixes.diff(path, report.sources[path].text, text))
-    held = sum(found.fix is not None and not found.fix.safe for found in report.diagnostics)
-    if held and not unsafe:
+def _diff(args: argparse.Namespace) -> int:
+    done = _fixed(args)
+    text = done.diff()
+    if args.output_file:
+        write_whole(args.output_file, text.encode())
+        say(f"wrote {args.output_file}: {len(done.texts)} {'file changes' if len(done.texts) == 1 else 'files change'}")
+    else:
+        sys.stdout.write(text)
+        if visible(text) != text:
+            complain("what can't be seen is shown as escapes; `--output-file` writes a diff that can be applied")
+    held = sum(found.fix is not None and not found.fix.safe for found in done.left.diagnostics)
+    if held and not args.unsafe_fixes:
         complain(f"`--unsafe-fixes` shows {held} more")
-    return 1 if changed else 0
+    return 1 if done.texts else 0
 
 
 def _watch(args: argparse.Namespace) -> int:

@@ -98,10 +98,15 @@ def as_bytes(source: Source, text: str) -> bytes:
     return (("\ufeff" if source.bom else "") + text).encode()
 
 
-def diff(path: str, old: str, new: str) -> str:
-    """The change of one file as a unified diff."""
-    lines = difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), path, path)
+def diff(source: Source, text: str) -> str:
+    """The change of one file as a unified diff, which `patch --binary` applies: its lines end at line feeds alone."""
+    before, after = (as_bytes(source, each).decode().split("\n") for each in (source.text, text))
+    lines = difflib.unified_diff(_with_ends(before), _with_ends(after), source.path, source.path)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _with_ends(lines: list[str]) -> list[str]:
+    return [*(f"{line}\n" for line in lines[:-1]), *filter(None, lines[-1:])]
 
 
 def _offsets(fix: Fix, sources: Table[str, Source]) -> list[tuple[str, tuple[int, int, str]]] | None:

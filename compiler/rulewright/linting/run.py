@@ -6,6 +6,7 @@ held against suppression comments, `accept` entries and the caller's selection, 
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
@@ -144,17 +145,46 @@ def fix(report: Report, *, unsafe: bool = False) -> dict[str, str]:
     return fixes.fixed_texts(report.diagnostics, report.sources, unsafe=unsafe)[0]
 
 
-def fix_files(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT, *, unsafe: bool = False) -> Report:
-    """Apply fixes to the files until none is left, and give the findings that remain."""
-    report = lint(paths, selection)
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What fixing changes: the files as they were, the new text of each that changes, and what lint finds then."""
+
+    sources: dict[str, Source]
+    texts: dict[str, str]
+    left: Report
+
+    def save(self) -> None:
+        """Write the files that change, each whole. Raises OSError where one can't be written."""
+        for path, text in self.texts.items():
+            write_whole(path, fixes.as_bytes(self.sources[path], text))
+
+    def diff(self) -> str:
+        """The changes as a unified diff."""
+        return "".join(fixes.diff(self.sources[path], text) for path, text in sorted(self.texts.items()))
+
+
+def fixed(report: Report, again: Callable[[Table[str, str]], Report], *, unsafe: bool = False) -> Fixed:
+    """Apply fixes until none is left; `again` lints with these texts in place of what the files hold."""
+    sources: dict[str, Source] = {}
+    texts: dict[str, str] = {}
     for _ in range(MAX_ROUNDS):
+        sources = {**report.sources, **sources}
         changed = fix(report, unsafe=unsafe)
         if not changed:
             break
-        for path, text in changed.items():
-            write_whole(path, fixes.as_bytes(report.sources[path], text))
-        report = lint(paths, selection)
-    return report
+        texts |= changed
+        report = again(texts)
+    return Fixed(sources, texts, report)
+
+
+def fixed_files(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT, *, unsafe: bool = False) -> Fixed:
+    """What fixing these files changes; nothing is written."""
+
+    def again(texts: Table[str, str]) -> Report:
+        with unsaved({os.path.abspath(path): text for path, text in texts.items()}):
+            return lint(paths, selection)
+
+    return fixed(lint(paths, selection), again, unsafe=unsafe)
 
 
 def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], LintSettings]) -> Iterator[Report]:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.compiler.linting.fixing import fix_files
 from tests.compiler.mutations.operators import mutant
 from tests.compiler.test_rule_oracles import FOLDER, example, pool, written
 from tests.compiler.test_rules import BAD, name_of, unpacked
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.linting.fixes import fixed_texts
-from rulewright.linting.run import Report, fix_files, lint, lint_text
+from rulewright.linting.run import Report, lint, lint_text
 from rulewright.load import load_text, plain
 
 MUTANTS = 3  # of each good file

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 from tests.compiler.linting.doors import VERDICTS, Talker, go
+from tests.compiler.linting.fixing import fix_files
 from tests.compiler.linting.test_torture import broken
 from tests.compiler.linting.worlds import World, large_worlds, own_worlds, small_worlds
 from tests.compiler.linting.worlds import broken as worlds_broken
 from tests.compiler.test_rules import BAD, FIXABLE, code_of, name_of, unpacked
 
 from rulewright.check.project_check import compile_project
-from rulewright.linting.run import fix_files, lint
+from rulewright.linting.run import lint
 from rulewright_runtime.execution import execute
 
 TORTURE = bool(os.environ.get("RULEWRIGHT_TORTURE"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.compiler.linting.fixing import fix_files
 from tests.compiler.small_project import SCENARIO, check, write
 
-from rulewright.linting.run import Report, fix_files, lint, lint_text
+from rulewright.linting.run import Report, lint, lint_text
 
 ALLOW = "# rulewright: allow unknown-key because another tool reads it"
 HEAD = check()

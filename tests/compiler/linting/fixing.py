@@ -1,0 +1,16 @@
+"""`lint --fix` in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rulewright.linting.lint_settings import DEFAULT, RuleSelection
+from rulewright.linting.run import Report, fixed_files
+
+
+def fix_files(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT, *, unsafe: bool = False) -> Report:
+    """Write what fixing changes, and give the findings that remain."""
+    done = fixed_files(paths, selection, unsafe=unsafe)
+    done.save()
+    return done.left
