@@ -108,6 +108,7 @@ class _Expanded(RawIOBase):
         self._packed, self._begin = packed, begin
         self._member: _Expander | None = None
         self._left = memoryview(b"")
+        self._damage: OSError | None = None
 
     def readable(self) -> bool:
         return True
@@ -126,6 +127,8 @@ class _Expanded(RawIOBase):
 
     def _more(self) -> bytes | None:
         """The next data, which may be none for now; None at the end."""
+        if self._damage is not None:
+            raise self._damage
         data = self._packed.read(_PACKED)
         if not data:
             if self._member is not None:
@@ -137,7 +140,8 @@ class _Expanded(RawIOBase):
             try:
                 found.append(self._member.decompress(data))
             except Exception as error:  # each library has its own
-                raise OSError(errno.EIO, f"the compressed data are damaged ({error})") from None
+                self._damage = OSError(errno.EIO, f"the compressed data are damaged ({error})")
+                break  # what stands before it is good
             data = self._member.unused_data
             if self._member.eof:
                 self._member = None

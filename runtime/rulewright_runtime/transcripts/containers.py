@@ -33,12 +33,7 @@ def numbered_lines(stream: BinaryIO, path: str, limit: int, first: int = 1) -> I
     while line := stream.readline(limit + 1):
         number += 1
         if len(line) > limit and not line.endswith(b"\n"):
-            size = len(line)
-            while more := stream.readline(limit):
-                size += len(more)
-                if more.endswith(b"\n"):
-                    break
-            yield number, InputError(f"the line has {size} bytes; at most {limit} are read", path, number)
+            yield number, too_long(rest_of_line(stream, line, limit), limit, path, number)
             continue
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
@@ -49,6 +44,36 @@ def numbered_lines(stream: BinaryIO, path: str, limit: int, first: int = 1) -> I
             continue
         if line.strip():
             yield number, line
+
+
+def rest_of_line(stream: BinaryIO, begun: bytes, limit: int) -> int:
+    """Skip what is left of a line that was begun, `limit` bytes at a time; the value is the size of all of it."""
+    size = len(begun)
+    while more := stream.readline(limit):
+        size += len(more)
+        if more.endswith(b"\n"):
+            break
+    return size
+
+
+def too_long(size: int, limit: int, path: str, number: int) -> InputError:
+    """Why a line of more than `limit` bytes is refused."""
+    return InputError(f"the line has {size} bytes; at most {limit} are read", path, number)
+
+
+def unreadable(error: OSError, path: str) -> InputError:
+    """Why a file, or the rest of it, is refused."""
+    return InputError(f"the file can't be read: {error.strerror}", path)
+
+
+def until_unreadable(
+    lines: Iterable[tuple[int, bytes | InputError]], path: str
+) -> Iterator[tuple[int, bytes | InputError]]:
+    """The lines, and where one can't be read, why: those before it count."""
+    try:
+        yield from lines
+    except OSError as error:
+        yield 0, unreadable(error, path)
 
 
 def _kind_of(line: bytes) -> str:

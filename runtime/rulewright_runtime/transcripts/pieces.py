@@ -7,8 +7,10 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from rulewright_runtime.input_files import is_compressed, open_regular
+from rulewright_runtime.errors import InputError
+from rulewright_runtime.input_files import expanded_size, is_compressed, open_expanded, open_regular
 from rulewright_runtime.transcripts.containers import (
     MAX_DOCUMENT,
     as_record,
@@ -16,19 +18,26 @@ from rulewright_runtime.transcripts.containers import (
     is_document,
     kind_of,
     numbered_lines,
+    rest_of_line,
+    too_long,
+    unreadable,
 )
+from rulewright_runtime.transcripts.turn_lines import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
 PIECE: Final = 2 * 2**20  # bytes of a large file that are read together
+_LEAST_PACKED: Final = 2**15  # bytes of a compressed file that may be worth cutting
 
 
 class Piece(msgspec.Struct, frozen=True, array_like=True):
     """A file, or its bytes from `start` to `end`, which begin in line `line`; `end` is 0 for a whole file.
 
-    `size` is in bytes; 0 where it is not known. The lines of a part are `chats` of any format, or native conversations.
+    `size` is in bytes; 0 where it is not known. The lines of a part are `chats` of any format, or native conversations;
+    a part of a compressed file brings its expanded `data`. `file_size` is that of the whole file, expanded and counted
+    as far as it matters.
     """
 
     path: str
@@ -37,6 +46,8 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
     line: int = 1
     size: int = 0
     chats: bool = False
+    data: bytes = b""
+    file_size: int = 0
 
     @property
     def is_whole(self) -> bool:
@@ -44,22 +55,31 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
         return not self.end
 
 
-def split(path: str, limit: int) -> Iterator[Piece]:
+def split(path: str, limit: int) -> Iterator[Piece | InputError]:
     """The pieces of a file in their order. A batch of native conversations, one a line, is cut at the ends of lines; so
-    is a file of other chats that is too large for its records to be joined.
+    is a file of other chats that is too large for its records to be joined. A compressed file is expanded once, here.
 
     `limit` is the length of the longest line that is read. Any other file stays whole, also one that can't be read.
     """
     try:
         size = os.path.getsize(path)
-        of = _lines_of(path, limit, size) if size > 2 * PIECE and not is_compressed(path) else None
-        if of is None:
-            yield Piece(path, size=size)
-            return
-        with open_regular(path) as stream:
-            yield from _cut(stream, path, chats=of == "chats")
+        packed = size > _LEAST_PACKED and is_compressed(path)
+        size = expanded_size(path, MAX_DOCUMENT + 1) if packed else size
+        of = _lines_of(path, limit, size) if size > 2 * PIECE else None
     except OSError:
         yield Piece(path)
+        return
+    if of is None:
+        yield Piece(path, size=size)
+        return
+    try:
+        with open_expanded(path) as stream:
+            cut = _cut_expanded(stream, path, limit) if packed else _cut(stream, path)
+            for part in cut:
+                whole = {"chats": of == "chats", "file_size": size}
+                yield part if isinstance(part, InputError) else replace(part, **whole)
+    except OSError as error:
+        yield unreadable(error, printable(path))
 
 
 def _lines_of(path: str, limit: int, size: int) -> Literal["turns", "chats"] | None:
@@ -67,7 +87,7 @@ def _lines_of(path: str, limit: int, size: int) -> Literal["turns", "chats"] | N
     None where lines may belong together."""
     if kind_of(path) != "json" or is_document(path, path, limit):
         return None
-    with open_regular(path) as stream:
+    with open_expanded(path) as stream:
         lines = numbered_lines(stream, path, limit)
         _, first = next(lines, (0, b""))
         several = next(lines, None) is not None
@@ -82,17 +102,54 @@ def _lines_of(path: str, limit: int, size: int) -> Literal["turns", "chats"] | N
     return "chats" if format is not None and not format.joins and size > MAX_DOCUMENT else None
 
 
-def _cut(stream: BinaryIO, path: str, *, chats: bool) -> Iterator[Piece]:
+def _cut(stream: BinaryIO, path: str) -> Iterator[Piece]:
     start, line = 0, 1
     while block := stream.read(PIECE):
         rest = stream.readline() if not block.endswith(b"\n") else b""
         end = start + len(block) + len(rest)
-        yield Piece(path, start, end, line, end - start, chats)
+        yield Piece(path, start, end, line, end - start)
         start, line = end, line + block.count(b"\n") + rest.count(b"\n")
+
+
+def _cut_expanded(stream: BinaryIO, path: str, limit: int) -> Iterator[Piece | InputError]:
+    """The lines of a stream that can't be read from within, in parts that bring them; a line that is too long is
+    refused here, as nobody may hold it."""
+    lines: list[bytes] = []
+    start = end = 0
+    number = first = 1
+
+    def gathered() -> Iterator[Piece]:
+        nonlocal start, lines
+        if lines:
+            yield Piece(path, start, end, first, end - start, data=b"".join(lines))
+        start, lines = end, []
+
+    try:
+        while line := stream.readline(limit + 1):
+            if not lines:
+                first = number
+            if len(line) > limit and not line.endswith(b"\n"):
+                yield from gathered()
+                size = rest_of_line(stream, line, limit)
+                yield too_long(size, limit, printable(path), number)
+                start = end = end + size
+            else:
+                lines.append(line)
+                end += len(line)
+                if end - start >= PIECE:
+                    yield from gathered()
+            number += 1
+    except OSError as error:
+        yield from gathered()
+        yield unreadable(error, printable(path))
+        return
+    yield from gathered()
 
 
 def read_bytes(piece: Piece) -> BinaryIO | None:
     """The bytes of a part of a file; None where the file has become shorter. Raises OSError."""
+    if piece.data:
+        return BytesIO(piece.data)
     with open_regular(piece.path) as stream:
         stream.seek(piece.start)
         data = stream.read(piece.size)

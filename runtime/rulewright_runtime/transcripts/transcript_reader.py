@@ -23,6 +23,8 @@ from rulewright_runtime.transcripts.containers import (
     numbered_lines,
     records,
     rows,
+    unreadable,
+    until_unreadable,
     without_compression,
 )
 from rulewright_runtime.transcripts.messages import Transcript, Turn
@@ -114,7 +116,7 @@ class Reader:
         try:
             stream = read_bytes(piece)
         except OSError as error:
-            yield InputError(f"the file can't be read: {error.strerror}", shown)
+            yield unreadable(error, shown)
             return
         if stream is None:
             yield InputError("the file became shorter while it was read", shown)
@@ -123,7 +125,7 @@ class Reader:
         if not piece.chats:
             yield from self._careful(shown, lines, of_batch=True)
             return
-        chats = self._chats(piece.path, shown, part=piece.start > 0)
+        chats = self._chats(shown, piece.file_size, part=piece.start > 0)
         yield from self._admitted(chats.read(records(lines, shown)))
 
     def _file(self, path: str) -> Iterator[Transcript | InputError]:
@@ -136,22 +138,22 @@ class Reader:
                 return
             yield from self._other(path, shown)
         except OSError as error:
-            yield InputError(f"the file can't be read: {error.strerror}", shown)
+            yield unreadable(error, shown)
 
     def _other(self, path: str, shown: str) -> Iterator[Transcript | InputError]:
         """Whatever is not a small, well-formed file of turns. Raises OSError."""
         kind = kind_of(path)
         if kind == "json" and self._is_native(path, shown):
             with open_expanded(path) as lines:
-                yield from self._careful(shown, numbered_lines(lines, shown, self._max_line))
+                numbered = numbered_lines(lines, shown, self._max_line)
+                yield from self._careful(shown, until_unreadable(numbered, shown))
             return
-        chats = self._chats(path, shown, tabular=kind in TABLES)
+        chats = self._chats(shown, expanded_size(path, MAX_DOCUMENT + 1), tabular=kind in TABLES)
         yield from self._admitted(chats.read(_rows(kind, path, shown, self._max_line)))
 
-    def _chats(self, path: str, shown: str, *, tabular: bool = False, part: bool = False) -> Chats:
+    def _chats(self, shown: str, size: int, *, tabular: bool = False, part: bool = False) -> Chats:
         from rulewright_runtime.transcripts.chats import Chats  # every format: of no use to files of turns
 
-        size = expanded_size(path, MAX_DOCUMENT + 1)
         return Chats(shown, _columns(self._columns), size, tabular=tabular, part=part)
 
     def _admitted(self, chats: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from rulewright.check.project_check import compile_project
 from rulewright_runtime.errors import InputError, PlanError
@@ -139,7 +142,7 @@ def test_what_several_jobs_can_not_do_is_refused_before_anything_is_written(data
 
 def test_pieces_are_the_whole_file_cut_at_line_ends(data: Path) -> None:
     path = data / "a-batch.jsonl"
-    found = list(pieces.split(str(path), 2**20))
+    found = [each for each in pieces.split(str(path), 2**20) if isinstance(each, pieces.Piece)]
     content = path.read_bytes()
     assert len(found) > 5
     assert b"".join(content[piece.start : piece.end] for piece in found) == content
@@ -148,6 +151,41 @@ def test_pieces_are_the_whole_file_cut_at_line_ends(data: Path) -> None:
     assert [str(error) for error in Reader().read_piece(found[-1])] == [
         f"{path}: the file became shorter while it was read"
     ]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
+@pytest.mark.parametrize("damage", ["none", "cut", "changed"])
+def test_a_compressed_file_is_shared_out_with_the_same_bytes(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes], damage: str
+) -> None:
+    monkeypatch.setattr(pieces, "_LEAST_PACKED", 0)
+    lines = (data / "a-batch.jsonl").read_bytes().splitlines(keepends=True)
+    lines[5:5] = [b'"' + b"x" * (2**20 + 9) + b'"\n', b"\n"]
+    members = pack(b"".join(lines[:-4])), pack(b"".join([*lines[-4:], b'{"last": "line"}']))
+    packed = bytearray(b"".join(members))
+    if damage == "changed":
+        packed[len(members[0]) + 1] ^= 0xFF
+    path = tmp_path / "batch.jsonl"
+    path.write_bytes(packed[:-30] if damage == "cut" else packed)
+    found = list(Reader().pieces([path]))
+    parts = [piece for piece in found if isinstance(piece, pieces.Piece)]
+    assert len(parts) > 5
+    assert all(piece.data and len(piece.data) < 2**20 for piece in parts)
+    refused = [each.reason for each in found if isinstance(each, InputError)]
+    assert refused[0].startswith("the line has 1048")
+    assert ["the compressed data" in reason for reason in refused[1:]] == ([] if damage == "none" else [True])
+    alone = run(tmp_path / "alone", path)
+    assert (b"the compressed data" in alone["summary.json"]) == (damage != "none")
+    assert run(tmp_path / "jobs", path, jobs=2) == alone
+    out = tmp_path / "resumed"
+
+    def kill(done: int) -> None:
+        if done == 9:
+            raise Killed
+
+    with pytest.raises(Killed):
+        run(out, path, jobs=2, progress=kill)
+    assert run(out, path, jobs=2, resume=True) == alone
 
 
 def test_a_large_file_of_chats_is_read_in_pieces_as_in_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
