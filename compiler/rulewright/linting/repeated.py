@@ -108,6 +108,7 @@ CROWDS: Final = frozenset(_CROWDED.split())
 ACROSS: Final = frozenset({"dead-key", "dev-repetitions-nobody-uses", "prompt-names-another-check"})
 # A code, and those that tell of the same mistake where one of its notes points, or at its own place.
 TOLD_WITH: Final[dict[str, frozenset[str]]] = {
+    "any-mixed-with-tags": frozenset({"tags-on-universal-check"}),
     "deprecated-spelling": frozenset({"retired-rubric-dialect"}),
     "detector-without-definition": frozenset({"state-machine-without-definition", "unknown-lexicon"}),
     "tag-no-scenario-carries": frozenset({"tags-on-universal-check"}),

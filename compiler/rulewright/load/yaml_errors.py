@@ -26,6 +26,7 @@ _PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{
 _WORD = re.compile(r"[ ]*(?:- *)?[\w-]*")
 _ONLY_KEY = re.compile(r"[ ]*([\w-]+)(?=:(?:\s|$))")
 _APOSTROPHE = re.compile(r"(?:: |- |[\[{,] *)'[^']*\w(')\w")
+_UNOPENED = re.compile(r"[ ]*(?:- +)*[\w-]+: +([^{}\"'#]+\})\s*(?:#.*)?$")
 _NO_COLON = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*[=:][ ]*|[ ]+)(\S.*))")
 _JOINED = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*=[ ]*|:(?=\S)|[ ]+)(\S.*))")
 
@@ -130,6 +131,9 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
             f"`{key[1]}` is indented wrongly",
             help="indent it like the key that it belongs beside",
         )
+    if "mapping values are not allowed" in problem and (unopened := _UNOPENED.match(text)):
+        place = source.span(start + unopened.start(1), start + unopened.end(1))
+        return mistake("yaml-syntax", place, "the braces are never opened", help=f"write `{{{shorten(unopened[1])}`")
     if "did not find expected key" in problem and (quoted := _APOSTROPHE.search(text)):
         place = source.span(start + quoted.start(1), start + quoted.end(1))
         return mistake(

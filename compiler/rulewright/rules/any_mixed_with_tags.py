@@ -18,4 +18,9 @@ def any_mixed_with_tags(check: CheckDocument) -> Iterator[Diagnostic]:
     tags = check.tags or ()
     if "any" in tags and len(tags) > 1:
         place = check.place("eligibility", "scenario_tags_any", tags.index("any"))
-        yield warning(place, "`any` means everywhere only when it stands alone; here it is a tag like the others")
+        listed = check.key_place("eligibility", "scenario_tags_any")
+        yield warning(
+            place,
+            "`any` means everywhere only when it stands alone; here it is a tag like the others",
+            notes=[(listed, "the check is universal: no tag selects it")] if check.is_universal else (),
+        )

@@ -1,23 +1,27 @@
 """A sample of what lint finds by default, for a reader to judge (docs/decisions/lint-precision.md): in the published
-benchmark and in three projects of other fields.
+benchmark and in three projects of other fields, or in those three after a single slip.
 
-python -m tests.compiler.linting.sample SEED
+python -m tests.compiler.linting.sample SEED [slips]
 """
 
 from __future__ import annotations
 
 import random
 import sys
+import tempfile
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from tests import shared_data
+from tests.compiler.linting.mutations import PROJECTS, copied, mutants
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.linting.run import lint
 
 SIZE: Final = 120
+SLIPS: Final = 60
 FIELDS: Final = ("rag", "service_desk", "coding_agent")  # projects of this repository
 
 
@@ -44,5 +48,23 @@ def lines(folders: list[Path], seed: int) -> Iterator[str]:
         yield f"| {number} | {each.code} | {file}:{each.span.line} | {each.message} |"
 
 
+def slips(folder: Path, seed: int) -> Iterator[str]:
+    """Single slips in the projects of other fields, each as a row: number, kind, place, and what is found."""
+    roots = {name: copied(name, folder / name) for name in PROJECTS}
+    made = (each for each in mutants(sys.maxsize, seed) if each.project in FIELDS)
+    for number, each in enumerate(islice(made, SLIPS), 1):
+        root, entry = roots[each.project]
+        before = (root / each.path).read_bytes()
+        (root / each.path).write_text(each.text, encoding="utf-8")
+        found = [f"{one.code}: {one.message}" for one in lint([entry]).grouped().diagnostics]
+        (root / each.path).write_bytes(before)
+        place = f"{each.project}/{each.path}:{each.lines.start}"
+        yield f"| {number} | {each.kind} | {place} | {'; '.join(found) or 'nothing'} |"
+
+
 if __name__ == "__main__":
-    print(*lines(corpora(), int(sys.argv[1])), sep="\n")
+    if sys.argv[2:] == ["slips"]:
+        with tempfile.TemporaryDirectory() as folder:
+            print(*slips(Path(folder), int(sys.argv[1])), sep="\n")
+    else:
+        print(*lines(corpora(), int(sys.argv[1])), sep="\n")

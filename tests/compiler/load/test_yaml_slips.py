@@ -13,6 +13,7 @@ SLIPS = [
     ('text: |\n  "quoted\nb: "two" three\n', 3, ""),
     ('a: "one\n  two"\nb: [1\n', 3, "expected `,` or `]` here"),
     ("a: [1, 2\nb: 3\n", 1, "expected `,` or `]` here"),
+    ("a: 1\nb: c: 1, d: 2}\n", 2, "the braces are never opened"),
     ("a: {b: 1,\n  c: 2\nd: 3\n", 2, "expected `,` or `}` here"),
     ("names:\n  - one\n  -two\n  - three\nb: 1\n", 3, "a blank is missing behind `-`"),
     ("a:\n  -path: x\n   key: y\n", 2, "a blank is missing behind `-`"),
