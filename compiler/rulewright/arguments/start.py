@@ -60,7 +60,9 @@ def convert_arguments(parser: argparse.ArgumentParser) -> None:
     assistant alone. An input that is refused is said, and the others are written.
     """
     parser.add_argument("inputs", nargs="+", metavar="IN", help="files or folders of chats, in any format")
-    parser.add_argument("out", metavar="OUT", help="a file of JSON lines; `.gz` and `.zst` are compressed")
+    parser.add_argument(
+        "out", metavar="OUT", help="a file of JSON lines; `.gz` and `.zst` are compressed, `.parquet` is Parquet"
+    )
     parser.add_argument(
         "--to", choices=("rulewright", "openai", "turns"), default="rulewright", help="what is written (rulewright)"
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import IO
 
 from rulewright.commands.running import reader_of, refusals
@@ -13,6 +15,8 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.files import compressing, open_whole
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.terminal import complain, say
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.parquet_chats import ENDING, writing_chats
 from rulewright_runtime.transcripts.writing import WRITERS
 
 
@@ -21,8 +25,8 @@ def run(args: argparse.Namespace) -> int:
     if os.path.lexists(args.out) and not args.overwrite:
         raise UsageError(f"`{args.out}` is there already; replace it with `--overwrite`")
     try:
-        with open_whole(args.out) as file, compressing(file, args.out) as stream:
-            count, refused = _write(stream, args)
+        with open_whole(args.out) as file, _writing(file, args) as write:
+            count, refused = _convert(args, write)
     except OSError as error:
         raise UsageError(f"can't write `{args.out}`: {(error.strerror or str(error)).lower()}") from None
     complain(*refusals([str(each) for each in refused]))
@@ -30,13 +34,25 @@ def run(args: argparse.Namespace) -> int:
     return REFUSED if refused or not count else MET
 
 
-def _write(stream: IO[bytes], args: argparse.Namespace) -> tuple[int, list[InputError]]:
+@contextmanager
+def _writing(file: IO[bytes], args: argparse.Namespace) -> Iterator[Callable[[Transcript], object]]:
+    """What writes a chat as the ending of the file's name says."""
+    line_of = WRITERS[args.to]
+    if args.out.lower().endswith(ENDING):
+        with writing_chats(file) as write:
+            yield lambda chat: write(chat, line_of(chat))
+        return
+    with compressing(file, args.out) as stream:
+        yield lambda chat: stream.write(line_of(chat))
+
+
+def _convert(args: argparse.Namespace, write: Callable[[Transcript], object]) -> tuple[int, list[InputError]]:
     refused: list[InputError] = []
     count = 0
     for item in reader_of(args).read(args.inputs):
         if isinstance(item, InputError):
             refused.append(item)
         else:
-            stream.write(WRITERS[args.to](item))
+            write(item)
             count += 1
     return count, refused

@@ -82,7 +82,7 @@ class Chats:
 
     def _format_of_table(self, row: Record) -> Format | None:
         """The format of a row by its columns. Raises ShapeError where those of a table hold no conversation."""
-        if self._tabular:
+        if self._tabular and not isinstance(row.get("turns"), list):
             self._table = self._table or format_for(self._columns.of(list(row)))
             return self._table
         try:

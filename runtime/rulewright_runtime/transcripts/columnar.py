@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.strict_json import Json
+from rulewright_runtime.transcripts.parquet_chats import damaged, row_groups, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,14 +28,17 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
     number = 0
     with open_regular(path) as stream:
         try:
+            if kind == "parquet" and (groups := row_groups(path)):
+                for group in groups:
+                    yield from rows_of(path, shown, group.number, group.first)
+                return
             for batch in _parquet(stream) if kind == "parquet" else _arrow(pyarrow.memory_map(path)):
                 batch.validate(full=True)  # what is not valid may crash the process
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
         except (pyarrow.ArrowException, ValueError, OSError, MemoryError, OverflowError) as error:
-            reason = " ".join(str(error).split())[:200]
-            yield number + 1, InputError(f"the file of {kind.capitalize()} is damaged: {reason}", shown, number + 1)
+            yield number + 1, damaged(error, kind.capitalize(), shown, number + 1)
 
 
 def _parquet(stream: BinaryIO) -> Iterator[Json]:

@@ -22,6 +22,7 @@ from rulewright_runtime.transcripts.containers import (
     too_long,
     unreadable,
 )
+from rulewright_runtime.transcripts.parquet_chats import RowGroup, row_groups
 from rulewright_runtime.transcripts.turn_lines import printable
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 PIECE: Final = 2 * 2**20  # bytes of a large file that are read together
-_LEAST_PACKED: Final = 2**15  # bytes of a compressed file that may be worth cutting
+_LEAST_PACKED: Final = 2**15  # bytes of a compressed file, or of Parquet, that may be worth cutting
 
 
 class Piece(msgspec.Struct, frozen=True, array_like=True):
@@ -48,11 +49,12 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
     chats: bool = False
     data: bytes = b""
     file_size: int = 0
+    row_group: int | None = None  # of a Parquet file of chats, which begins with row `line`
 
     @property
     def is_whole(self) -> bool:
         """Whether it is a whole file."""
-        return not self.end
+        return not self.end and self.row_group is None
 
 
 def split(path: str, limit: int) -> Iterator[Piece | InputError]:
@@ -70,7 +72,10 @@ def split(path: str, limit: int) -> Iterator[Piece | InputError]:
         yield Piece(path)
         return
     if of is None:
-        yield Piece(path, size=size)
+        groups = _row_groups(path) if size > _LEAST_PACKED else []
+        yield from [Piece(path, 0, 0, each.first, each.size, file_size=size, row_group=each.number) for each in groups]
+        if not groups:
+            yield Piece(path, size=size)
         return
     try:
         with open_expanded(path) as stream:
@@ -100,6 +105,16 @@ def _lines_of(path: str, limit: int, size: int) -> Literal["turns", "chats"] | N
         return "turns"
     format = format_of(record)
     return "chats" if format is not None and not format.joins and size > MAX_DOCUMENT else None
+
+
+def _row_groups(path: str) -> list[RowGroup]:
+    """The row groups of a Parquet file of chats; none of a file that is none, or can't be read as one."""
+    if kind_of(path) != "parquet":
+        return []
+    try:
+        return row_groups(path)
+    except Exception:  # whoever reads the whole file says why it can't be read
+        return []
 
 
 def _cut(stream: BinaryIO, path: str) -> Iterator[Piece]:

@@ -28,6 +28,7 @@ from rulewright_runtime.transcripts.containers import (
     without_compression,
 )
 from rulewright_runtime.transcripts.messages import Transcript, Turn
+from rulewright_runtime.transcripts.parquet_chats import rows_of
 from rulewright_runtime.transcripts.pieces import read_bytes, split
 from rulewright_runtime.transcripts.seen_ids import SeenIds
 from rulewright_runtime.transcripts.turn_lines import (
@@ -113,6 +114,11 @@ class Reader:
             yield from self._file(piece.path)
             return
         shown = printable(piece.path)
+        if piece.row_group is not None:
+            chats = self._chats(shown, piece.file_size, tabular=True, part=True)
+            found = rows_of(piece.path, shown, piece.row_group, piece.line)
+            yield from self._admitted(chats.read(found))
+            return
         try:
             stream = read_bytes(piece)
         except OSError as error:

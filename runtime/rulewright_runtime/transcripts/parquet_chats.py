@@ -1,0 +1,111 @@
+"""Chats in Parquet, as `convert` writes them (the extra `data`).
+
+Each chat is a row: its id, scenario and model for whoever queries the file, and the chat itself as the line that a file
+of JSON lines would hold; the schema's metadata say so. Row groups are read independently of each other, so that several
+processes can share a file.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rulewright_runtime.errors import InputError, RuntimeFailure
+from rulewright_runtime.input_files import open_regular
+from rulewright_runtime.transcripts.containers import as_record, decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import IO
+
+    from rulewright_runtime.transcripts.containers import Row
+    from rulewright_runtime.transcripts.messages import Transcript
+
+ENDING: Final = ".parquet"
+GROUP_BYTES: Final = 2 * 2**20  # of lines that make a row group
+_COLUMNS: Final = ("transcript_id", "scenario_id", "model", "chat")
+_MARK: Final = {b"rulewright": b"chats/1"}
+_ROWS_AT_ONCE: Final = 256
+
+
+class RowGroup(NamedTuple):
+    """A row group: its number from 0, its first row from 1, and its bytes."""
+
+    number: int
+    first: int
+    size: int
+
+
+def row_groups(path: str) -> list[RowGroup]:
+    """The row groups of a Parquet file of chats; none of any other. Raises OSError and what pyarrow raises."""
+    from pyarrow import parquet
+
+    with open_regular(path) as stream:
+        file = parquet.ParquetFile(stream)
+        if not _MARK.items() <= (file.schema_arrow.metadata or {}).items():
+            return []
+        found, first = [], 1
+        for number in range(file.metadata.num_row_groups):
+            about = file.metadata.row_group(number)
+            found.append(RowGroup(number, first, about.total_byte_size))
+            first += about.num_rows
+        return found
+
+
+def rows_of(path: str, shown: str, group: int, first: int) -> Iterator[Row]:
+    """The records of a row group, numbered from `first`; what can't be read ends it."""
+    import pyarrow
+    from pyarrow import parquet
+
+    number = first - 1
+    try:
+        with open_regular(path) as stream:
+            file = parquet.ParquetFile(stream)
+            for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=[group], columns=_COLUMNS[-1:]):
+                batch.validate(full=True)  # what is not valid may crash the process
+                for line in batch.column(0).to_pylist():
+                    number += 1
+                    yield number, as_record(decoded((line or "").encode(), shown, number), shown, number)
+    except (pyarrow.ArrowException, ValueError, OSError, MemoryError, OverflowError) as error:
+        yield number + 1, damaged(error, "Parquet", shown, number + 1)
+
+
+def damaged(error: Exception, kind: str, shown: str, number: int) -> InputError:
+    """Why the rows of a file from `number` on are refused."""
+    reason = " ".join(str(error).split())[:200]
+    return InputError(f"the file of {kind} is damaged: {reason}", shown, number)
+
+
+@contextmanager
+def writing_chats(stream: IO[bytes]) -> Iterator[Callable[[Transcript, bytes], None]]:
+    """What takes a chat and its line into a Parquet file; the same chats give the same bytes.
+
+    Raises RuntimeFailure where pyarrow is not installed.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise RuntimeFailure("Parquet needs the extra `data`: `pip install rulewright[data]`") from None
+    schema = pyarrow.schema([(name, pyarrow.string()) for name in _COLUMNS], metadata=_MARK)
+    rows: list[dict[str, str]] = []
+    size = 0
+
+    def write(chat: Transcript, line: bytes) -> None:
+        nonlocal size
+        values = (chat.id, chat.scenario_id, chat.model, line.decode().rstrip("\n"))
+        rows.append(dict(zip(_COLUMNS, values, strict=True)))
+        size += len(line)
+        if size >= GROUP_BYTES:
+            flush()
+
+    def flush() -> None:
+        nonlocal size
+        if rows:
+            writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+        rows.clear()
+        size = 0
+
+    with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
+        yield write
+        flush()

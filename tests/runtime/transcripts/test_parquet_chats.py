@@ -1,0 +1,112 @@
+"""Chats in Parquet: read back as the lines they were written from, also by several processes, or refused in words."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from rulewright.check.project_check import compile_project
+from rulewright.cli import main
+from rulewright_runtime.errors import InputError
+from rulewright_runtime.runs import store
+from rulewright_runtime.transcripts import parquet_chats, pieces
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
+
+BENCHMARK = Path(__file__).resolve().parents[3] / "benchmark"
+CHATS = Path(__file__).parent / "chats"
+
+
+def read(path: Path) -> list[Transcript | InputError]:
+    return list(Reader().read([path]))
+
+
+def converted(source: Path, out: Path, form: str) -> Path:
+    assert main(["convert", str(source), str(out), "--to", form, "--overwrite"]) in (0, 3)
+    return out
+
+
+@pytest.mark.parametrize("form", ["rulewright", "openai", "turns"])
+@pytest.mark.parametrize("source", [BENCHMARK / "transcripts", CHATS / "genai.json", CHATS / "inspect.json"])
+def test_a_file_of_parquet_holds_what_a_file_of_lines_holds(tmp_path: Path, source: Path, form: str) -> None:
+    lines = read(converted(source, tmp_path / "chats.jsonl", form))
+    rows = read(converted(source, tmp_path / "chats.parquet", form))
+    assert len(lines) > 0
+    shown = [
+        (each.id, each.model, each.scenario_id, each.turns, each.line) if isinstance(each, Transcript) else each.reason
+        for each in lines
+    ]
+    assert shown == [
+        (each.id, each.model, each.scenario_id, each.turns, each.line) if isinstance(each, Transcript) else each.reason
+        for each in rows
+    ]
+
+
+def test_the_file_is_the_same_again_and_names_each_chat_for_queries(tmp_path: Path) -> None:
+    first = converted(BENCHMARK / "transcripts", tmp_path / "a.parquet", "rulewright").read_bytes()
+    again = converted(BENCHMARK / "transcripts", tmp_path / "b.parquet", "rulewright")
+    assert again.read_bytes() == first
+    table = pyarrow.parquet.read_table(again)
+    assert table.column_names == ["transcript_id", "scenario_id", "model", "chat"]
+    names = table.column("transcript_id").to_pylist()
+    assert [json.loads(chat)["id"] for chat in table.column("chat").to_pylist()] == names
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_several_processes_share_a_file_and_write_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
+) -> None:
+    monkeypatch.setattr(parquet_chats, "GROUP_BYTES", 6000)
+    monkeypatch.setattr(pieces, "_LEAST_PACKED", 0)
+    path = converted(BENCHMARK / "transcripts", tmp_path / "chats.parquet", "turns")
+    groups = parquet_chats.row_groups(str(path))
+    assert len(groups) > 3
+    if damaged:
+        data = bytearray(path.read_bytes())
+        at = pyarrow.parquet.ParquetFile(path).metadata.row_group(1).column(3).data_page_offset
+        data[at : at + 40] = b"\xff" * 40
+        path.write_bytes(data)
+    assert len(list(Reader().pieces([path]))) == len(groups)
+    plan = compile_project(BENCHMARK / "rulewright.yaml", profile="smoke")
+    found = []
+    for jobs in (1, 2):
+        out = tmp_path / f"jobs{jobs}"
+        store.run(plan, [path], out, jobs=jobs)
+        found.append({file.name: file.read_bytes() for file in sorted(out.iterdir())})
+    assert found[0] == found[1]
+    summary = json.loads(found[0]["summary.json"])
+    assert summary["transcripts"] > 5
+    assert summary["refused"]["count"] == int(damaged)
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").write_text("{}\n")
+    out = converted(tmp_path / "none.jsonl", tmp_path / "none.parquet", "rulewright")
+    (only,) = read(out)
+    assert isinstance(only, InputError)
+    assert "the file is empty" in only.reason
+
+
+def test_a_row_that_holds_no_chat_is_refused_and_the_others_are_read(tmp_path: Path) -> None:
+    path = converted(BENCHMARK / "transcripts", tmp_path / "chats.parquet", "openai")
+    table = pyarrow.parquet.read_table(path)
+    chats = table.column("chat").to_pylist()
+    chats[1:4] = [None, "{broken", "[1]"]
+    changed = table.set_column(3, "chat", pyarrow.array(chats, pyarrow.string()))
+    pyarrow.parquet.write_table(changed.replace_schema_metadata(table.schema.metadata), path)
+    found = read(path)
+    assert [each.line for each in found if isinstance(each, InputError)] == [2, 3, 4]
+    assert len(found) == len(chats)
+
+
+def test_without_its_library_parquet_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert main(["convert", str(BENCHMARK / "transcripts"), str(tmp_path / "out.parquet")]) == 3
+    assert "`pip install rulewright[data]`" in capsys.readouterr().err
+    assert not (tmp_path / "out.parquet").exists()
