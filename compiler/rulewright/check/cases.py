@@ -10,7 +10,7 @@ from typing import Any, Final
 from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
 from rulewright.documents.base import descend, items, texts
 from rulewright.documents.kinds import CASE_SETTINGS, OUTPUT_KEYS, kind_of, outputs_by_id
-from rulewright.load import Mapping, Node, Scalar, Sequence, walk
+from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright.scoring.batches import load_scorecard
 from rulewright.scoring.score_settings import settings_findings
 from rulewright.spelling import did_you_mean
@@ -141,21 +141,22 @@ def _unreadable(records: list[_Record], plan: CaseScorecardPlan) -> Iterator[Dia
             continue
         read = shape.decoded(_bytes(each.node), is_case=each.is_case)
         if isinstance(read, Mistake):
-            yield error(_named_in(each, str(read)), str(read), code="bad-case")
+            yield error(_at(each, read.place), str(read), code="bad-case")
         elif not each.is_case and isinstance(beside := shape.output_beside(read[0]), Mistake):
-            yield error(_named_in(each, str(beside)), str(beside), code="bad-case")
+            yield error(_at(each, beside.place), str(beside), code="bad-case")
 
 
-def _named_in(record: _Record, message: str) -> Span:
-    """Where the key stands that a complaint is about: of one that is missing, the key above it, else the record's name.
-
-    A complaint names the key, or the path of it, first, and behind ` in ` what it stands in.
-    """
-    inside = message.partition("` in `")[2].partition("`")[0]
-    words = inside if message.startswith("there is no") else message.partition("`")[2].partition("`")[0]
-    name = words.rpartition(".")[2]
-    nodes = (node for node in walk(record.node) if isinstance(node, Mapping) and name and name in node)
-    return next((node.key_span(name) for node in nodes), record.place("test_id"))
+def _at(record: _Record, place: tuple[str, ...]) -> Span:
+    """The last key on the way to a place that is written down, else the record's name."""
+    node, span = record.node, None
+    for name in place:
+        if name not in node:
+            break
+        span, below = node.key_span(name), node.get(name)
+        if not isinstance(below, Mapping):
+            break
+        node = below
+    return span or record.place("test_id")
 
 
 def _duplicates(records: list[_Record]) -> Iterator[Diagnostic]:

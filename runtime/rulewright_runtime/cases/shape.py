@@ -35,6 +35,7 @@ _TYPES: Final[JsonMapping] = {"string": str, "strings": list[str]}
 _EMPTY: Final = {"string": '; write `""` for an empty text', "strings": "; write `[]` for an empty list"}
 _KEY: Final = re.compile(r"(unknown|missing required) field `([^`]*)`(?: - at `\$\.?([^`]*)`)?")
 _OF_OUTPUT: Final = re.compile(r" - at `\$\.(?:engine_)?output\b")
+_INDEX: Final = re.compile(r"\[[^\]]*\]")
 _SIGNS: Final = re.compile(r"[^a-z0-9]")
 Path = tuple[str, ...]
 
@@ -79,9 +80,10 @@ class _Tree:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """What is wrong with a record, and whether that is the engine's output and not the case."""
+    """What is wrong with a record, the keys that lead there, and whether that is the engine's output, not the case."""
 
     message: str
+    place: Path = ()
     is_of_output: bool = False
 
     def __str__(self) -> str:
@@ -127,11 +129,12 @@ class CaseShape:
                 above = ("test_case",)
                 case = self._envelope.decode(bytes(envelope.test_case))
         except UNREADABLE as error:
-            return Mistake(self._worded(error, above), is_of_output=_OF_OUTPUT.search(str(error)) is not None)
+            place = (*above, *_place(error))
+            return Mistake(self._worded(error, above), place, _OF_OUTPUT.search(str(error)) is not None)
         mistake = self._mistake(envelope, case) if self._is_strict and is_case else None
-        return (envelope, case) if mistake is None else Mistake(mistake)
+        return mistake or (envelope, case)
 
-    def _mistake(self, envelope: Json, case: Json) -> str | None:
+    def _mistake(self, envelope: Json, case: Json) -> Mistake | None:
         """What is wrong with a record as a whole: a part that is missing, or that stands there twice."""
         if (
             case is envelope
@@ -142,13 +145,15 @@ class CaseShape:
             return None
         absent = next((key for key in self._case_keys if getattr(case, key) is UNSET), None)
         if absent is not None:
-            return f"there is no `{absent}`{self._empty((), absent)}"
+            return Mistake(f"there is no `{absent}`{self._empty((), absent)}", (absent,))
         holders = [envelope] if case is envelope else [envelope, case]
         outputs = [key for holder in holders for key in self._outputs_in(holder)]
         if len(outputs) > 1:
-            return f"there are two outputs, in `{outputs[0]}` and in `{outputs[1]}`"
+            return Mistake(f"there are two outputs, in `{outputs[0]}` and in `{outputs[1]}`", (outputs[1],))
         twice = [key for key in self._case_keys if len(holders) > 1 and getattr(envelope, key) is not UNSET]
-        return f"`{twice[0]}` stands beside `test_case`, which holds the case" if twice else None
+        if not twice:
+            return None
+        return Mistake(f"`{twice[0]}` stands beside `test_case`, which holds the case", (twice[0],))
 
     def _outputs_in(self, holder: object) -> list[str]:
         """The keys of a record under which an output stands; of an output's own keys the first."""
@@ -162,7 +167,7 @@ class CaseShape:
         try:
             return msgspec.convert(values, self._output) if values else None
         except msgspec.ValidationError as error:
-            return Mistake(self._worded(error, ()), is_of_output=True)
+            return Mistake(self._worded(error, ()), _place(error), is_of_output=True)
 
     def inputs(self, case: Json, output: Json) -> JsonObject:
         """The inputs of a case by name."""
@@ -195,6 +200,15 @@ class CaseShape:
             if near is not None:
                 return f"; did you mean `{'.'.join((*place, near))}`?"
         return "; list it under `metadata` in the scorecard if it is meant"
+
+
+def _place(error: Exception) -> Path:
+    """The keys that lead to what a decoder complains of, and the key that it names."""
+    complaint = str(error)
+    path = complaint.partition(" - at `$")[2].rstrip("`")
+    key = _KEY.search(complaint)
+    named = (key[2],) if key else ()
+    return (*filter(None, _INDEX.sub("", path).split(".")), *named)
 
 
 class _Names(msgspec.Struct):
