@@ -32,6 +32,7 @@ class Reason(Enum):
     OTHER = auto()
     UNKNOWN_NAME = auto()
     UNKNOWN_FUNCTION = auto()  # or an unknown method
+    UNKNOWN_VALUE = auto()  # no member of an enum
 
 
 @dataclass(frozen=True, slots=True)

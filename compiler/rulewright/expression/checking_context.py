@@ -68,7 +68,7 @@ class CheckingContext(ABC):
     def no_member(self, e: Expr, word: str, enum: EnumType) -> Type:
         """Report that `word` is not a member of `enum`."""
         message = f"unknown value `{word}` for `{enum.name}`; expected {one_of(enum.members)}"
-        return self.report(e, message, did_you_mean(word, enum.members))
+        return self.report(e, message, did_you_mean(word, enum.members), reason=Reason.UNKNOWN_VALUE)
 
     def conform(self, e: Expr, enum: EnumType) -> None:
         """Report every text or constant in `e` that can't be a value of `enum`; in a map its keys are meant."""

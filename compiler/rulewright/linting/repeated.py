@@ -90,8 +90,7 @@ def without_dependent(found: Iterable[Diagnostic], project: Project) -> list[Dia
 
 def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:
     """Whether a word outside of the project file is refused."""
-    refused = found.code == "unknown-value" or found.message.startswith("unknown value `")
-    return refused and found.span.path != str(project.path)
+    return "unknown-value" in (found.code, found.about) and found.span.path != str(project.path)
 
 
 # Codes whose findings in one document have one cause: an anchor that was copied, a scheme of tags, a shared habit.

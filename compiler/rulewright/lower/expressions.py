@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Located, error
-from rulewright.errors import ExpressionError
+from rulewright.errors import ExpressionError, Reason
 from rulewright.expression.build import Built, build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import Type
@@ -47,6 +48,9 @@ def composed(program: Program, place: Located, found: list[Diagnostic]) -> Progr
 def mistakes_of(failure: ExpressionError, scalar: Scalar) -> list[Diagnostic]:
     """The mistakes of an expression as diagnostics at their places inside `scalar`."""
     return [
-        error(place(scalar, mistake.start, mistake.end), mistake.message, code="bad-expression", help=mistake.help)
+        replace(
+            error(place(scalar, mistake.start, mistake.end), mistake.message, code="bad-expression", help=mistake.help),
+            about="unknown-value" if mistake.reason is Reason.UNKNOWN_VALUE else "",
+        )
         for mistake in failure.errors
     ]
