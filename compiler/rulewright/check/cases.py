@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
 from rulewright.documents.base import descend, items, texts
 from rulewright.documents.kinds import CASE_SETTINGS, OUTPUT_KEYS, kind_of, outputs_by_id
+from rulewright.errors import DocumentError
 from rulewright.load import Mapping, Node, Scalar, Sequence
-from rulewright.scoring.batches import load_scorecard
+from rulewright.scoring.batches import case_scorecards_around, load_scorecard
 from rulewright.scoring.score_settings import settings_findings
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
@@ -80,11 +82,23 @@ class _Record:
 
 
 def case_document_findings(root: Node) -> list[Diagnostic]:
-    """The findings of a file of cases or outputs, or of a settings file of `rulewright score`."""
-    plan = load_scorecard(SCORECARD).plan
+    """The findings of a file of cases or outputs, or of a settings file of `rulewright score`.
+
+    A file is read as the scorecards over cases of its project read it, and as the shipped one does where it has none;
+    of several the one counts that refuses the fewest records. Where one of them is broken, nothing depends on it.
+    """
+    try:
+        own = [load_scorecard(str(path)).plan for path in case_scorecards_around(Path(root.source.path).parent)]
+    except DocumentError:
+        return []
+    plans = own or [load_scorecard(SCORECARD).plan]
     if kind_of(root) == CASE_SETTINGS and isinstance(root, Mapping):
-        return settings_findings(root, plan)
-    return batch_findings(root, plan)
+        return min((settings_findings(root, plan) for plan in plans), key=len)
+    return min((batch_findings(root, plan) for plan in plans), key=_refused)
+
+
+def _refused(found: list[Diagnostic]) -> tuple[int, int]:
+    return sum(each.code == "bad-case" for each in found), len(found)
 
 
 def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
@@ -200,7 +214,7 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnost
         source, *steps = path.split(".")
         unread = descend(record.case, *steps) if source == "case" and steps[0] == "expectations" else None
         if unread is not None and not (isinstance(unread, Sequence) and not unread.items):
-            message = f"`{SCORECARD}` does not read `{'.'.join(steps)}`"
+            message = f"`{plan.name}` does not read `{'.'.join(steps)}`"
             yield advice(unread, message, code="unread-expectation")
 
 

@@ -13,6 +13,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from rulewright.documents.case_scorecard import CaseScorecardDocument, read_case_scorecard
+from rulewright.documents.kinds import CASE_SCORECARD, kind_of
+from rulewright.documents.layout import documents_in, places, project_file_above
+from rulewright.documents.project_file import read_project_file
 from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping as Node
@@ -68,9 +71,21 @@ def _scorecard_file(scorecard: str) -> Path:
 
 
 def find_scorecard(name: str) -> Path | None:
-    """The file of a scorecard over cases of this folder, else of a shipped one."""
-    places = (Path(SCORECARDS, f"{name}.yaml"), shipped_root() / SCORECARDS / f"{name}.yaml")
+    """The file of a scorecard over cases of this folder or of the project around it, else of a shipped one."""
+    own = (path for path in case_scorecards_around(Path()) if path.stem == name)
+    places = (Path(SCORECARDS, f"{name}.yaml"), *own, shipped_root() / SCORECARDS / f"{name}.yaml")
     return next((path for path in places if path.is_file()), None)
+
+
+def case_scorecards_around(folder: Path) -> list[Path]:
+    """The files of scorecards over cases of the project that a folder belongs to, or that is laid out there."""
+    path = project_file_above(folder)
+    root = folder if path is None else path.parent
+    head = None if path is None else load_file(path).root
+    file = read_project_file(head, os.environ) if isinstance(head, Node) else None
+    place = places(root, file, path).get("scorecards")
+    files = [] if place is None else documents_in(place.path)
+    return [each for each in files if kind_of(load_file(each).root) == CASE_SCORECARD]
 
 
 def find_batches(cases: str | None, concern: str, pattern: str) -> tuple[list[Batch], str | None]:

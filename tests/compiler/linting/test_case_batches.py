@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.safe_cases import case, output, safe, write
 
+from rulewright.cli import main
 from rulewright.linting.lint_settings import RuleSelection
 from rulewright.linting.run import lint
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
@@ -73,3 +74,47 @@ def test_a_case_has_a_finding_exactly_where_scoring_refuses_it(tmp_path: Path, r
     refused = isinstance(read, InputError) or (read.problem is not None and "no output" not in read.problem)
     report = lint([file], RuleSelection(select=("bad-case",)))
     assert bool(report.diagnostics) is refused
+
+
+def own_scorecard(folder: Path, name: str, key: str) -> None:
+    """A project with a scorecard over cases that reads what must be found below another key."""
+    shipped = Path("benchmark", "configs", "scorecards", "safe-v0.yaml").read_text(encoding="utf-8")
+    text = shipped.replace("scorecard: safe-v0", f"scorecard: {name}").replace("must_find_signals", key)
+    (folder / "configs" / "scorecards").mkdir(parents=True, exist_ok=True)
+    (folder / "configs" / "scorecards" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    (folder / "rulewright.yaml").write_text("project: ours\n", encoding="utf-8")
+
+
+def with_key(key: str) -> dict[str, object]:
+    return json.loads(json.dumps(case("a")).replace("must_find_signals", key))  # type: ignore[no-any-return]
+
+
+def test_cases_are_read_as_the_scorecard_of_their_project_reads_them(tmp_path: Path) -> None:
+    file = write(tmp_path / "cases" / "one.json", [with_key("must_say")])
+    assert codes(file) == [("bad-case", 1)]
+    own_scorecard(tmp_path, "mine", "must_say")
+    assert codes(file) == codes(tmp_path) == []
+    write(file, [case("a")])
+    assert codes(file) == [("bad-case", 1)]
+    own_scorecard(tmp_path, "other", "must_find_signals")
+    assert codes(file) == []
+    write(file, [with_key("must_sya")])
+    assert codes(file) == [("bad-case", 1)]
+
+
+def test_nothing_is_said_of_cases_whose_scorecard_is_broken(tmp_path: Path) -> None:
+    file = write(tmp_path / "cases" / "one.json", [with_key("must_say")])
+    own_scorecard(tmp_path, "mine", "must_say")
+    card = tmp_path / "configs" / "scorecards" / "mine.yaml"
+    card.write_text(card.read_text(encoding="utf-8").replace("inputs:", "inptus:"), encoding="utf-8")
+    assert codes(file) == []
+    assert {code for code, _ in codes(tmp_path)} <= {"unknown-key", "missing-key"}
+
+
+def test_score_finds_the_scorecard_of_the_project_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "cases" / "one.json", [with_key("must_say")])
+    own_scorecard(tmp_path, "mine", "must_say")
+    monkeypatch.chdir(tmp_path)
+    words = ["--cases", "cases", "--concern", "I25", "--batch", "one"]
+    assert main(["score", "--scorecard", "mine", *words]) == 0
+    assert main(["score", *words]) == 3
