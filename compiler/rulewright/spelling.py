@@ -24,17 +24,20 @@ CLOSE: Final = 0.7  # how alike the words have to be as a whole, as `difflib` me
 LEAST: Final = 0.6  # and without the parts that both end with
 STEM: Final = 5  # letters of a word that mean something by themselves,
 LEAST_OF_STEMS: Final = 0.5  # and how alike those have to be
+SHORTEST: Final = 4  # letters with which a known word of several parts may begin
 WORD: Final = re.compile(r"[\s-]")
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:
-    """The known word the author most likely meant, or None when none is near."""
+    """The known word the author most likely meant, or that alone begins with the word; None when none is near."""
     import difflib  # only who makes a mistake waits for it
 
     folded = {WORD.sub("_", key).casefold(): key for key in sorted(known)}
     written = WORD.sub("_", word).casefold()
-    near = difflib.get_close_matches(written, folded, 3, CLOSE)
-    return next((folded[each] for each in near if _differ_little(written, each)), None)
+    near = [each for each in difflib.get_close_matches(written, folded, 3, CLOSE) if _differ_little(written, each)]
+    begun = [each for each in folded if each.startswith(f"{written}_")] if len(written) >= SHORTEST else []
+    found = near[:1] or (begun if len(begun) == 1 else [])
+    return folded[found[0]] if found else None
 
 
 def _differ_little(word: str, other: str) -> bool:

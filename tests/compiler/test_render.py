@@ -120,7 +120,7 @@ def test_a_place_of_several_lines_is_underlined_to_the_end_of_the_first() -> Non
 
 def test_a_note_in_another_file_names_it() -> None:
     other = Span("b.yaml", 3, 4, 3, 5)
-    assert " ::: b.yaml:3:4\n  | there" in human(error(span_of("one"), "m", code="c", notes=[(other, "there")]))
+    assert " --> b.yaml:3:4\n  | there" in human(error(span_of("one"), "m", code="c", notes=[(other, "there")]))
 
 
 def test_of_a_code_that_brings_no_help_the_manual_helps_once() -> None:

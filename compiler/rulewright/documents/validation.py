@@ -133,6 +133,7 @@ class _Departure:
     meanings: dict[str, str]  # of the words that the schema allows here
     properties: frozenset[str]  # those that the schema names at this place
     remarks: frozenset[str]  # of these, the ones that are for people alone
+    holders: dict[str, str]  # a property one level further down: the one that it belongs under
     of_a_key: bool
     option: int  # of the alternative above it, by number
     below: tuple[_Departure, ...]  # of every alternative
@@ -150,6 +151,7 @@ class _Departure:
             meanings=found.schema.get("x-meanings", {}),
             properties=frozenset(properties),
             remarks=frozenset(name for name, each in properties.items() if each.get("x-use") == "documentation"),
+            holders={inner: name for name, each in properties.items() for inner in each.get("properties", ())},
             of_a_key="propertyNames" in path,
             option=path[0] if isinstance(path[0], int) else 0,
             below=tuple(map(_Departure.of, found.context)),
@@ -274,6 +276,8 @@ def _unknown_key(node: Mapping, name: str, path: str, departure: _Departure, own
     if near:
         fix = None if near in node else respell(node.index[name].key, near, safe=False)
         help = f"{Guess(near)} it is set here as well" if near in node else Guess(near)
+    elif path and (holder := departure.holders.get(name)):
+        help = f"`{name}` belongs under `{path}.{holder}`"
     elif homes := [owner for owner in owners.get(name, ()) if owner != path]:
         help = f"`{name}` belongs " + _either([f"under `{owner}`" if owner else "at the top level" for owner in homes])
     else:

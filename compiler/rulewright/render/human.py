@@ -91,7 +91,7 @@ class _Painter:
         lines = self.headline(finding)
         for path in dict.fromkeys(mark.span.path for mark in marks):
             here = [mark for mark in marks if mark.span.path == path]
-            lines += self.snippet(path, here, gutter, finding.severity, first=path == finding.span.path)
+            lines += self.snippet(path, here, gutter, finding.severity)
         if finding.help or finding.fix:
             lines.append(self.frame("", gutter))
         if finding.help:
@@ -109,12 +109,11 @@ class _Painter:
         head = self.paint(label, finding.severity.value) + self.paint(first[len(label) :], _BOLD)
         return [head, *(self.paint(line, _BOLD) for line in rest)]
 
-    def snippet(self, path: str, marks: list[_Mark], gutter: int, severity: Severity, *, first: bool) -> list[str]:
+    def snippet(self, path: str, marks: list[_Mark], gutter: int, severity: Severity) -> list[str]:
         """The lines of one file that hold marks, each with its underlines."""
         span = marks[0].span
-        arrow = "-->" if first else ":::"
         bar = self.frame("", gutter)
-        lines = [f"{' ' * gutter}{self.paint(arrow, _FRAME)} {_visible(path)}:{span.line}:{span.column}"]
+        lines = [f"{' ' * gutter}{self.paint('-->', _FRAME)} {_visible(path)}:{span.line}:{span.column}"]
         source = self.sources.get(path)
         if source is None or not source.text:
             return lines + [f"{bar} {mark.words}" for mark in marks if mark.words]

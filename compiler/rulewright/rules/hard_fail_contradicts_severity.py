@@ -27,7 +27,7 @@ def hard_fail_contradicts_severity(check: CheckDocument) -> Iterator[Diagnostic]
             written,
             f"`hard_fail` is true, but no gate stops on severity {check.severity}",
             notes=notes,
-            help=f"gates stop on {' and '.join(grave)}" if grave else None,
+            help=f"gates stop on {' and '.join(grave)}" if grave else "the project's `vocabulary` names no `gates`",
         )
     elif written.value is False and check.severity in grave:
         yield warning(written, f"`hard_fail` is false, but gates stop on severity {check.severity}", notes=notes)

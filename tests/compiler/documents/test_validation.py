@@ -65,6 +65,12 @@ def test_a_key_at_the_wrong_place_is_sent_home() -> None:
     ]
 
 
+def test_a_key_of_an_agents_role_is_sent_there() -> None:
+    text = 'version: "1"\nname: w\nagents:\n  coder: {description: Writes}\ntasks: {}\n'
+    helps = [entry[4] for entry in findings("workflow", text) if entry[0] == "unknown-key"]
+    assert helps == ["`description` belongs under `agents.coder.role`"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "code", "message"),
     [
@@ -117,6 +123,12 @@ def test_a_scenario_needs_turns_or_sessions_or_says_that_it_is_open() -> None:
 def test_a_guess_ignores_case_and_dashes() -> None:
     assert suggest("Unclear-Policy", ["unclear_policy", "type"]) == "unclear_policy"
     assert suggest("zzz", ["unclear_policy", "type"]) is None
+
+
+def test_the_beginning_of_one_known_word_is_a_guess() -> None:
+    assert suggest("paired", ["paired_workflow", "policy_gate"]) == "paired_workflow"
+    assert suggest("policy", ["policy_of_release", "policy_of_review"]) is None
+    assert suggest("gate", ["policy_gate"]) is None
 
 
 def test_words_with_the_same_ending_are_no_guess() -> None:
