@@ -60,16 +60,23 @@ def _allow(args: argparse.Namespace) -> int:
         raise UsageError(
             "`--add-allow` writes into the files it read; `-` and other options that write don't go with it"
         )
-    report = _report(args)
-    report = report.errors() if args.quiet else report
-    texts, left = allowing.allowing_texts(report, args.add_allow)
-    for path, text in texts.items():
-        source = report.sources[path] if path in report.sources else load_file(path).source
-        write_whole(path, fixes.as_bytes(source, text))
+    allowed, changed = 0, dict[str, None]()
+    for _ in range(run.MAX_ROUNDS):  # what followed from a finding is told once that finding is allowed
+        report = _report(args)
+        report = report.errors() if args.quiet else report
+        texts, left = allowing.allowing_texts(report, args.add_allow)
+        for path, text in texts.items():
+            source = report.sources[path] if path in report.sources else load_file(path).source
+            write_whole(path, fixes.as_bytes(source, text))
+        changed |= dict.fromkeys(texts)
+        allowed += len(report.diagnostics) - len(left)
+        if not texts:
+            break
+    for path in changed:
         say(f"changed {path}")
     for found in left:
         complain(f"{found.span.path}:{found.span.line}: `{found.code}` can't be allowed by a comment")
-    say(f"{len(report.diagnostics) - len(left)} findings are allowed now")
+    say(f"{allowed} findings are allowed now")
     return 1 if left else 0
 
 

@@ -15,6 +15,7 @@ from rulewright.load.suppressions import OURS
 
 REASON = "it is known, and mended next week"
 READABLE = [path for path in BAD if path.parent.name != "not_utf_8"]
+WORLDS_OF_SEVERAL = [path for path in READABLE if path.suffix == ".txtar"]
 WORLDS = [path for suffix in (".txtar", ".yaml") for path in [each for each in READABLE if each.suffix == suffix][::4]]
 
 
@@ -56,6 +57,16 @@ def test_what_is_allowed_says_the_same_and_is_not_found_again(
         assert stripped == [line.partition("  # rulewright: allow")[0] for line in old.decode().splitlines()]
     main(["lint", "--add-allow", REASON, *map(str, entry)])
     assert tree(tmp_path) == after
+
+
+def test_what_followed_from_a_finding_is_allowed_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    entry = unpacked(next(path for path in WORLDS_OF_SEVERAL if path.parent.name == "misspelt_name"), tmp_path)
+    assert said(lint(entry)) == ["misspelt-name", "misspelt-name"]
+    assert main(["lint", "--add-allow", REASON, *entry]) == 0
+    report = lint(entry)
+    assert said(report) == []
+    assert sorted(each.code for each in report.allowed) == [*["misspelt-name"] * 2, *["unknown-value"] * 2]
 
 
 def test_a_reason_is_required(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
