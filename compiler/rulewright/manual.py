@@ -29,6 +29,7 @@ def pages() -> dict[str, str]:
 
 def every_rule() -> tuple[Rule[object], ...]:
     """All rules, each once."""
+    from rulewright.rules import of_conditions
     from rulewright.rules.of_checks import CHECK, PROFILE
     from rulewright.rules.of_lexicons import LEXICON, MARKER_SET
     from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
@@ -38,7 +39,7 @@ def every_rule() -> tuple[Rule[object], ...]:
     from rulewright.rules.of_workflows import TASK, WORKFLOW
 
     found: list[Rule[Any]] = [*CHECK, *PROFILE, *LEXICON, *MARKER_SET, *SCENARIO, *SCORECARD, *CASE_SCORECARD]
-    found += [*STATE_MACHINE, *WORKFLOW, *TASK, *PROJECT, *UNREAD_FILES]
+    found += [*of_conditions.CHECK, *STATE_MACHINE, *WORKFLOW, *TASK, *PROJECT, *UNREAD_FILES]
     return tuple(dict.fromkeys(found))
 
 

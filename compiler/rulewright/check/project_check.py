@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeGuard
 
-from rulewright.check.document import case_findings
 from rulewright.check.scenarios import rubric_findings, scenario_findings
 from rulewright.diagnostics import Diagnostic, Severity
 from rulewright.documents.case_scorecard import read_case_scorecard
@@ -42,6 +41,9 @@ from rulewright.project.choices import (
     used_scorecard,
 )
 from rulewright.project.unread_files import UnreadFiles, read_unread_files
+from rulewright.proving.gate_findings import checks_that_never_apply, empty_parts, gate_findings, unseen_checks
+from rulewright.proving.gates import prove_gates
+from rulewright.proving.label_findings import case_findings
 from rulewright.rules.bucket_without_checks import bucket_without_checks
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
@@ -118,9 +120,6 @@ class Checked:
         if self.scorecard is not None:
             found = at_home(self.project, self.scorecard, found)
             if self.project.scorecards and parts.scorecard is not None and self.scorecard.gates:
-                from rulewright.proving.gate_findings import gate_findings
-                from rulewright.proving.gates import prove_gates
-
                 found += gate_findings(self.scorecard, prove_gates(parts.scorecard, self.project.vocabulary))
         for name in parts.lowering.lexicons.keys() & self.project.lexicons.keys():
             found += pattern_findings(self.project.lexicons[name])
@@ -212,9 +211,6 @@ class Checked:
             found += mistakes
             if plan is None or not (card.gates or card.dimensions):
                 continue
-            from rulewright.proving.gate_findings import empty_parts, gate_findings, unseen_checks
-            from rulewright.proving.gates import prove_gates
-
             proofs = list(prove_gates(plan, project.vocabulary))
             found += gate_findings(card, proofs)
             if card is used_scorecard(project) and fields:  # another one may be for another project
@@ -224,8 +220,6 @@ class Checked:
                 found += unseen_checks(card, plan, project.checks)
         gate_checks = [each for each in project.checks if each.id in held]
         if any(each.when is not None for each in gate_checks):
-            from rulewright.proving.gate_findings import checks_that_never_apply
-
             found += checks_that_never_apply(gate_checks)
         return found
 

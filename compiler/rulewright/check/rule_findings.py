@@ -8,7 +8,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.project import Project
 from rulewright.project.unread_files import UnreadFiles
-from rulewright.rules import findings
+from rulewright.rules import findings, of_conditions
 from rulewright.rules.of_checks import CHECK, PROFILE
 from rulewright.rules.of_lexicons import LEXICON, MARKER_SET
 from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
@@ -23,9 +23,9 @@ def rule_findings(
 ) -> Iterator[Diagnostic]:
     """What the rules find; those of workflows are run where a workflow is checked."""
     yield from findings(PROJECT, [project])
-    yield from findings(CHECK, project.checks)
-    yield from findings(PROFILE, project.profiles.values())
-    yield from findings(SCENARIO, project.scenarios.values())
+    yield from findings((*CHECK, *of_conditions.CHECK), project.checks)
+    yield from findings((*PROFILE, *of_conditions.PROFILE), project.profiles.values())
+    yield from findings((*SCENARIO, *of_conditions.SCENARIO), project.scenarios.values())
     yield from findings(LEXICON, project.lexicons.values())
     yield from findings(MARKER_SET, project.markers)
     yield from findings(SCORECARD, project.scorecards.values())

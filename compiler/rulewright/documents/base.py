@@ -33,6 +33,12 @@ class Document:
         """Where the document stands."""
         return self.node.span
 
+    @property
+    def holds_expressions(self) -> bool:
+        """Whether an expression or a template may stand in it. Many documents hold none, and what understands them is
+        slow to import."""
+        return True
+
     def get(self, *steps: Step) -> Node | None:
         """The value at `steps` (keys and list indices), or None."""
         return descend(self.node, *steps)
@@ -53,18 +59,6 @@ class Document:
 def worded(document: Model, vocabulary: Vocabulary) -> Model:
     """The document as one of a project with this vocabulary."""
     return document if document.vocabulary == vocabulary else replace(document, vocabulary=vocabulary)
-
-
-def holds_conditions(document: Any) -> bool:
-    """Whether there can be conditions in a document; a check has its `when`, those of its verdict and of its phases, a
-    profile its `select`. Most documents hold none, and what understands them is slow to import."""
-    if hasattr(document, "select"):  # a profile
-        return document.select is not None
-    return (
-        getattr(document, "when", True) is not None
-        or bool(getattr(document, "verdict_conditions", ()))
-        or document.phases.violates is not None
-    )
 
 
 def descend(node: Node | None, *steps: Step) -> Node | None:

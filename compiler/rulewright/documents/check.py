@@ -17,6 +17,7 @@ from rulewright_runtime.strict_json import JsonObject
 JUDGE_ROUTES: Final = frozenset({"hybrid_llm", "llm_primary", "longitudinal_trace", "three_phase"})
 LEXICON_ROUTES: Final = frozenset({"lexicon_only", "regex_with_llm_edge"})
 USUAL_SEVERITY: Final = "S3"  # of a check that says in short what it is
+TEMPLATE_MARKS: Final = ("{{", "{%", "{#")  # what Jinja reads in a prompt
 
 
 @cache
@@ -106,6 +107,17 @@ class CheckDocument(Document):
         if self.routing.route != "expression":
             return ()
         return tuple(each for each in (self.fails, self.unclears, self.passes) if each is not None)
+
+    @property
+    def holds_expressions(self) -> bool:
+        """Whether it has a condition, or a prompt that may be a template."""
+        prompt = str(self.prompt.value) if self.prompt is not None else ""
+        return (
+            self.when is not None
+            or self.phases.violates is not None
+            or bool(self.verdict_conditions)
+            or any(mark in prompt for mark in TEMPLATE_MARKS)
+        )
 
     @property
     def params(self) -> dict[str, object]:

@@ -32,6 +32,11 @@ class Profile(Document):
     input_tokens: Annotated[int | None, At("input_tokens_per_llm_call")]
     output_tokens: Annotated[int | None, At("output_tokens_per_llm_call")]
 
+    @property
+    def holds_expressions(self) -> bool:
+        """Whether it selects checks by a condition."""
+        return self.select is not None
+
 
 def read_profile(node: Mapping, name: str) -> Profile:
     """The model of a profile's mapping; `name` is the file's stem or the key it stands under."""

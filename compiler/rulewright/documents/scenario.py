@@ -139,6 +139,11 @@ class Scenario(Document):
     contrast_group: str | None
     contrast_variable: str | None
 
+    @property
+    def holds_expressions(self) -> bool:
+        """Whether a turn has branches, or the model is told of the persona by a template."""
+        return any(turn.branches for turn in self.turns) or (self.persona is not None and bool(self.persona.visible))
+
 
 def read_scenario(node: Mapping) -> Scenario:
     """The model of a scenario's mapping; what is missing or of a wrong type reads as absent."""

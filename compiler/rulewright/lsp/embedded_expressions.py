@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rulewright.check.document import models_and_rules
+from rulewright.check.document import models_of
 from rulewright.documents.base import items
 from rulewright.documents.check import CheckDocument, Phases
 from rulewright.documents.state_machine import StateMachineDocument, read_state_machine
@@ -77,4 +77,4 @@ def _documents(kind: str, root: Mapping, around: DocumentContext) -> Sequence[ob
         return read_workflow(root, name, around.overlays).tasks
     if kind == "state_machine":
         return [read_state_machine(root, name)]
-    return models_and_rules(kind, root, around.vocabulary)[0]
+    return models_of(kind, root, around.vocabulary)

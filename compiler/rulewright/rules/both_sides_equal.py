@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import holds_conditions
+from rulewright.expression.nodes import Binary, Conditional
+from rulewright.lower.expressions_of import expressions_of
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
@@ -29,12 +30,6 @@ def both_sides_equal(
     Why it matters: it says the same whatever happens, and mostly another name was meant on one of the sides.
     Instead: correct one side, or remove the expression around it.
     """
-    if not holds_conditions(document):
-        return
-    # Imported here: most documents hold no expression, and expressions are slow to import.
-    from rulewright.expression.nodes import Binary, Conditional
-    from rulewright.lower.expressions_of import expressions_of
-
     # `condition-adds-nothing` knows more of conditions that are joined, where it looks.
     operators = COMPARISONS if type(document).__name__ in PROVED else COMPARISONS | JOINING
     for written in expressions_of(document):

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.proving.results import Proved
+from rulewright.proving.verdicts import never_given
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -19,9 +21,5 @@ def check_never_passes(check: CheckDocument) -> Iterator[Diagnostic]:
     """
     if not check.verdict_conditions:
         return
-    # Imported here: most checks hold no condition, and expressions are slow to import.
-    from rulewright.proving.results import Proved
-    from rulewright.proving.verdicts import never_given
-
     if isinstance(never_given(check, "PASS", solver=False), Proved):
         yield warning(check.passes or check.verdict_conditions[0], "this check can never pass")

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import holds_conditions
+from rulewright.proving.atoms import written
+from rulewright.proving.located import placed_conditions, span_of
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
@@ -25,12 +26,6 @@ def comparison_out_of_range(
     Why it matters: a score lies between 0 and 1 and a counter starts at 1, so the comparison says the same every time.
     Instead: compare with a value inside the range; `>= 0.8` where `> 80` was meant.
     """
-    if not holds_conditions(document):
-        return
-    # Imported here: most documents hold no condition, and expressions are slow to import.
-    from rulewright.proving.atoms import written
-    from rulewright.proving.located import placed_conditions, span_of
-
     for placed in placed_conditions(document):
         for part, holds in placed.study.decided:
             said = "can never fail" if holds else "can never hold"

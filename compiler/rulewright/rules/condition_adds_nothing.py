@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import holds_conditions
+from rulewright.proving.atoms import written
+from rulewright.proving.located import placed_conditions, span_of
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
@@ -25,12 +26,6 @@ def condition_adds_nothing(
     Why it matters: two limits where one counts; whoever changes the idle one wonders why nothing happens.
     Instead: remove the part, or correct it if another value or variable was meant.
     """
-    if not holds_conditions(document):
-        return
-    # Imported here: most documents hold no condition, and expressions are slow to import.
-    from rulewright.proving.atoms import written
-    from rulewright.proving.located import placed_conditions, span_of
-
     for placed in placed_conditions(document):
         for part, joined in placed.study.idle:
             message = f"`{written(part)}` adds nothing: what it is joined to by `{_WORDS[joined]}` says it already"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import holds_conditions
+from rulewright.proving.located import placed_conditions, span_of
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
@@ -25,11 +25,6 @@ def condition_always_holds(
     Why it matters: it reads as if it decided something, and decides nothing.
     Instead: write `true` if that is meant, else look for parts that cover everything between them.
     """
-    if not holds_conditions(document):
-        return
-    # Imported here: most documents hold no condition, and expressions are slow to import.
-    from rulewright.proving.located import placed_conditions, span_of
-
     for placed in placed_conditions(document):
         if placed.study.always and not placed.in_table:
             yield warning(placed.place, f"this condition always holds{placed.study.given}")

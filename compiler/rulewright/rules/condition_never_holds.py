@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import holds_conditions
+from rulewright.documents.check import CheckDocument
+from rulewright.proving.located import placed_conditions, span_of
+from rulewright.proving.results import Proved
+from rulewright.proving.verdicts import never_given
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
@@ -25,11 +28,6 @@ def condition_never_holds(
     Why it matters: what it guards never happens, though the document reads as if it could.
     Instead: look for parts that exclude each other, or for a number on the wrong side of a comparison.
     """
-    if not holds_conditions(document):
-        return
-    # Imported here: most documents hold no condition, and expressions are slow to import.
-    from rulewright.proving.located import placed_conditions, span_of
-
     yield from _unclear_after_fail(document)
     for placed in placed_conditions(document):
         if placed.study.never and not placed.in_table:
@@ -41,10 +39,6 @@ def condition_never_holds(
 
 def _unclear_after_fail(document: object) -> Iterator[Diagnostic]:
     """The `unclear` of a check that holds only where `fail` has decided already."""
-    from rulewright.documents.check import CheckDocument
-    from rulewright.proving.results import Proved
-    from rulewright.proving.verdicts import never_given
-
     if not isinstance(document, CheckDocument) or document.unclears is None:
         return
     if isinstance(never_given(document, "UNCLEAR", solver=False), Proved):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.lower.case_scorecard import requirements_of_defaults
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
@@ -17,9 +18,6 @@ def defaults_break_a_requirement(scorecard: CaseScorecardDocument) -> Iterator[D
     Why it matters: every batch that sets nothing ends with an error before the first case is scored.
     Instead: choose defaults that meet the requirement, or loosen it.
     """
-    # Imported here: most documents are not scorecards, and expressions are slow to import.
-    from rulewright.lower.case_scorecard import requirements_of_defaults
-
     for requirement, holds in requirements_of_defaults(scorecard):
         if not holds:
             yield error(requirement, f"the defaults do not meet `{' '.join(str(requirement.value).split())}`")

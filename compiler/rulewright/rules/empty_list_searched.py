@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import holds_conditions
+from rulewright.expression.nodes import Binary, Call, ListLiteral
+from rulewright.lower.expressions_of import expressions_of
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
@@ -27,12 +28,6 @@ def empty_list_searched(
     Why it matters: `in []` never holds, and a function without a phrase can't be decided, whatever is said.
     Instead: write what is looked for into the list, or remove the condition.
     """
-    if not holds_conditions(document):
-        return
-    # Imported here: most documents hold no expression, and expressions are slow to import.
-    from rulewright.expression.nodes import Binary, Call, ListLiteral
-    from rulewright.lower.expressions_of import expressions_of
-
     for written in expressions_of(document):
         for part in written.parts():
             match part:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import holds_conditions
+from rulewright.expression.nodes import Binary
+from rulewright.expression.types import DOUBLE
+from rulewright.lower.expressions_of import expressions_of
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
@@ -28,13 +30,6 @@ def equality_after_rounding(
     numbers with a point are not.
     Instead: compare with `<=` or `>=`, or declare the parameter as a `score`.
     """
-    if not holds_conditions(document):
-        return
-    # Imported here: most documents hold no expression, and expressions are slow to import.
-    from rulewright.expression.nodes import Binary
-    from rulewright.expression.types import DOUBLE
-    from rulewright.lower.expressions_of import expressions_of
-
     for written in expressions_of(document):
         for part in written.parts():
             if not isinstance(part, Binary) or part.operator not in {"==", "!="}:

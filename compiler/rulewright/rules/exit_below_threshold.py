@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
+from rulewright.proving.workflow_exits import undercutting
 
 if TYPE_CHECKING:
     from rulewright.documents.workflow import TaskDocument
@@ -17,9 +18,6 @@ def exit_below_threshold(task: TaskDocument) -> Iterator[Diagnostic]:
     Why it matters: with `exit_when: any` each condition alone is enough, so the threshold promises more than it holds.
     Instead: write `exit_when: all`, or drop the condition or the threshold.
     """
-    # Imported here: what stands alone and is not a workflow is linted without expressions.
-    from rulewright.proving.workflow_exits import undercutting
-
     for loop in task.loops:
         if loop.name == "confidence_loop" and loop.mode == "any":
             for number, condition in undercutting(task, loop):

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import holds_conditions
+from rulewright.expression.nodes import Binary, Literal
+from rulewright.expression.types import INT, UINT
+from rulewright.lower.expressions_of import expressions_of
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
@@ -25,13 +27,6 @@ def integer_division(
     Why it matters: the result is a whole number too, so `3 / 4` is 0 and a share of counts is 0 or 1.
     Instead: write one side as a number with a point, or turn it into one with `double(...)`.
     """
-    if not holds_conditions(document):
-        return
-    # Imported here: most documents hold no expression, and expressions are slow to import.
-    from rulewright.expression.nodes import Binary, Literal
-    from rulewright.expression.types import INT, UINT
-    from rulewright.lower.expressions_of import expressions_of
-
     for written in expressions_of(document):
         for part in written.parts():
             if not isinstance(part, Binary) or part.operator != "/":

@@ -1,24 +1,20 @@
-"""The rules that look at checks and profiles, in the order they run."""
+"""The rules that look at checks and profiles, in the order they run; `of_conditions` has more."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.check import CheckDocument
-from rulewright.documents.profile import Profile
-from rulewright.rules import Rule
+from rulewright.documents.check import CheckDocument, read_check
+from rulewright.documents.profile import Profile, read_profile, read_profiles
+from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.adaptive_with_one_repetition import adaptive_with_one_repetition
 from rulewright.rules.any_mixed_with_tags import any_mixed_with_tags
-from rulewright.rules.check_never_fails import check_never_fails
-from rulewright.rules.check_never_passes import check_never_passes
 from rulewright.rules.directive_ignored_by_route import directive_ignored_by_route
 from rulewright.rules.even_repetitions import even_repetitions
 from rulewright.rules.gate_judged_once import gate_judged_once
 from rulewright.rules.gate_severity_outside_gate_bucket import gate_severity_outside_gate_bucket
 from rulewright.rules.hard_fail_contradicts_severity import hard_fail_contradicts_severity
 from rulewright.rules.listed_twice import listed_twice
-from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
-from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
 from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
 from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
 from rulewright.rules.prompt_without_judge import prompt_without_judge
@@ -47,17 +43,16 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     yaml_trap,
     transcript_outside_fence,
     listed_twice,
-    *CONDITIONS,
-    check_never_fails,
-    check_never_passes,
-    parameter_does_not_fit,
-    *EXPRESSIONS,
 )
 
 PROFILE: Final[tuple[Rule[Profile], ...]] = (
     adaptive_with_one_repetition,
     yaml_trap,
     listed_twice,
-    *CONDITIONS,
-    *EXPRESSIONS,
 )
+
+KINDS: Final = {
+    "check": DocumentKind(lambda root, _, vocabulary: (read_check(root, vocabulary),), CHECK),
+    "profile": DocumentKind(lambda root, name, _: (read_profile(root, name),), PROFILE),
+    "profiles": DocumentKind(lambda root, *_: read_profiles(root), PROFILE),
+}

@@ -1,10 +1,20 @@
-"""The rules that look at what authors write as expressions, in the order they run; other lists take them in."""
+"""The rules that look at what authors write as expressions, in the order they run.
+
+Checks, profiles and scenarios often hold none, so that the lists of their rules don't include these: they are imported
+for a document that holds an expression. Documents that always hold some include them.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.profile import Profile
+from rulewright.documents.scenario import Scenario
+from rulewright.rules import Rule
 from rulewright.rules.both_sides_equal import both_sides_equal
+from rulewright.rules.check_never_fails import check_never_fails
+from rulewright.rules.check_never_passes import check_never_passes
 from rulewright.rules.comparison_out_of_range import comparison_out_of_range
 from rulewright.rules.condition_adds_nothing import condition_adds_nothing
 from rulewright.rules.condition_always_holds import condition_always_holds
@@ -12,6 +22,7 @@ from rulewright.rules.condition_never_holds import condition_never_holds
 from rulewright.rules.empty_list_searched import empty_list_searched
 from rulewright.rules.equality_after_rounding import equality_after_rounding
 from rulewright.rules.integer_division import integer_division
+from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
 
 CONDITIONS: Final = (
     condition_never_holds,
@@ -25,3 +36,19 @@ EXPRESSIONS: Final = (
     both_sides_equal,
     empty_list_searched,
 )
+
+CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
+    *CONDITIONS,
+    check_never_fails,
+    check_never_passes,
+    parameter_does_not_fit,
+    *EXPRESSIONS,
+)
+PROFILE: Final[tuple[Rule[Profile], ...]] = (*CONDITIONS, *EXPRESSIONS)
+SCENARIO: Final[tuple[Rule[Scenario], ...]] = EXPRESSIONS
+BY_KIND: Final[dict[str, tuple[Rule[Any], ...]]] = {
+    "check": CHECK,
+    "profile": PROFILE,
+    "profiles": PROFILE,
+    "scenario": SCENARIO,
+}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.lexicon import LexiconDocument, MarkerSet
-from rulewright.rules import Rule
+from rulewright.documents.lexicon import LexiconDocument, MarkerSet, read_lexicon, read_lexicons, read_markers
+from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
 from rulewright.rules.duplicate_pattern import duplicate_pattern
 from rulewright.rules.invalid_regex import invalid_regex
@@ -33,3 +33,9 @@ MARKER_SET: Final[tuple[Rule[MarkerSet], ...]] = (
     listed_twice,
     question_of_common_words,
 )
+
+KINDS: Final = {
+    "lexicon": DocumentKind(lambda root, name, _: (read_lexicon(root, name),), LEXICON),
+    "lexicons": DocumentKind(lambda root, *_: read_lexicons(root), LEXICON),
+    "markers": DocumentKind(lambda root, name, _: (read_markers(root, name),), MARKER_SET),
+}

@@ -1,11 +1,11 @@
-"""The rules that look at scenarios, in the order they run."""
+"""The rules that look at scenarios, in the order they run; `of_conditions` has more."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.scenario import Scenario
-from rulewright.rules import Rule
+from rulewright.documents.scenario import Scenario, read_scenario
+from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
 from rulewright.rules.branch_always_taken import branch_always_taken
 from rulewright.rules.branch_changes_nothing import branch_changes_nothing
@@ -18,7 +18,6 @@ from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id
 from rulewright.rules.duplicate_session_number import duplicate_session_number
 from rulewright.rules.invalid_regex import invalid_regex
 from rulewright.rules.listed_twice import listed_twice
-from rulewright.rules.of_conditions import EXPRESSIONS
 from rulewright.rules.probe_expects_an_untold_name import probe_expects_an_untold_name
 from rulewright.rules.probe_names_another_turn import probe_names_another_turn
 from rulewright.rules.probe_without_verifier import probe_without_verifier
@@ -58,6 +57,7 @@ SCENARIO: Final[tuple[Rule[Scenario], ...]] = (
     listed_twice,
     deprecated_spelling,
     probe_expects_an_untold_name,
-    *EXPRESSIONS,
     duplicate_criterion_id,
 )
+
+KINDS: Final = {"scenario": DocumentKind(lambda root, *_: (read_scenario(root),), SCENARIO)}

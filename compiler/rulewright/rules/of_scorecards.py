@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.case_scorecard import CaseScorecardDocument
-from rulewright.documents.scorecard import ScorecardDocument
-from rulewright.rules import Rule
+from rulewright.documents.case_scorecard import CaseScorecardDocument, read_case_scorecard
+from rulewright.documents.scorecard import ScorecardDocument, read_scorecard
+from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.all_weights_zero import all_weights_zero
 from rulewright.rules.defaults_break_a_requirement import defaults_break_a_requirement
 from rulewright.rules.failure_counts_as_success import failure_counts_as_success
@@ -39,3 +39,8 @@ CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
     defaults_break_a_requirement,
     all_weights_zero,
 )
+
+KINDS: Final = {
+    "scorecard": DocumentKind(lambda root, *_: tuple(filter(None, read_scorecard(root)[:1])), SCORECARD),
+    "case_scorecard": DocumentKind(lambda root, *_: (read_case_scorecard(root),), CASE_SCORECARD),
+}

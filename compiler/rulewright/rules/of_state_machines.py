@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.state_machine import StateMachineDocument
-from rulewright.rules import Rule
+from rulewright.documents.state_machine import StateMachineDocument, read_state_machine
+from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.of_conditions import CONDITIONS
 from rulewright.rules.transition_never_made import transition_never_made
 
 STATE_MACHINE: Final[tuple[Rule[StateMachineDocument], ...]] = (*CONDITIONS, transition_never_made)
+
+KINDS: Final = {"state_machine": DocumentKind(lambda root, name, _: (read_state_machine(root, name),), STATE_MACHINE)}

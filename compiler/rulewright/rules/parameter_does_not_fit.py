@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, error, replace
+from rulewright.expression.types import DOUBLE, INT, STRING, ListType
 from rulewright.load import Node, Scalar, Sequence
+from rulewright.lower.expression_checks import mistakes_with
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -27,9 +29,6 @@ def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
     written = check.get("params")
     if not check.verdict_conditions or not check.params or written is None:
         return
-    # Imported here: most checks hold no condition, and expressions are slow to import.
-    from rulewright.lower.expression_checks import mistakes_with
-
     if mistakes_with(check, {}):
         return
     for name in check.params:
@@ -44,8 +43,6 @@ def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
 
 def _types(value: Node | None) -> list[Type]:
     """The types that the value may have in an expression."""
-    from rulewright.expression.types import DOUBLE, INT, STRING, ListType
-
     if isinstance(value, Sequence):
         texts = value.items and all(isinstance(item, Scalar) and isinstance(item.value, str) for item in value.items)
         return [ListType(STRING)] if texts else []

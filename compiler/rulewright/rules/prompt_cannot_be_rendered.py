@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.load import Scalar, place
 from rulewright.lower.applicability import applies, is_silenced
+from rulewright.lower.environments import prompt_environment
+from rulewright.lower.prompts import lower_prompt
+from rulewright.lower.scan_plan import DEFAULTS, facts
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.judging.prompts import filled
+from rulewright_runtime.verify import decisions
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -35,14 +41,6 @@ def _asked(check: CheckDocument) -> list[Scalar]:
 
 
 def _broken(check: CheckDocument, prompt: Scalar, project: Project) -> Iterator[Diagnostic]:
-    # Imported here: most prompts are plain text, and templates are slow to import.
-    from rulewright.lower.environments import prompt_environment
-    from rulewright.lower.prompts import lower_prompt
-    from rulewright.lower.scan_plan import DEFAULTS, facts
-    from rulewright_runtime.errors import EvaluationError
-    from rulewright_runtime.judging.prompts import filled
-    from rulewright_runtime.verify import decisions
-
     mistakes: list[Diagnostic] = []
     lowered = lower_prompt(prompt, prompt_environment(check.vocabulary), mistakes)
     known: dict[str, object] = {"check": {**DEFAULTS, **check.fields}}

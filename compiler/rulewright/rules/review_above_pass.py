@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.proving.overlaps import both_hold
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument
@@ -37,7 +38,6 @@ def _overlap(scorecard: CaseScorecardDocument, metric: MetricDocument) -> Iterat
     """A value of the metric with which both of its conditions hold, whatever they are made of."""
     if metric.fails is None:
         return
-    from rulewright.proving.overlaps import both_hold  # late: expressions are slow to import
 
     shown = both_hold(scorecard, metric.passes, metric.fails)
     if shown is not None:

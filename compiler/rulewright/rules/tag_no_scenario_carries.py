@@ -8,6 +8,9 @@ from operator import eq
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, Span, advice, warning
+from rulewright.expression.compared import texts_sought
+from rulewright.expression.nodes import NOWHERE, Name, Select
+from rulewright.lower.expressions_of import expressions_of
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -50,9 +53,6 @@ def _sought(check: CheckDocument) -> Iterator[tuple[str, Span]]:
     """The tags that a check's condition looks for, and where."""
     if check.when is None or "tags" not in str(check.when.value):
         return
-    from rulewright.expression.compared import texts_sought  # expressions are slow to import
-    from rulewright.expression.nodes import NOWHERE, Name, Select
-    from rulewright.lower.expressions_of import expressions_of
 
     tags = Select(Name("scenario", NOWHERE), "tags", NOWHERE)
     for written in expressions_of(check):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.scorecard import ScorecardDocument
 
 if TYPE_CHECKING:
     from rulewright.documents.scorecard import ScorecardDocument
@@ -26,7 +27,6 @@ def threshold_of_zero(document: ScorecardDocument | TaskDocument) -> Iterator[Di
 
 def _thresholds(document: ScorecardDocument | TaskDocument) -> Iterator[tuple[str, Scalar]]:
     """What a score is held against, by the name of its key or parameter."""
-    from rulewright.documents.scorecard import ScorecardDocument
 
     found: list[tuple[str, Scalar | None]]
     if isinstance(document, ScorecardDocument):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.proving.hidden_transitions import hidden_transitions
 
 if TYPE_CHECKING:
     from rulewright.documents.state_machine import StateMachineDocument
@@ -20,9 +21,6 @@ def transition_never_made(machine: StateMachineDocument) -> Iterator[Diagnostic]
     """
     if len(machine.transitions) < 2:
         return
-    # Imported here: few projects have machines, and expressions are slow to import.
-    from rulewright.proving.hidden_transitions import hidden_transitions
-
     for transition, earlier in hidden_transitions(machine):
         states = " and ".join(f"`{state}`" for state in transition.before)
         message = f"this transition from {states} on `{transition.cue}` is never made: an earlier one always is"

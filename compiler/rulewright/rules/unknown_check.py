@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.expression.compared import texts_compared
+from rulewright.expression.nodes import Name, Select
+from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
 from rulewright.project.choices import used_scorecard
 from rulewright.spelling import did_you_mean
@@ -33,10 +36,6 @@ def _compared(project: Project) -> Iterator[tuple[str, Span]]:
     card = used_scorecard(project)
     documents = [profile for profile in project.profiles.values() if profile.select is not None]
     for document in [card, *documents] if card is not None else documents:
-        # Imported here: most projects have no such conditions, and expressions are slow to import.
-        from rulewright.expression.compared import texts_compared
-        from rulewright.lower.expressions_of import expressions_of
-
         for written in expressions_of(document):
             for literal in (found for part in written.parts() for found in texts_compared(part, _is_id)):
                 if not str(literal.value).startswith(OF_RUBRICS):
@@ -45,8 +44,6 @@ def _compared(project: Project) -> Iterator[tuple[str, Span]]:
 
 def _is_id(part: Expr) -> bool:
     """Whether an expression is a check's id: `v.check_id`, `check.id` or `v.check.id`."""
-    from rulewright.expression.nodes import Name, Select
-
     if not isinstance(part, Select):
         return False
     above = part.operand.field if isinstance(part.operand, Select) else None

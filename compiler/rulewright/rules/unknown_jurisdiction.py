@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.lower.applicability import texts_of_scenarios
+from rulewright.lower.jurisdictions import unknown_jurisdictions
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ def unknown_jurisdiction(project: Project) -> Iterator[Diagnostic]:
     Why it matters: the scenario is judged without the rules it was written for; the check is never asked there.
     Instead: correct the name, or add the rule set's file.
     """
-    from rulewright.lower.jurisdictions import unknown_jurisdictions  # late: a lone document needs no lowering
-
     yield from unknown_jurisdictions(project)
     known = {*project.rule_sets, *(each.jurisdiction or "" for each in project.scenarios.values())}
     for name, place in texts_of_scenarios(project, "jurisdiction") if project.scenarios else ():

@@ -20,6 +20,7 @@ from rulewright.project import load_project, stopping
 from rulewright.rules import (
     code_of,
     of_checks,
+    of_conditions,
     of_lexicons,
     of_projects,
     of_scenarios,
@@ -309,12 +310,12 @@ def test_explaining_an_unknown_code_gives_nothing() -> None:
 
 SUBJECTS = {
     "CaseScorecardDocument": of_scorecards.CASE_SCORECARD,
-    "CheckDocument": of_checks.CHECK,
+    "CheckDocument": (*of_checks.CHECK, *of_conditions.CHECK),
     "LexiconDocument": of_lexicons.LEXICON,
     "MarkerSet": of_lexicons.MARKER_SET,
-    "Profile": of_checks.PROFILE,
+    "Profile": (*of_checks.PROFILE, *of_conditions.PROFILE),
     "Project": of_projects.PROJECT,
-    "Scenario": of_scenarios.SCENARIO,
+    "Scenario": (*of_scenarios.SCENARIO, *of_conditions.SCENARIO),
     "ScorecardDocument": of_scorecards.SCORECARD,
     "StateMachineDocument": of_state_machines.STATE_MACHINE,
     "TaskDocument": of_workflows.TASK,
