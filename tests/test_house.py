@@ -71,7 +71,7 @@ def in_a_fresh_interpreter(program: str) -> str:
 
 def test_the_runtime_runs_without_yaml_grammar_schema_or_templates() -> None:
     modules = [module_name(package, path) for package, path in sources() if package == "rulewright_runtime"]
-    modules = [name for name in modules if not name.endswith(("__main__", "inspect_scorer"))]  # Inspect imports that
+    modules = [name for name in modules if not name.endswith(("__main__", "inspect_scorer", "json_schemas"))]
     loaded = in_a_fresh_interpreter(
         f"import importlib, sys\nfor name in {modules!r}: importlib.import_module(name)\n"
         f"print(sorted({NEVER_IN_THE_RUNTIME!r} & set(sys.modules)))"
@@ -81,7 +81,7 @@ def test_the_runtime_runs_without_yaml_grammar_schema_or_templates() -> None:
 
 # `valid_against` tests a reply by a JSON Schema. The library is well kept and a schema is part of a plan, so writing it
 # anew would gain nothing; it is imported when an expression first calls the function, and in this module alone.
-WITH_A_REASON = {"jsonschema": {"json_texts.py"}}
+WITH_A_REASON = {"jsonschema": {"json_schemas.py"}}
 
 
 def test_only_modules_with_a_reason_import_what_the_runtime_does_without() -> None:
@@ -276,6 +276,19 @@ def test_any_is_the_exception() -> None:
     """What is only passed on is an `object`, what JSON holds `Json`, what an expression works on a `Value`."""
     texts = [path.read_text(encoding="utf-8") for _, path in sources()]
     assert sum(re.search(r"\bAny\b", line) is not None for text in texts for line in text.splitlines()) <= 450
+
+
+def test_few_imports_stand_inside_functions() -> None:
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    inside = {
+        (path, each.lineno)
+        for _, path in sources()
+        for function in ast.walk(parsed(path))
+        if isinstance(function, functions)
+        for each in ast.walk(function)
+        if isinstance(each, ast.Import | ast.ImportFrom)
+    }
+    assert 0 < len(inside) <= 80  # each is for a library that few need, or for a start that people wait for
 
 
 def test_linting_an_expression_loads_lark_and_a_schema_jsonschema(tmp_path: Path) -> None:

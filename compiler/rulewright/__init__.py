@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 TYPE_CHECKING = False  # `typing` itself takes longer to import than a cached lint may take
 if TYPE_CHECKING:
     from rulewright.api import Run, check_transcript, evaluate, load_run, scan, score
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from rulewright.workflow import Workflow, load_workflow
     from rulewright_runtime.judging.judge import Judge, JudgeRequest
 
-    __version__: str
+__version__ = "0.1.0"
 
 __all__ = [
     "Diagnostic",
@@ -59,12 +61,6 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     """Load what is asked for only then: who wants one module does not pay for all."""
-    from importlib import import_module
-
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("rulewright")
     for module, names in _HOMES.items():
         if name in names:
             return getattr(import_module(module), name)

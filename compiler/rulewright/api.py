@@ -17,14 +17,19 @@ from rulewright.exporting.records import score_records, verdict_records
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.project import Project, load_project
+from rulewright.reporting.judged import FinishedRun, open_run
+from rulewright.scoring.batches import load_scorecard
+from rulewright_runtime.cases.engine_command import score as score_files
+from rulewright_runtime.execution import execute
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.report.threshold import status_at
+from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.values import Optional, to_host
 
 if TYPE_CHECKING:
-    from rulewright.reporting.judged import FinishedRun
     from rulewright_runtime.execution import TranscriptResult
     from rulewright_runtime.judging.judge import Judge
     from rulewright_runtime.runs.live import LiveJudge
@@ -52,8 +57,6 @@ class Run:
 
     def status(self, fail_on: str | None = None) -> int:
         """The exit code as `--fail-on` would make it: a severity or `never`. Raises PlanError for another word."""
-        from rulewright_runtime.report.threshold import status_at
-
         return status_at(self.summary, self.plan, fail_on)
 
     def records(self) -> Iterator[Row]:
@@ -78,15 +81,11 @@ class Run:
         return frame(list(self.rows()))
 
     def _finished(self) -> FinishedRun:
-        from rulewright.reporting.judged import FinishedRun
-
         return FinishedRun(self.folder, self.plan, self.summary)
 
 
 def load_run(folder: str | os.PathLike[str]) -> Run:
     """The finished run in `folder`. Raises UsageError where there is none, PlanError where its plan was changed."""
-    from rulewright.reporting.judged import open_run
-
     found = open_run(Path(folder))
     return Run(found.folder, found.plan, found.summary)
 
@@ -106,8 +105,6 @@ def check_transcript(
     is in the result's `errors`. Raises UsageError where a file holds several transcripts, DocumentError for a project
     with mistakes, PlanError where the plan needs a judge and there is none.
     """
-    from rulewright_runtime.execution import execute
-
     results = list(execute(plan_of(source, profile), [transcript], judge, parameters=parameters))
     if len(results) != 1:
         raise UsageError(f"`{transcript}` holds {len(results)} transcripts; use `scan`")
@@ -132,8 +129,6 @@ def scan(
     `overwrite` replaces it. Raises UsageError, DocumentError and PlanError as the command `scan` refuses, OSError where
     `out` can't be written; what was refused of the input is in `Run.summary["refused"]`.
     """
-    from rulewright_runtime.runs.store import run
-
     project = source if isinstance(source, Project | Plan) else _project(source)
     plan = plan_of(project, profile, scorecard)
     asked = judge if judge is not None or isinstance(project, Plan) else project.judge_source
@@ -155,9 +150,6 @@ def score(
     `scorecard` is a name or a file. Raises DocumentError for a scorecard with mistakes, RuntimeFailure for what can't
     be begun; cases that could not be scored are in the report's `errors`.
     """
-    from rulewright.scoring.batches import load_scorecard
-    from rulewright_runtime.cases.engine_command import score as score_files
-
     places = [cases] if isinstance(cases, str | os.PathLike) else list(cases)
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")

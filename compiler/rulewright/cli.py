@@ -7,6 +7,7 @@ import importlib
 import io
 import sys
 
+from rulewright import __version__
 from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain, say
 
 TYPE_CHECKING = False  # `typing`, `argparse` and what the errors import take longer than a cached lint may take
@@ -121,32 +122,6 @@ def parser_of(name: str) -> Parser:
     return parser.parser_of(name, getattr(arguments, f"{name.replace('-', '_')}_arguments"))
 
 
-def _unknown(name: str) -> int:
-    import difflib
-
-    near = difflib.get_close_matches(name, [command for command, _ in COMMANDS], 1)
-    hint = f"did you mean `{near[0]}`?" if near else "`rulewright --help` lists the commands"
-    complain(f"error: unknown command `{name}`", f"help: {hint}")
-    return REFUSED
-
-
-def _report(error: Exception) -> None:
-    from rulewright.errors import DocumentError, ExpressionError
-
-    if isinstance(error, DocumentError):
-        from rulewright.manual import instead
-        from rulewright.render.human import render, width_for
-
-        print(render(error.diagnostics, width=width_for(sys.stderr), instead=instead), file=sys.stderr, end="")
-    elif isinstance(error, ExpressionError):
-        for mistake in error.errors:
-            complain(f"error: {mistake.line}:{mistake.column}: {mistake.message}")
-            if mistake.help:
-                complain(f"help: {mistake.help}")
-    else:
-        complain(f"error: {error}")
-
-
 def _write_the_same_everywhere() -> None:
     """A file or a pipe gets UTF-8 whatever the locale; a terminal shows a mark for a character it lacks."""
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -209,13 +184,14 @@ def _command(words: list[str]) -> int:
         print(_overview(), end="")
         return 0 if words else REFUSED
     if words[0] in {"-V", "--version"}:
-        from importlib.metadata import version
-
-        say(f"rulewright {version('rulewright')}")
+        say(f"rulewright {__version__}")
         return 0
     name = ALIASES.get(words[0], words[0])
     if name not in dict(COMMANDS):
-        return _unknown(name)
+        from rulewright.command_failures import unknown_command
+
+        unknown_command(name, dict(COMMANDS))
+        return REFUSED
     try:
         return _run_command(name, words[1:])
     except SystemExit as ended:  # of a callable or a plug-in, whose status is not ours
@@ -224,7 +200,11 @@ def _command(words: list[str]) -> int:
     except BrokenPipeError:  # the reader of our output has gone, as `| head` does
         return READER_GONE
     except Exception as error:
-        return _failed(error, name)
+        from rulewright.command_failures import failed
+
+        if failed(error, lambda: parser_of(name)):
+            return getattr(_load(name), "RULE_BROKEN", REFUSED)
+        return REFUSED
     except KeyboardInterrupt:
         complain("interrupted")
         return 130
@@ -248,22 +228,3 @@ def _run_command(name: str, words: list[str]) -> int:
 def _load(name: str) -> Command:
     command: Command = importlib.import_module(f"rulewright.commands.{name.replace('-', '_')}")
     return command
-
-
-def _failed(error: Exception, name: str) -> int:
-    """Say what went wrong; the value is the exit code, which no finding and no gate has."""
-    from rulewright.errors import RulewrightError, UsageError
-    from rulewright_runtime.errors import RuntimeFailure
-
-    if isinstance(error, OSError) and isinstance(error.filename, str):
-        error = UsageError(f"can't use `{error.filename}`: {(error.strerror or str(error)).lower()}")
-    if isinstance(error, UsageError):
-        parser_of(name).error(str(error))
-    if isinstance(error, RulewrightError | RuntimeFailure):
-        _report(error)
-        return getattr(_load(name), "RULE_BROKEN", REFUSED)
-    import traceback
-
-    traceback.print_exception(error)
-    complain("error: this is a mistake in rulewright itself; please report it with what stands above")
-    return REFUSED

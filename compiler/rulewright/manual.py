@@ -11,7 +11,6 @@ from functools import cache
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any
 
 from rulewright.rules import Rule, code_of, rule_page
 
@@ -29,18 +28,10 @@ def pages() -> dict[str, str]:
 
 def every_rule() -> tuple[Rule[object], ...]:
     """All rules, each once."""
-    from rulewright.rules import of_conditions
-    from rulewright.rules.of_checks import CHECK, PROFILE
-    from rulewright.rules.of_lexicons import LEXICON, MARKER_SET
-    from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
-    from rulewright.rules.of_scenarios import SCENARIO
-    from rulewright.rules.of_scorecards import CASE_SCORECARD, SCORECARD
-    from rulewright.rules.of_state_machines import STATE_MACHINE
-    from rulewright.rules.of_workflows import TASK, WORKFLOW
-
-    found: list[Rule[Any]] = [*CHECK, *PROFILE, *LEXICON, *MARKER_SET, *SCENARIO, *SCORECARD, *CASE_SCORECARD]
-    found += [*of_conditions.CHECK, *STATE_MACHINE, *WORKFLOW, *TASK, *PROJECT, *UNREAD_FILES]
-    return tuple(dict.fromkeys(found))
+    names = sorted(path.stem for path in (PACKAGE / "rules").glob("of_*.py"))
+    modules = [import_module(f"{PACKAGE.name}.rules.{name}") for name in names]
+    lists = [value for module in modules for value in vars(module).values() if isinstance(value, tuple)]
+    return tuple(dict.fromkeys(rule for rules in lists for rule in rules))
 
 
 def finders() -> Iterator[str]:

@@ -6,6 +6,7 @@ Nothing of the compiler is imported before a test asks for it, so that pytest st
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,6 +44,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return None
 
 
+def _testing() -> Any:
+    """The module that compiles and runs checks; it is imported for a test that uses it."""
+    return import_module("rulewright.testing")
+
+
 @pytest.fixture
 def rulewright_check(request: pytest.FixtureRequest) -> Callable[..., VerdictResult]:
     """`rulewright_check(chat, "check-id")` holds a chat against a check of the project.
@@ -55,13 +61,15 @@ def rulewright_check(request: pytest.FixtureRequest) -> Callable[..., VerdictRes
     def check(
         chat: Any, check_id: str, *, expect: str = "PASS", project: str | Path | None = None, judge: Any = None
     ) -> VerdictResult:
-        from rulewright.testing import CheckError, bench_at
-
+        testing = _testing()
         written = config.getini(PROJECT)
         place = Path(project) if project is not None else config.rootpath / written if written else config.rootpath
         try:
-            return bench_at(place).hold(chat, check_id, expect, judge or config.getoption(JUDGE))
-        except CheckError as wrong:
+            found: VerdictResult = testing.bench_at(place).hold(
+                chat, check_id, expect, judge or config.getoption(JUDGE)
+            )
+            return found
+        except testing.CheckError as wrong:
             said = str(wrong)
         pytest.fail(said, pytrace=False)
 
@@ -73,12 +81,11 @@ class CheckFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """The examples; a file that is no check, or a check without examples, has none."""
-        from rulewright.testing import CheckError, bench_at
-
+        testing = _testing()
         try:
-            bench = bench_at(self.path.parent)
+            bench = testing.bench_at(self.path.parent)
             found = bench.examples_in(self.path)
-        except CheckError as wrong:
+        except testing.CheckError as wrong:
             raise self.CollectError(str(wrong)) from None
         names: dict[str, int] = {}
         for example in found:
@@ -97,18 +104,18 @@ class ExampleItem(pytest.Item):
 
     def runtest(self) -> None:
         """Fail where the check says something else than the example expects."""
-        from rulewright.testing import NoJudgeError
-
         try:
             self.bench.run(self.example, self.config.getoption(JUDGE))
-        except NoJudgeError as none:
+        except _testing().NoJudgeError as none:
             pytest.skip(str(none))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """What the linter would say."""
-        from rulewright.testing import CheckError
-
-        return str(excinfo.value) if isinstance(excinfo.value, CheckError) else super().repr_failure(excinfo, style)
+        return (
+            str(excinfo.value)
+            if isinstance(excinfo.value, _testing().CheckError)
+            else super().repr_failure(excinfo, style)
+        )
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the example stands."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable
 from itertools import takewhile
@@ -30,8 +31,6 @@ WORD: Final = re.compile(r"[\s-]")
 
 def suggest(word: str, known: Iterable[str]) -> str | None:
     """The known word the author most likely meant, or that alone begins with the word; None when none is near."""
-    import difflib  # only who makes a mistake waits for it
-
     folded = {WORD.sub("_", key).casefold(): key for key in sorted(known)}
     written = WORD.sub("_", word).casefold()
     near = [each for each in difflib.get_close_matches(written, folded, 3, CLOSE) if _differ_little(written, each)]
@@ -53,8 +52,6 @@ def _differ_little(word: str, other: str) -> bool:
 
 
 def _likeness(word: str, other: str) -> float:
-    import difflib
-
     return difflib.SequenceMatcher(None, word, other).ratio()
 
 

@@ -22,7 +22,10 @@ from rulewright.render.human import render
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.execution import needs_judge
+from rulewright_runtime.judging.judge import PLUGIN, REPLAY, open_judge
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.runs.live import open_live_judge
+from rulewright_runtime.runs.waiting_judge import WaitingJudge
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
 from rulewright_runtime.verdicts import VerdictResult
@@ -100,13 +103,8 @@ def bench_at(place: Path) -> TestBench:
 @cache
 def _named_judge(specification: str) -> object:
     """The judge that an option names; one for all tests, since a model's ledger is opened once."""
-    from rulewright_runtime.judging.judge import PLUGIN, REPLAY, open_judge
-
     if specification.startswith((REPLAY, PLUGIN)):
         return open_judge(specification)
-    from rulewright_runtime.runs.live import open_live_judge
-    from rulewright_runtime.runs.waiting_judge import WaitingJudge
-
     return WaitingJudge(open_live_judge(specification))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 TYPE_CHECKING = False  # `typing` itself takes longer to import than a cached lint may take
 if TYPE_CHECKING:
     from rulewright_runtime.errors import EvaluationError, InputError, JudgeError, PlanError, RuntimeFailure
@@ -50,8 +52,6 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     """Load what is asked for only then: who wants one module does not pay for all."""
-    from importlib import import_module
-
     if name in ("decode_plan", "encode_plan"):
         return getattr(import_module("rulewright_runtime.plan.file"), name.removesuffix("_plan"))
     for module, names in _HOMES.items():

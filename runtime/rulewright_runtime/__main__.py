@@ -9,17 +9,20 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from contextlib import nullcontext
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from rulewright_runtime import quick_msgspec  # noqa: F401  before anything that imports msgspec
+
+# isort: split
+from rulewright_runtime.commands.given_words import WrongUsageError
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain, safe_stream
+from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from rulewright_runtime.plan.parameters import Parameter
 
 USAGE: Final = """\
 usage: python -m rulewright_runtime run PLAN DATA... --out RUN [options]
@@ -78,10 +81,6 @@ VALUED: Final = {
 }
 
 
-class WrongUsageError(RuntimeFailure):
-    """A command line that can't be understood."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -95,7 +94,8 @@ def _command(words: list[str]) -> int:
         return 0 if words else REFUSED
     try:
         given = _parse(words)
-        return {"play": _play, "run": _run, "score": _score}[words[0]](given)
+        status: int = import_module(f"rulewright_runtime.commands.{words[0]}").run_command(given)
+        return status
     except SystemExit as ended:  # of a plug-in, whose status is not ours
         complain(f"error: code that was called ended the process (status {ended.code})")
         return REFUSED
@@ -146,106 +146,7 @@ def _parse(words: list[str]) -> dict[str, object]:
     return found
 
 
-def _run(given: JsonObject) -> int:
-    from rulewright_runtime.plan.file import decode
-    from rulewright_runtime.report.summary import exit_status
-    from rulewright_runtime.runs.store import run
-
-    plan = decode(_content(given["files"][0]))
-    summary = run(
-        plan,
-        given["files"][1:],
-        given["out"],
-        judge=given.get("judge"),
-        parameters=_typed(plan.scorecard.parameters if plan.scorecard else (), given["parameters"]),
-        resume=given["resume"],
-        overwrite=given["overwrite"],
-        max_calls=_number(given, "max_calls"),
-        max_line=_number(given, "max_line"),
-        max_expanded=_number(given, "max_expanded"),
-        jobs=_number(given, "jobs") or 1,
-        ray=given.get("ray"),
-        progress=lambda done: safe_stream(sys.stderr).show_progress(f"{done} transcripts"),
-    )
-    safe_stream(sys.stderr).show_progress("")
-    for refused in summary["refused"]["inputs"]:
-        place = f"{refused['path']}:{refused['line']}" if refused["line"] else refused["path"]
-        complain(f"{place}: {refused['reason']}")
-    return exit_status(summary)
-
-
-def _play(given: JsonObject) -> int:
-    from rulewright_runtime.harness.adapters import open_adapter
-    from rulewright_runtime.harness.harness_plan import decode
-    from rulewright_runtime.harness.harness_run import run
-
-    plan = decode(_content(given["files"][0]))
-    parallel = _number(given, "scenario_parallel") or 1
-    summary = run(plan, open_adapter(given["model"]), given["out"], parallel=parallel, resume=given["resume"])
-    return 1 if summary["errors"] else 0
-
-
-def _score(given: JsonObject) -> int:
-    from rulewright_runtime.cases.case_plan import decode
-    from rulewright_runtime.cases.engine_command import score
-    from rulewright_runtime.locks import held_file
-
-    plan = decode(_content(given["files"][0]))
-    out = given.get("out")
-    with nullcontext() if out is None else held_file(out):
-        return score(
-            plan,
-            given["files"][1:],
-            out=out,
-            outputs=given.get("outputs"),
-            concern=given.get("concern"),
-            judge=given.get("judge"),
-            semantic=given.get("semantic"),
-            parameters=_typed([setting.parameter for setting in plan.settings], given["parameters"]),
-        )
-
-
-def _content(path: str) -> bytes:
-    from rulewright_runtime.input_files import open_regular
-
-    with open_regular(path) as stream:
-        return stream.read()
-
-
-def _typed(parameters: Iterable[Parameter], written: dict[str, str]) -> dict[str, object]:
-    """The values of parameters, read as their declared types are written; the scorecard checks the rest."""
-    types = {parameter.name: parameter.type for parameter in parameters}
-    words: dict[str, object] = {"true": True, "false": False}
-    values: dict[str, object] = dict(written)
-    for name, text in written.items():
-        if types.get(name) == "bool":
-            values[name] = words.get(text, text)
-        elif types.get(name) == "integer" and text.removeprefix("-").isdecimal() and text.isascii():
-            values[name] = int(text)
-    return values
-
-
-def _number(given: JsonObject, name: str) -> int | None:
-    text = given.get(name)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdecimal()):
-        raise WrongUsageError(f"`--{name.replace('_', '-')}` needs a whole number, not `{text}`")
-    return int(text)
-
-
-def _import_msgspec() -> None:
-    """Import it without `typing_extensions`, which it prefers to `typing` where both are: that one alone takes as long
-    as judging fifty transcripts, and what it adds is for older Pythons."""
-    hidden = sys.modules.setdefault("typing_extensions", None)  # type: ignore[arg-type]  # None: there is no such module
-    import msgspec  # noqa: F401  everything else imports it
-
-    if hidden is None:
-        del sys.modules["typing_extensions"]
-
-
 if __name__ == "__main__":
     gc.set_threshold(50_000, 20, 20)  # starting up makes many objects and no garbage
-    _import_msgspec()
     status = main()
     os._exit(status)  # all is written, and taking the interpreter apart takes as long as judging forty transcripts

@@ -10,6 +10,7 @@ import msgspec
 
 from rulewright_runtime.aggregate.outcome import without_scores
 from rulewright_runtime.errors import InputError, PlanError
+from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.matching.match import Matcher
 from rulewright_runtime.plan.guard import reading_verdicts
 from rulewright_runtime.plan.question import AnchoredWindow, WholeWindow
@@ -28,6 +29,7 @@ from rulewright_runtime.transcripts.redaction import Redaction
 from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
 from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, failed, incomplete, not_eligible
 from rulewright_runtime.verify import lexicon, verifier_of
+from rulewright_runtime.verify.asking import reply_of
 from rulewright_runtime.verify.decisions import Decided, Decider, bindings_of
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
@@ -95,8 +97,6 @@ def execute(
     the states of the whole run, and a row with such checks names them under `left_out` and has no scores.
     """
     if isinstance(judge, str):
-        from rulewright_runtime.judging.judge import open_judge
-
         judge = open_judge(judge)
     if judge is None:
         refuse_without_judge(plan)
@@ -162,8 +162,6 @@ class CheckAsking:
 
     def settle(self, judge: Judge | None) -> None:
         """Let `judge` answer every question, one after the other; without one none is answered."""
-        from rulewright_runtime.verify.asking import reply_of
-
         questions = self.resume()
         while questions is not None:
             questions = self.resume(tuple(reply_of(judge, question) for question in questions))

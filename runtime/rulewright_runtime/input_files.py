@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import zlib
 from contextlib import suppress
 from io import BufferedReader, RawIOBase
 from typing import TYPE_CHECKING, BinaryIO, Final, Protocol, cast
@@ -88,8 +89,6 @@ class _Expander(Protocol):
 def _expander(head: bytes) -> Callable[[], _Expander] | None:
     """What begins to expand a member of a file with this beginning; None where it is not compressed."""
     if head.startswith(_GZIP):
-        import zlib
-
         return lambda: zlib.decompressobj(16 + zlib.MAX_WBITS)
     if head != _ZSTD:
         return None

@@ -40,6 +40,7 @@ Slots are small integers from 0; a comprehension inside the body of another uses
 The last node is the result. A node inside a comprehension's body may only be referred to from inside that body.
 """
 
+import base64
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -47,6 +48,19 @@ import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import PlanError, RuntimeFailure
+from rulewright_runtime.score import Score, parse_score
+from rulewright_runtime.values import (
+    INT_MAX,
+    INT_MIN,
+    MAX_DEPTH,
+    UINT_MAX,
+    Duration,
+    Optional,
+    Timestamp,
+    TypeValue,
+    UInt,
+    make_map,
+)
 
 CONNECTIVES: Final = frozenset({"and", "or", "not", "cond"})
 NUMBERS: Final = ("int", "uint", "double", "score")  # the tags of literals
@@ -86,11 +100,6 @@ OPERATIONS: Final = frozenset(_FIXED) | {
 
 def literal(value: object) -> list[Any]:
     """The tagged literal of a value of the language; TypeError for anything else."""
-    import base64
-
-    from rulewright_runtime.score import Score
-    from rulewright_runtime.values import Duration, Optional, Timestamp, TypeValue, UInt
-
     match value:
         case None:
             return ["null"]
@@ -128,8 +137,6 @@ _DOUBLE_WORDS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 def literal_value(tagged: Any, depth: int = 0) -> Any:
     """The value of a tagged literal, read as untrusted input: PlanError for anything malformed."""
-    from rulewright_runtime.values import MAX_DEPTH, Optional, make_map
-
     try:
         tag, *rest = tagged
         if tag == "null" and not rest:
@@ -157,11 +164,6 @@ def _scalar(tag: str, body: Any) -> Any:
         raise ValueError(f"a {tag} is written as text")
     if tag == "string":
         return body
-    import base64
-
-    from rulewright_runtime.score import parse_score
-    from rulewright_runtime.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, TypeValue, UInt
-
     if tag == "type":
         return TypeValue(body)
     if tag == "bytes":

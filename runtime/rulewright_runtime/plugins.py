@@ -20,12 +20,14 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib import metadata
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from rulewright_runtime.errors import EvaluationError, PlanError, RuntimeFailure
 from rulewright_runtime.functions.table import BROUGHT
 from rulewright_runtime.plan.scan import PlugInFunction
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 FUNCTIONS: Final = "rulewright.functions"
 JUDGES: Final = "rulewright.judges"
@@ -49,7 +51,7 @@ class PlugIn(NamedTuple):
     name: str
     distribution: str
     version: str
-    entry: metadata.EntryPoint
+    entry: EntryPoint
 
     def load(self) -> Any:
         """The object itself. Raises PlugInError where importing it fails."""
@@ -76,6 +78,8 @@ def function(signature: str) -> Callable[[Plain], Plain]:
 
 def installed(group: str) -> Iterator[PlugIn]:
     """What is installed in a group, sorted by name and distribution."""
+    from importlib import metadata  # slow to import, and few processes look for plug-ins
+
     found = [
         PlugIn(entry.name, entry.dist.name, entry.dist.version, entry)
         for entry in metadata.entry_points(group=group)

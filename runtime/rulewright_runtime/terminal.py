@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import os
 import sys
+from codecs import getincrementaldecoder
+from unicodedata import category, east_asian_width
 
 TYPE_CHECKING = False  # `typing` itself takes longer to import than a cached lint may take
 if TYPE_CHECKING:
@@ -108,8 +110,6 @@ def width(text: str) -> int:
 
 
 def _width_of(char: str) -> int:
-    from unicodedata import category, east_asian_width
-
     if category(char) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if east_asian_width(char) in ("W", "F") else 1
@@ -268,8 +268,6 @@ class _Bytes:
     """A safe stream for bytes that are UTF-8, such as reports and plans."""
 
     def __init__(self, safe_stream: SafeStream) -> None:
-        from codecs import getincrementaldecoder
-
         self._door = safe_stream
         self._decoder = getincrementaldecoder("utf-8")("replace")
 

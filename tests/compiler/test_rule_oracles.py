@@ -27,7 +27,8 @@ from tests.schemas import validator
 
 from rulewright.documents.kinds import kind_of
 from rulewright.linting.lint_settings import EVERYTHING
-from rulewright.linting.run import Report, lint, lint_text
+from rulewright.linting.report import Report
+from rulewright.linting.run import lint, lint_text
 from rulewright.load import load_text, plain
 
 DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the one in C takes an eighth of the time

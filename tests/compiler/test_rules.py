@@ -20,7 +20,8 @@ from rulewright.categories import MEANINGS, category_of, since
 from rulewright.cli import main
 from rulewright.diagnostics import Severity
 from rulewright.linting.lint_settings import EVERYTHING, RuleSelection
-from rulewright.linting.run import Report, lint, lint_text
+from rulewright.linting.report import Report
+from rulewright.linting.run import lint, lint_text
 from rulewright.load.load_errors import MAX_BYTES
 from rulewright.manual import PACKAGE, every_rule, explain, instead, pages
 from rulewright.render import human

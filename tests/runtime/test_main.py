@@ -59,6 +59,16 @@ def test_a_run_that_asks_nobody_loads_neither_formats_of_chats_nor_the_reading_o
     assert (done.returncode, done.stderr) == (1, "")
 
 
+def test_a_run_imports_msgspec_without_what_it_prefers_to_typing(place: Path) -> None:
+    save(plan(check()))
+    (place / "typing_extensions.py").write_text("raise SystemExit('imported')\n")
+    words = ["-m", "rulewright_runtime", "run", "plan.json", "m__s.jsonl", "--out", "out"]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    other = subprocess.run([sys.executable, "-c", "import msgspec"], capture_output=True, text=True, check=False)
+    assert "imported" in other.stderr  # else it would prefer nothing
+
+
 def test_a_refused_input_is_named_and_makes_the_exit_status_three(place: Path, capsys: Any) -> None:
     (place / "n__s.jsonl").write_text('{"turn": 1, "role": "robot", "content": ""}\n')
     save(plan(check()))

@@ -14,6 +14,7 @@ from typing import TypeGuard
 from rulewright.check.scenarios import rubric_findings, scenario_findings
 from rulewright.diagnostics import Diagnostic, Severity
 from rulewright.documents.case_scorecard import read_case_scorecard
+from rulewright.documents.examples import example_findings
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import has_workflow
 from rulewright.documents.lexicon import pattern_findings
@@ -167,8 +168,6 @@ class Checked:
         """The examples of checks that their check gets wrong, where the project can be compiled at all."""
         holding = [each for each in self.parts.chosen if "examples" in each.node] if self.project.checks else []
         if holding and not stopping(self.project, (*self.preliminary, *self.blocking)):
-            from rulewright.documents.examples import example_findings
-
             yield from example_findings(holding, self.plan())
 
     def _of_rules(self) -> Iterator[Diagnostic]:

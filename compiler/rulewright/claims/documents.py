@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from rulewright.claims.workflow import prove_workflow
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import worded
 from rulewright.documents.case_scorecard import CaseScorecardDocument
@@ -72,8 +73,6 @@ def prove(path: Path | str, assignments: Sequence[str] = (), config: str | None 
     if assignments or config:
         raise UsageError(f"`{path}` has no settings; `--set` and `--config` are for scorecards over cases and policies")
     if kind == "workflow":
-        from rulewright.claims.workflow import prove_workflow
-
         return prove_workflow(path)
     if kind == "check":
         return _prove_check(path, root)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rulewright.check.project_check import compile_project
 from rulewright.exit_codes import REFUSED
-from rulewright.linting.run import lint_project
+from rulewright.linting.projects import lint_project
 from rulewright.project import load_project
 from rulewright.render import render
 from rulewright.shipped import PROJECT_FILE, shipped_root

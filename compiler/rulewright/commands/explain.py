@@ -7,7 +7,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from rulewright.categories import MEANINGS, category_of, since
+from rulewright.documents.base import items, text
+from rulewright.documents.library import parameters_of, ready_check, ready_checks
 from rulewright.errors import UsageError
+from rulewright.load import plain
 from rulewright.manual import explain, pages
 from rulewright.spelling import did_you_mean, suggest
 from rulewright_runtime.terminal import say
@@ -44,9 +47,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _ready_checks(name: str, format: str) -> int:
     """Print the list of ready checks, or one of them."""
-    from rulewright.documents.base import text
-    from rulewright.documents.library import ready_check, ready_checks
-
     found = ready_checks()
     if name in ("library", "library/"):
         listing = {each: text(root, "pass_rule") for each, root in found.items()}
@@ -59,8 +59,6 @@ def _ready_checks(name: str, format: str) -> int:
         hint = did_you_mean(name, found) or "`rulewright explain library` lists them"
         raise UsageError(f"unknown ready check `{name}`; {hint}")
     if format == "json":
-        from rulewright.load import plain
-
         print(json.dumps(plain(root), ensure_ascii=False))
     else:
         print(_page(name, root))
@@ -69,10 +67,6 @@ def _ready_checks(name: str, format: str) -> int:
 
 def _page(name: str, root: Mapping) -> str:
     """What a ready check does, in Markdown as the pages of diagnostics are."""
-    from rulewright.documents.base import items, text
-    from rulewright.documents.library import parameters_of
-    from rulewright.load import plain
-
     lines = [f"It passes when: {text(root, 'pass_rule')}", "", f"    id: {text(root, 'id')}", f"    use: {name}"]
     declared: dict[str, Any] = plain(parameters_of(root)) or {}
     required = {each: plain(root)["params"][each] for each, about in declared.items() if "default" not in about}

@@ -17,7 +17,8 @@ from rulewright.errors import UsageError
 from rulewright.linting import allowing, baseline, fixes, run
 from rulewright.linting.lint_output import LintOutput
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.run import Fixed, Report
+from rulewright.linting.report import Report
+from rulewright.linting.run import Fixed
 from rulewright.linting.watching import watch
 from rulewright.load import load_file
 from rulewright.manual import explain, instead

@@ -6,6 +6,8 @@ import argparse
 import json
 import time
 
+import anyio
+
 from rulewright.exit_codes import MET, REFUSED
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.judging.replies import only_object
@@ -25,8 +27,6 @@ QUESTION = 'Is two plus two four? Answer with the JSON object {"answer": "yes"} 
 
 def run(args: argparse.Namespace) -> int:
     """Ask, and say what came of it."""
-    import anyio
-
     model = open_model(args.model)
     found: JsonObject = {"model": args.model, "answers": False}
     try:
@@ -57,8 +57,6 @@ def _line(found: dict[str, object]) -> str:
 
 
 async def _asked(model: Model, timeout: float) -> tuple[ModelAnswer, float, bool]:
-    import anyio
-
     try:
         started = time.monotonic()
         with anyio.fail_after(timeout):

@@ -16,12 +16,13 @@ from rulewright.load import Node
 from rulewright.load.nodes import plain
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.workflow.deciders import Deciders
+from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.run_settings import RunSettings
 from rulewright_runtime.workflow.security import check
 
 if TYPE_CHECKING:
     from rulewright.workflow import Workflow
-    from rulewright_runtime.workflow.run_database import Store
 
 STATE: Final = ".rulewright/workflow.db"
 
@@ -78,9 +79,6 @@ def _constitution(file: str, root: Path) -> dict[str, str]:
 def open_store(workflow: Workflow, settings: RunSettings, *, create: bool = False) -> Store:
     """The database of the workflow's runs, which knows who may decide. Raises UsageError where there is none and
     `create` is not set, and StoreError for one that can't be opened."""
-    from rulewright_runtime.workflow.deciders import Deciders
-    from rulewright_runtime.workflow.run_database import Store
-
     path = state_of(workflow)
     if not create and not path.is_file():
         raise UsageError(f"no database of runs at `{path}`: nothing has run yet")

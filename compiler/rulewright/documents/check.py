@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Final
@@ -17,7 +18,7 @@ from rulewright_runtime.strict_json import JsonObject
 JUDGE_ROUTES: Final = frozenset({"hybrid_llm", "llm_primary", "longitudinal_trace", "three_phase"})
 LEXICON_ROUTES: Final = frozenset({"lexicon_only", "regex_with_llm_edge"})
 USUAL_SEVERITY: Final = "S3"  # of a check that says in short what it is
-TEMPLATE_MARKS: Final = ("{{", "{%", "{#")  # what Jinja reads in a prompt
+MARKUP: Final = re.compile(r"\{[{%#]")  # what makes a prompt a template
 
 
 @cache
@@ -116,7 +117,7 @@ class CheckDocument(Document):
             self.when is not None
             or self.phases.violates is not None
             or bool(self.verdict_conditions)
-            or any(mark in prompt for mark in TEMPLATE_MARKS)
+            or MARKUP.search(prompt) is not None
         )
 
     @property

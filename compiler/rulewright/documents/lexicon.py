@@ -12,12 +12,24 @@ from rulewright.documents.base import Document, items, optional_text, optional_t
 from rulewright.documents.typed_reader import At, Key, read
 from rulewright.load import Mapping, Node, Scalar, Sequence, place
 from rulewright_runtime.errors import PlanError
+from rulewright_runtime.regex import compile_regex
 
 _LOOK_AROUND: Final = re.compile(r"\(\?<?[=!]")
 _BACK_REFERENCE: Final = re.compile(r"\\[1-9]")
 _HELP: Final = (
     (_LOOK_AROUND, "RE2 has no look-around: list what may stand there, or use a second pattern"),
     (_BACK_REFERENCE, "RE2 has no back-references: write the alternatives out"),
+)
+_CURES: Final = (  # of what the engine names before the part that it refuses
+    ("missing )", r"close the group with `)`, or write `\(` for the character"),
+    ("unexpected )", r"remove it, or write `\)` for the character"),
+    ("missing ]", r"close the class with `]`, or write `\[` for the character"),
+    ("no argument for repetition operator", "write what is repeated before it, or a backslash for the character"),
+    ("bad repetition operator", "keep one of the operators; RE2 has no possessive ones"),
+    ("invalid repetition size", "repeat at most 1000 times, the smaller number first"),
+    ("invalid escape sequence", "RE2 has no such escape; the character itself needs no backslash"),
+    ("invalid character class range", "write the range from the lower to the higher character"),
+    ("trailing \\", r"write `\\` for the character"),
 )
 PHRASES: Final = ("identity_question", "ai_disclosure", "false_human")
 
@@ -112,14 +124,13 @@ def read_markers(node: Mapping, name: str | None) -> MarkerSet:
 
 def invalid_regex(scalar: Scalar) -> Diagnostic | None:
     """The finding that RE2 refuses the expression in `scalar`; None where it takes it."""
-    from rulewright_runtime.regex import compile_regex  # only documents with expressions pay for the engine
-
     pattern = str(scalar.value)
     try:
         compile_regex(pattern)
     except PlanError as failure:
         reason = str(failure).partition("` is refused: ")[2]
-        help = next((help for part, help in _HELP if part.search(pattern)), None)
+        lacking = (help for part, help in _HELP if part.search(pattern))
+        help = next(lacking, None) or next((cure for start, cure in _CURES if reason.startswith(start)), None)
         message = f"RE2 refuses the regular expression `{pattern}`: {reason}"
         start, end = _refused(pattern, reason)
         return error(place(scalar, start, end), message, code="invalid-regex", help=help)

@@ -11,6 +11,7 @@ from rulewright.expression.declarations import parse_signature
 from rulewright.load import Scalar
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.plan.scan import PlugInFunction
+from rulewright_runtime.plugins import FUNCTIONS, PlugInError, declared, installed
 
 if TYPE_CHECKING:
     from rulewright_runtime.plugins import PlugIn
@@ -32,8 +33,6 @@ def functions_of(named: Sequence[Scalar]) -> tuple[Functions, list[Diagnostic]]:
     """
     if not named:
         return (), []
-    from rulewright_runtime.plugins import FUNCTIONS, installed
-
     there = list(installed(FUNCTIONS))
     found: list[Diagnostic] = []
     functions: dict[str, PlugInFunction] = {}
@@ -53,8 +52,6 @@ def functions_of(named: Sequence[Scalar]) -> tuple[Functions, list[Diagnostic]]:
 
 
 def _function(brought: PlugIn, scalar: Scalar, found: list[Diagnostic]) -> PlugInFunction | None:
-    from rulewright_runtime.plugins import PlugInError, declared
-
     metadata = brought.entry.dist.locate_file("") if brought.entry.dist is not None else None
     if metadata is not None:
         dependencies.names_in(str(metadata))  # another version has another folder of metadata there

@@ -270,8 +270,28 @@ def _unknown_keys(departure: _Departure, node: Node, path: str, owners: Owners) 
             yield _unknown_key(node, name, path, departure, owners)
 
 
+_SYNONYMS: Final = {
+    "agents": ("agent",),
+    "condition": ("when",),
+    "files": ("paths",),
+    "id": ("name",),
+    "if": ("when",),
+    "items": ("patterns",),
+    "label": ("name",),
+    "model": ("agent",),
+    "phrases": ("patterns",),
+    "regexes": ("patterns",),
+    "regex": ("patterns",),
+    "rules": ("checks",),
+    "title": ("name",),
+    "words": ("patterns",),
+}
+
+
 def _unknown_key(node: Mapping, name: str, path: str, departure: _Departure, owners: Owners) -> Diagnostic:
-    near = suggest(name, departure.properties)
+    near = suggest(name, departure.properties) or next(
+        (other for other in _SYNONYMS.get(name, ()) if other in departure.properties), None
+    )
     fix = None
     if near:
         fix = None if near in node else respell(node.index[name].key, near, safe=False)

@@ -48,7 +48,6 @@ def write_parquet(run: FinishedRun, folder: Path) -> list[Path]:
 
 def _pyarrow() -> tuple[Json, Json]:
     try:
-        import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise UsageError("Parquet needs pyarrow; install `rulewright[data]`") from None

@@ -53,8 +53,8 @@ LOOPS: Final = frozenset({"any", "every", "some"})
 
 def check_call(c: CheckingContext, e: Call) -> Type:
     """The type of a call: arguments first, then the function, with or without a namespace, then its overloads."""
-    if e.target is not None and _is_a_loop(c, e):
-        return _unknown(c, e, e.function, c.visit(e.target))  # its arguments bind names that nothing declares
+    if _is_a_loop(c, e):  # its arguments bind names that nothing declares
+        return _unknown(c, e, e.function, None if e.target is None else c.visit(e.target))
     arguments = []
     for argument in e.args:
         arguments.append(c.visit(argument))
@@ -96,7 +96,7 @@ def _is_a_loop(c: CheckingContext, e: Call) -> bool:
     if c.strict or e.function in c.environment.overloads:
         return False
     binds = len(e.args) > 1 and isinstance(e.args[0], Name) and did_you_mean(e.function, MACROS) is not None
-    return e.function in LOOPS or binds
+    return e.function in LOOPS or binds or (e.target is None and e.function in MACROS)
 
 
 def _called(c: CheckingContext, e: Call, name: str, given: list[Type], nodes: Sequence[Expr], absolute: bool) -> Type:
@@ -138,7 +138,8 @@ def _unknown(c: CheckingContext, e: Call, name: str, target: Type | None = None)
         return c.report(e, f"unknown function `{name}`", c.environment.hints[name], reason=_UNKNOWN)
     kind = "function" if target is None else "method"
     macros = () if target is None or c.strict else MACROS
-    hint = _habit(c, name) or did_you_mean(name, (*c.environment.overloads, *macros))
+    as_method = f"write `xs.{name}(x, ...)`" if target is None and name in MACROS else None
+    hint = as_method or _habit(c, name) or did_you_mean(name, (*c.environment.overloads, *macros))
     return c.report(_name_of(c, e), f"unknown {kind} `{name}`", hint, reason=_UNKNOWN)
 
 

@@ -144,9 +144,12 @@ class Checker(CheckingContext):
 
     def _undeclared(self, e: Name) -> Type:
         enum = self.compared.get(id(e))
+        environment = self.environment
+        literal = meant_by(e.name, (), profile=not environment.strict)
+        if literal is not None:
+            return self._unknown(e, literal)
         if enum is not None:
             return self.no_member(e, e.name, enum)
-        environment = self.environment
         if e.name in environment.hints:
             return self._unknown(e, environment.hints[e.name])
         known = (*environment.variables, *environment.members, *(name for name, _ in self.locals))

@@ -369,6 +369,13 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         ("a)", "]", "f(x))", "{}}"),
     ),
     Explanation(
+        "template-braces",
+        lambda t: t.token.type == "RBRACE" and t.text.lstrip().startswith("{{") and "COLON" in t.expected,
+        "an expression stands without braces",
+        "remove `{{{{` and `}}}}`; only prompts are templates",
+        ("{{ a }}", "{{ scenario.title }} == 'x'"),
+    ),
+    Explanation(
         "entry-without-value",
         lambda t: (
             t.opened is not None

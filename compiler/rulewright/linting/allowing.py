@@ -20,7 +20,7 @@ from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_tex
 from rulewright.load.suppressions import OURS, Suppression, read
 
 if TYPE_CHECKING:
-    from rulewright.linting.run import Report
+    from rulewright.linting.report import Report
 
 NEWLINE: Final = re.compile(r"\r\n|\r|\n")
 ACCEPT: Final = "accept"

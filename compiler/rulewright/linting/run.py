@@ -1,24 +1,18 @@
-"""Lint: every mistake of a project or of lone files, from loading to the rules, through one sink.
-
-Whatever finds a mistake - the loader, the structural checker, lowering, a rule - its findings are gathered here,
-held against suppression comments, `accept` entries and the caller's selection, and sorted.
-"""
+"""Lint: every mistake of projects and of files that are given alone, and what their fixes change."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as Table
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright import dependencies
-from rulewright.categories import CATEGORIES, category_of
-from rulewright.check.document import document_findings, is_seen_alone
-from rulewright.diagnostics import Diagnostic, Severity, error
+from rulewright.check.document import document_findings
+from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.kinds import CASE_SETTINGS, CASE_SETTINGS_FILE, CASES, is_written, kind_of
 from rulewright.documents.layout import (
     PROJECT_FILE_NAMES,
@@ -27,19 +21,13 @@ from rulewright.documents.layout import (
     looks_like_a_project,
     project_file_in,
 )
-from rulewright.errors import DocumentError, UsageError
+from rulewright.errors import UsageError
 from rulewright.linting import fixes
-from rulewright.linting.consequences import Again, without_consequences
-from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_around, settings_of
-from rulewright.linting.repeated import together, without_dependent, without_echoes
+from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_around
+from rulewright.linting.report import Report, in_order, report_of
 from rulewright.load import Loaded, Mapping, Source, load_file, load_text
 from rulewright.load.reader import unsaved
-from rulewright.load.suppressions import suppress, unused
-from rulewright.manual import pages
 from rulewright_runtime.files import write_whole
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 PAGES: Final[dict[str, str]] = {
     "unknown-document": """A file that was given to be checked is not a kind of document.
@@ -55,42 +43,6 @@ KNOWN_BY: Final = (
 )
 CASE_FOLDERS: Final = ("cases", "test_cases")  # of a project
 MAX_ROUNDS = 10  # fixes that uncover further fixes
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What linting found: the findings, sorted; those that comments and `accept` entries allow; every file read."""
-
-    diagnostics: tuple[Diagnostic, ...]
-    allowed: tuple[Diagnostic, ...]
-    sources: dict[str, Source]
-
-    def fails(self, level: Severity = Severity.ADVICE) -> bool:
-        """Whether a finding is at least as grave as `level`."""
-        return any(found.severity.rank <= level.rank for found in self.diagnostics)
-
-    def errors(self) -> Report:
-        """The report with its errors alone."""
-        return replace(self, diagnostics=tuple(each for each in self.diagnostics if each.severity is Severity.ERROR))
-
-    def grouped(self) -> Report:
-        """The report with the findings of one cause told once, at the first of their places."""
-        return replace(self, diagnostics=tuple(together(self.diagnostics)))
-
-    @property
-    def categories(self) -> list[tuple[str, int]]:
-        """Every category that has findings, and how many."""
-        counts = Counter(category_of(found.code) for found in self.diagnostics)
-        return [(category, counts[category]) for category in CATEGORIES if counts[category]]
-
-    @property
-    def statistics(self) -> list[tuple[str, Severity, int]]:
-        """Every code with its severity and how often it was found, the most frequent first."""
-        counts = Counter((found.code, found.severity) for found in self.diagnostics)
-        return sorted(
-            ((code, severity, count) for (code, severity), count in counts.items()),
-            key=lambda row: (-row[2], row[0], row[1].rank),
-        )
 
 
 def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Report:
@@ -115,23 +67,7 @@ def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Rep
             found += report.diagnostics
             allowed += report.allowed
             sources |= report.sources
-    return Report(_sorted(found), _sorted(allowed), dict(sorted(sources.items())))
-
-
-def lint_project(project: Project, selection: RuleSelection = DEFAULT) -> Report:
-    """The findings of a project that is already loaded."""
-    from rulewright.check.project_check import check
-    from rulewright.project import load_project
-
-    def again(texts: Table[str, str]) -> list[Diagnostic]:
-        with unsaved(texts):
-            other = load_project(project.path or project.folder)
-            return without_dependent(check(other).findings, other)
-
-    checked = check(project)
-    found = without_dependent(checked.findings, project)
-    files = (*project.loaded, *checked.loaded)
-    return _report(found, files, selection, settings_of(project.file), again, whole=not project.unreadable)
+    return Report(in_order(found), in_order(allowed), dict(sorted(sources.items())))
 
 
 def lint_text(text: str | bytes, path: str, selection: RuleSelection = DEFAULT) -> Report:
@@ -208,36 +144,26 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
                 yield _file(loaded, file, selection, around)
 
 
+def _project(path: Path, selection: RuleSelection) -> Report:
+    from rulewright.linting.projects import lint_project_at
+
+    return lint_project_at(path, selection)
+
+
 def _loaded(path: Path) -> Loaded:
     return load_file(path, comments=path.name == CASE_SETTINGS_FILE)
 
 
-def _project(path: Path, selection: RuleSelection) -> Report:
-    try:
-        from rulewright.project import load_project  # a document that stands alone has none
-
-        return lint_project(load_project(path), selection)
-    except DocumentError as failure:  # the project file itself is broken
-        files = [load_file(name) for name in sorted({found.span.path for found in failure.diagnostics})]
-        return _report(failure.diagnostics, files, selection, LintSettings(), whole=False)
-
-
 def _file(loaded: Loaded, path: Path, selection: RuleSelection, around: Callable[[Path], LintSettings]) -> Report:
-    """A file that was given alone; a workflow brings the project that it belongs to, for agents and contracts."""
+    """A file that was given alone."""
     kind = kind_of(loaded.root)
     if kind == "project":
         return _project(path, selection)
-    if kind != "workflow":
-        return _lone(loaded, selection, around(path.parent))
-    from rulewright.check.workflow_check import check
-    from rulewright.workflow import load_workflow
+    if kind == "workflow":
+        from rulewright.linting.projects import lint_workflow
 
-    def again(texts: Table[str, str]) -> Iterable[Diagnostic]:
-        with unsaved(texts):
-            return check(load_workflow(path))
-
-    workflow = load_workflow(path)
-    return _report(check(workflow), workflow.loaded, selection, settings_of(workflow.project), again, whole=False)
+        return lint_workflow(path, selection)
+    return _lone(loaded, selection, around(path.parent))
 
 
 def _lone(loaded: Loaded, selection: RuleSelection, settings: LintSettings) -> Report:
@@ -247,17 +173,16 @@ def _lone(loaded: Loaded, selection: RuleSelection, settings: LintSettings) -> R
     def again(texts: Table[str, str]) -> list[Diagnostic]:
         return [found for text in texts.values() for found in _lone_findings(load_text(text, path), settings)]
 
-    return _report(_lone_findings(loaded, settings), (loaded,), selection, settings, again, whole=False)
+    return report_of(_lone_findings(loaded, settings), (loaded,), selection, settings, again, whole=False)
 
 
 def _lone_findings(loaded: Loaded, settings: LintSettings) -> list[Diagnostic]:
     found = list(loaded.diagnostics)
     kind = kind_of(loaded.root)
     if kind == "workflow":
-        from rulewright.check.workflow_check import check
-        from rulewright.workflow import workflow_of
+        from rulewright.linting.projects import workflow_findings
 
-        found = list(check(workflow_of(loaded)))
+        found = workflow_findings(loaded)
     elif loaded.root is not None and kind in (CASES, CASE_SETTINGS):
         from rulewright.check.cases import case_document_findings
 
@@ -270,48 +195,3 @@ def _lone_findings(loaded: Loaded, settings: LintSettings) -> list[Diagnostic]:
     elif not found:
         found.append(error(loaded.source.span(0, 0), "the file is empty", code="empty-document"))
     return found
-
-
-def _report(
-    found: Iterable[Diagnostic],
-    files: Sequence[Loaded],
-    selection: RuleSelection,
-    settings: LintSettings,
-    again: Again | None = None,
-    *,
-    whole: bool,
-) -> Report:
-    """The findings that stay, and those that comments and `accept` entries allow; `again` finds them in other texts.
-
-    Only where a `whole` project was linted is it known that an entry, or a comment about a finding that takes a
-    project to see, allows nothing.
-    """
-
-    def wants(code: str, path: str) -> bool:
-        return settings.wants(code, path, selection)
-
-    sources = {loaded.source.path: loaded.source for loaded in (*files, *settings.loaded)}
-    # The manual gathers every page there is, so it is only opened where a comment names a code.
-    codes = pages() if any("rulewright:" in loaded.source.text for loaded in files) else {}
-    rest, accepted = settings.without_accepted(map(settings.graded, found))
-    kept, allowed, useless = suppress(rest, files, codes)
-    unread = {each.span.path for each in kept if each.code == "bad-expression"}  # what would be proved nobody knows
-    kept += settings.idle(accepted, wants) if whole else []
-    kept += [
-        unused(each, sources[each.path])
-        for each in useless
-        if wants(each.code, each.path) and (whole or is_seen_alone(each.code)) and each.path not in unread
-    ]
-    wanted = without_echoes([each for each in kept if wants(each.code, each.span.path)], [*accepted, *allowed])
-    if again is not None and wanted and not selection.select:  # who selects rules sees all that they find
-        wanted = without_consequences(wanted, [*accepted, *allowed], files, again)
-    if any(each.fix is not None for each in wanted):
-        wanted = fixes.fitted(wanted, files)
-    return Report(
-        _sorted([*wanted, *settings.mistakes()]), _sorted([*accepted, *allowed]), dict(sorted(sources.items()))
-    )
-
-
-def _sorted(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The findings in order, each once: two stages may see the same mistake."""
-    return tuple(sorted(dict.fromkeys(found), key=lambda each: each.sort_key))

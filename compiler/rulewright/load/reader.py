@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Span
+from rulewright.load import json_reader
 from rulewright.load.load_errors import MAX_BYTES, mistake
 from rulewright.load.nodes import Node
 from rulewright.load.source import Source
@@ -73,14 +74,10 @@ def load_text(text: str | bytes, path: str, *, comments: bool = False) -> Loaded
     source, wrong = _decode(text, path)
     if wrong is not None:
         return Loaded(None, source, (wrong,))
-    # Imported here so that a command that reads no such file doesn't pay for it.
+    # Read by a module that is imported for such a file alone.
     if path.endswith(".json"):
-        from rulewright.load import json_reader
-
         root, found = json_reader.read(source, comments=comments)
     elif path.endswith((".jsonl", ".ndjson")):
-        from rulewright.load import json_reader
-
         root, found = json_reader.read_lines(source)
     else:
         from rulewright.load import yaml_reader

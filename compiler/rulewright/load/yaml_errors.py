@@ -155,7 +155,7 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
 def _no_pair(source: Source, start: int, written: re.Match[str]) -> Diagnostic:
     place = source.span(start + written.start(1), start + written.end())
     help = f"write `{written[2]}: {shorten(written[3].strip())}`"
-    return mistake("yaml-syntax", place, "this line is no `key: value`", help=help)
+    return mistake("yaml-syntax", place, "expected `key: value`", help=help)
 
 
 def _no_pair_above(source: Source, line: int, indent: int) -> Diagnostic | None:

@@ -8,6 +8,10 @@ from operator import eq
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Span
+from rulewright.expression.compared import texts_compared
+from rulewright.expression.nodes import NOWHERE, Name, Select
+from rulewright.lower.expressions_of import expressions_of
+from rulewright.lower.scan_plan import condition_of
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -36,8 +40,6 @@ def by_tags(check: CheckDocument, scenario: Scenario) -> bool | None:
 
 def by_condition(check: CheckDocument) -> Callable[[Scenario], bool]:
     """Whether the check's `when` may hold in a scenario; everywhere, where there is none or it means nothing."""
-    from rulewright.lower.scan_plan import condition_of  # late: expressions are slow to import
-
     holds = None if check.when is None else condition_of(check)
     return holds or (lambda _: True)
 
@@ -47,10 +49,6 @@ def texts_of_scenarios(project: Project, field: str) -> Iterator[tuple[str, Span
     for check in project.checks:
         if check.when is None or field not in str(check.when.value):
             continue
-        from rulewright.expression.compared import texts_compared  # late: expressions are slow to import
-        from rulewright.expression.nodes import NOWHERE, Name, Select
-        from rulewright.lower.expressions_of import expressions_of
-
         wanted = Select(Name("scenario", NOWHERE), field, NOWHERE)
         for written in expressions_of(check):
             for literal in (found for part in written.parts() for found in texts_compared(part, partial(eq, wanted))):

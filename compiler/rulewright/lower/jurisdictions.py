@@ -13,6 +13,7 @@ from rulewright.spelling import did_you_mean
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.scan import Lexicon, Pattern, Role
 from rulewright_runtime.plan.verifiers import JurisdictionRule, RulePart
+from rulewright_runtime.regex import compile_regex
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -154,8 +155,6 @@ class _JurisdictionLowering:
         return lexicon
 
     def try_expression(self, name: str, pattern: str) -> None:
-        from rulewright_runtime.regex import compile_regex
-
         try:
             compile_regex(pattern)
         except PlanError as failure:

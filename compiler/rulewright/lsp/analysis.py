@@ -7,7 +7,9 @@ from pathlib import Path
 
 from rulewright.documents.layout import PROJECT_FILE_NAMES
 from rulewright.errors import DocumentError
-from rulewright.linting.run import Report, lint, lint_project, lint_text
+from rulewright.linting.projects import lint_project
+from rulewright.linting.report import Report
+from rulewright.linting.run import lint, lint_text
 from rulewright.lsp.document_context import enclosing_projects
 from rulewright.project import Project, load_project
 

@@ -11,13 +11,13 @@ import contextlib
 import logging
 import sys
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
+from rulewright import __version__
 from rulewright.load import unsaved
 from rulewright.lsp import code_actions as actions
 from rulewright.lsp import completion, hover
@@ -40,7 +40,7 @@ class Server(LanguageServer):
     """One editor's server."""
 
     def __init__(self) -> None:
-        super().__init__(NAME, version(NAME), text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        super().__init__(NAME, __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
         self.editor_workspace = Workspace()
         self.timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self.said_goodbye = False

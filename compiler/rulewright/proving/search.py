@@ -10,6 +10,7 @@ from typing import Any, Final
 from rulewright.proving.domains import Domains, Path
 from rulewright.proving.intervals import Box, Goal, Space, TooMany
 from rulewright.proving.results import Counterexample, Refuted, Unknown
+from rulewright.proving.smt import solve
 from rulewright.proving.witness import replayed
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
@@ -63,8 +64,6 @@ class Search:
 
     def solved(self, goal: Goal, why: str) -> Counterexample | Unknown | None:
         """As `find`, by the solver alone; `why` splitting has not decided it."""
-        from rulewright.proving.smt import solve
-
         try:
             solved = solve([self.programs[number] for number, _ in goal], [bits for _, bits in goal], self.domains)
         except RecursionError:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
+from rulewright import __version__
 from rulewright.arguments.write_rules import FORMATS
 from rulewright.diagnostics import Diagnostic
 from rulewright.errors import UsageError
 from rulewright.load.source import Source
 from rulewright.render import human
+from rulewright.render.github import github
+from rulewright.render.json_output import json_output
+from rulewright.render.sarif import sarif
+from rulewright.render.xml_output import checkstyle, junit
 
 
 def render(
@@ -35,26 +40,14 @@ def render(
             f"{text}\n{human.summary(diagnostics, len(sources))}\n" if text else f"{human.summary((), len(sources))}\n"
         )
     if format == "json":
-        from rulewright.render.json_output import json_output
-
         return json_output(diagnostics, sources)
     if format == "sarif":
-        from importlib.metadata import version
-
-        from rulewright.render.sarif import sarif
-
-        return sarif(diagnostics, version("rulewright"), page_of)
+        return sarif(diagnostics, __version__, page_of)
     if format == "github":
-        from rulewright.render.github import github
-
         return github(diagnostics)
     if format == "junit":
-        from rulewright.render.xml_output import junit
-
         return junit(diagnostics, sources)
     if format == "checkstyle":
-        from rulewright.render.xml_output import checkstyle
-
         return checkstyle(diagnostics)
     written: str = import_module(f"rulewright.render.{format}").written(diagnostics, sources)
     return written

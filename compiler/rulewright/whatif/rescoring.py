@@ -18,6 +18,7 @@ from rulewright.reporting.stored_run import (
     score_again,
 )
 from rulewright_runtime.aggregate.aggregation import Scorecard
+from rulewright_runtime.plan.file import seal
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
@@ -69,8 +70,6 @@ def changed_rules(run: StoredRun, other: Plan | None) -> list[str]:
 
 def plan_under(run: StoredRun, card: ScorecardPlan) -> Plan:
     """The run's plan with another scorecard, sealed."""
-    from rulewright_runtime.plan.file import seal
-
     return seal(replace(run.plan, scorecard=card))
 
 

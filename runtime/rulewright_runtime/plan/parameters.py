@@ -1,11 +1,13 @@
 """Plan parameters: settings that a plan declares with a type, a default and bounds, and a run may set."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Final, Literal
 
 import msgspec
 
 from rulewright_runtime.errors import EvaluationError, PlanError
+from rulewright_runtime.score import score_of
 
 
 class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,10 +65,6 @@ def _as_type(kind: str, value: Any) -> Any:
             return value
         raise TypeError
     if kind == "score":
-        from fractions import Fraction
-
-        from rulewright_runtime.score import score_of
-
         return score_of(Fraction(value) if isinstance(value, str) else value)
     if kind == "string":
         if isinstance(value, str):

@@ -9,6 +9,7 @@ import msgspec
 
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.log import fingerprints, name
 from rulewright_runtime.transcripts.completeness import as_records
 from rulewright_runtime.verdicts import VerdictResult
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from rulewright_runtime.execution import TranscriptResult
     from rulewright_runtime.plan.scan import Plan
-    from rulewright_runtime.report.summary import Summary
     from rulewright_runtime.transcripts.messages import Transcript
 
 WHOSE: Final = ("transcript_id", "scenario_id", "model")  # of a row of scores and of a verdict
@@ -104,8 +104,6 @@ def verdict_key(row: Mapping[str, object]) -> bytes:
 
 def summary_of(plan: Plan) -> Summary:
     """An empty summary of a run of the plan."""
-    from rulewright_runtime.report.summary import Summary
-
     categories = {name: scenario.category for name, scenario in plan.scenarios.items() if scenario.category}
     summary = Summary(planned=len(plan.checks), category_of=categories)
     if plan.scorecard is not None:

@@ -26,10 +26,12 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import BatchJudge, Engine, execute, needs_judge, prompts_of
 from rulewright_runtime.files import DiskError, open_part, sync, sync_folder
 from rulewright_runtime.input_files import MAX_EXPANDED
-from rulewright_runtime.judging.judge import Judge
+from rulewright_runtime.judging.judge import AnsweredElsewhere, Judge, LimitedJudge, identity, open_judge, who_judged
 from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY, RunFolder
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
+from rulewright_runtime.runs.recording import RecordingJudge
 from rulewright_runtime.runs.rows import Row, RowWriter, count, summary_of
 from rulewright_runtime.runs.worker import Setup
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.report.summary import Summary
     from rulewright_runtime.runs.jobs import Executor
-    from rulewright_runtime.runs.recording import RecordingJudge
 
 # What a kill may undo of the work that no judge was asked for: this much of it, in seconds.
 LOST_SECONDS: Final = 0.5
@@ -161,8 +162,6 @@ def _opened(
     """The judge, and who it is. Raises JudgeError where it can't be opened, PlanError where it needs one process."""
     if judge is None:
         return None, ""
-    from rulewright_runtime.judging.judge import AnsweredElsewhere, identity, open_judge
-
     opened = open_judge(judge, max_expanded) if isinstance(judge, str) else judge
     if is_spread and isinstance(opened, AnsweredElsewhere):
         raise PlanError("`jobs` and `ray` are for recorded replies; one process reads answers to exported questions")
@@ -219,16 +218,12 @@ def _recording(
     """The judge with its answers written down, unless they are recorded already."""
     if judge is None or isinstance(judge, BatchJudge) or getattr(judge, "recorded", False):
         return None
-    from rulewright_runtime.runs.recording import RecordingJudge
-
     return RecordingJudge(judge, folder.replies if resume else None, calls)
 
 
 def _limited(judge: Judge | None, log: Log, calls: int | None) -> Judge | None:
     if judge is None or calls is None:
         return judge
-    from rulewright_runtime.judging.judge import LimitedJudge
-
     return LimitedJudge(judge, calls - sum(step.calls for step in log.steps))
 
 
@@ -254,8 +249,6 @@ def _judge(plan: Plan, judge: Judge | BatchJudge | None) -> dict[str, object] | 
     """Who judged; None where the plan asks nobody."""
     if judge is None or not needs_judge(plan):
         return None
-    from rulewright_runtime.judging.judge import who_judged
-
     record: dict[str, object] = msgspec.to_builtins(who_judged(judge, prompts_of(plan)))
     return record
 
@@ -397,8 +390,6 @@ class _Writer:
 
     def finish(self, plan: Plan, about: Callable[[], JsonObject]) -> JsonObject:
         """Write the summary and give all files their names."""
-        from rulewright_runtime.report.markdown import markdown
-
         self._sync()
         if self._recording is not None:
             self._recording.finish()

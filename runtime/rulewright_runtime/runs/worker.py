@@ -18,6 +18,7 @@ import msgspec
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.input_files import MAX_EXPANDED
+from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.runs.rows import Row, RowWriter, summary_of
 from rulewright_runtime.transcripts.pieces import Piece
@@ -77,8 +78,6 @@ class Worker:
 
     def __init__(self, setup: Setup) -> None:
         """Prepare the plan. Raises PlanError, and JudgeError where recorded replies can't be read."""
-        from rulewright_runtime.judging.judge import open_judge
-
         self._setup = setup
         self._plan = decode(setup.plan)
         self._engine = Engine(self._plan, setup.parameters)

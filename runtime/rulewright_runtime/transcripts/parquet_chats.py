@@ -54,13 +54,12 @@ def row_groups(path: str) -> list[RowGroup]:
 
 def rows_of(path: str, shown: str, group: int, first: int) -> Iterator[Row]:
     """The records of a row group, numbered from `first`; what can't be read ends it."""
-    import pyarrow
-    from pyarrow import parquet
+    import pyarrow.parquet
 
     number = first - 1
     try:
         with open_regular(path) as stream:
-            file = parquet.ParquetFile(stream)
+            file = pyarrow.parquet.ParquetFile(stream)
             for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=[group], columns=_COLUMNS[-1:]):
                 batch.validate(full=True)  # what is not valid may crash the process
                 for line in batch.column(0).to_pylist():
@@ -83,8 +82,7 @@ def writing_chats(stream: IO[bytes]) -> Iterator[Callable[[Transcript, bytes], N
     Raises RuntimeFailure where pyarrow is not installed.
     """
     try:
-        import pyarrow
-        from pyarrow import parquet
+        import pyarrow.parquet
     except ImportError:
         raise RuntimeFailure("Parquet needs the extra `data`: `pip install rulewright[data]`") from None
     schema = pyarrow.schema([(name, pyarrow.string()) for name in _COLUMNS], metadata=_MARK)
@@ -106,6 +104,6 @@ def writing_chats(stream: IO[bytes]) -> Iterator[Callable[[Transcript, bytes], N
         rows.clear()
         size = 0
 
-    with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
+    with pyarrow.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
         yield write
         flush()

@@ -14,7 +14,7 @@ import msgspec
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.input_files import expanded_size, open_expanded, read_small
-from rulewright_runtime.strict_json import Decoder
+from rulewright_runtime.strict_json import Decoder, Json
 from rulewright_runtime.transcripts.containers import (
     MAX_DOCUMENT,
     csv_rows,
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts.chats import Chats
     from rulewright_runtime.transcripts.containers import Row
     from rulewright_runtime.transcripts.pieces import Piece
-    from rulewright_runtime.transcripts.readers.tables import Columns
 
 MAX_LINE: Final = 2**20  # bytes; a single turn or conversation of more than a mebibyte is a mistake
 _TURNS: Final[Decoder[Turn]] = Decoder(Turn)
@@ -82,7 +81,7 @@ class Reader:
         self._max_line = max_line
         self._columns = columns
         if columns:
-            _columns(columns)
+            self._chats("", 0)  # refuses an unknown field before anything is read
         self._unique = unique
         self._seen = SeenIds()
 
@@ -158,9 +157,7 @@ class Reader:
         yield from self._admitted(chats.read(_rows(kind, path, shown, self._max_line)))
 
     def _chats(self, shown: str, size: int, *, tabular: bool = False, part: bool = False) -> Chats:
-        from rulewright_runtime.transcripts.chats import Chats  # every format: of no use to files of turns
-
-        return Chats(shown, _columns(self._columns), size, tabular=tabular, part=part)
+        return _chats(shown, self._columns, size, tabular=tabular, part=part)
 
     def _admitted(self, chats: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
         for found in chats:
@@ -170,14 +167,12 @@ class Reader:
         """Whether the lines are turns, or conversations with `turns`: the first record that is known decides."""
         if is_document(path, shown, self._max_line):
             return False
-        from rulewright_runtime.transcripts.readers import format_of, is_turns
-
         decoded = False
         for _, row in rows(path, shown, self._max_line):
             if isinstance(row, InputError):
                 continue
-            if is_turns(row) or format_of(row) is not None:
-                return is_turns(row)
+            if (turns := _has_turns(row)) is not None:
+                return turns
             decoded = True
         return not decoded
 
@@ -264,12 +259,11 @@ def from_record(record: Mapping[str, object]) -> Transcript:
 
     Raises InputError for what a `Reader` refuses, and where the record holds several conversations.
     """
-    from rulewright_runtime.transcripts.chats import Chats
     from rulewright_runtime.transcripts.readers import format_of, has_turns, is_turns, unknown
 
     name = record.get("transcript_id")
     if not has_turns(record) and format_of(dict(record)) is not None:
-        first, *others = Chats("chat", _columns(None), 0, tabular=False).read([(0, dict(record))])
+        first, *others = _chats("chat", None, 0).read([(0, dict(record))])
         if others:
             raise InputError(f"the record holds {len(others) + 1} conversations; expected one", "chat")
         if isinstance(first, InputError):
@@ -352,16 +346,25 @@ def _is_something_else(path: str) -> bool:
         _, first = next(rows(path, printable(path), MAX_LINE), (0, None))
     except OSError:
         return False
+    return isinstance(first, dict) and _has_turns(first) is None
+
+
+def _has_turns(record: Json) -> bool | None:
+    """Whether a record is of turns, or of another format; None for one of no known format."""
     from rulewright_runtime.transcripts.readers import format_of, is_turns
 
-    return isinstance(first, dict) and not is_turns(first) and format_of(first) is None
+    return True if is_turns(record) else None if format_of(record) is None else False
 
 
-def _columns(told: Mapping[str, str] | None) -> Columns:
-    """What the columns of tables hold. Raises RuntimeFailure for an unknown field."""
+def _chats(
+    shown: str, columns: Mapping[str, str] | None, size: int, *, tabular: bool = False, part: bool = False
+) -> Chats:
+    """What reads chats of every format, of no use to files of turns. Raises RuntimeFailure for an unknown field in what
+    is told of the columns."""
+    from rulewright_runtime.transcripts.chats import Chats
     from rulewright_runtime.transcripts.readers.tables import Columns
 
-    return Columns(told)
+    return Chats(shown, Columns(columns), size, tabular=tabular, part=part)
 
 
 def _rows(kind: str, path: str, shown: str, limit: int) -> Iterator[Row]:

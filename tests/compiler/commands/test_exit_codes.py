@@ -52,5 +52,5 @@ def test_code_that_is_called_does_not_choose_the_exit_code(monkeypatch: pytest.M
 
     monkeypatch.setattr("rulewright.commands.eval.run", leaves)
     assert main(["eval", "1"]) == 3
-    monkeypatch.setattr("rulewright_runtime.__main__._run", leaves)
+    monkeypatch.setattr("rulewright_runtime.commands.run.run_command", leaves)
     assert runtime(["run", "plan.json", "--out", "run"]) == 3

@@ -33,7 +33,8 @@ from rulewright.documents.layout import (
     project_file_in,
 )
 from rulewright.errors import RulewrightError, UsageError
-from rulewright.linting.run import Report, fix, lint
+from rulewright.linting.report import Report
+from rulewright.linting.run import fix, lint
 from rulewright.load import load_file
 from rulewright.manual import explain
 from rulewright.planning.harness import compile_run_plan, run_cost

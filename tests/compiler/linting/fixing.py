@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rulewright.linting.lint_settings import DEFAULT, RuleSelection
-from rulewright.linting.run import Report, fixed_files
+from rulewright.linting.report import Report
+from rulewright.linting.run import fixed_files
 
 
 def fix_files(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT, *, unsafe: bool = False) -> Report:

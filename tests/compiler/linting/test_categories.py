@@ -17,7 +17,8 @@ from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
 from rulewright.linting.lint_settings import EVERYTHING, RuleSelection
 from rulewright.linting.repeated import ACROSS, CROWDS, TOLD_WITH
-from rulewright.linting.run import Report, lint
+from rulewright.linting.report import Report
+from rulewright.linting.run import lint
 from rulewright.manual import pages
 from rulewright.render import render
 

@@ -16,7 +16,8 @@ from tests.compiler.test_rules import BAD, name_of, unpacked
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.linting.fixes import fixed_texts
-from rulewright.linting.run import Report, lint, lint_text
+from rulewright.linting.report import Report
+from rulewright.linting.run import lint, lint_text
 from rulewright.load import load_text, plain
 
 MUTANTS = 3  # of each good file

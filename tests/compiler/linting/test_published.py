@@ -20,7 +20,8 @@ import yaml
 from tests import shared_data
 
 from rulewright.linting.lint_settings import EVERYTHING
-from rulewright.linting.run import Report, lint
+from rulewright.linting.report import Report
+from rulewright.linting.run import lint
 from rulewright.render.locations import Keys
 
 Place = tuple[str, str]  # a file below the corpus, a path in it

@@ -14,7 +14,8 @@ from rulewright.check.project_check import compile_project
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError, UsageError
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.run import Report, fix, lint, lint_text
+from rulewright.linting.report import Report
+from rulewright.linting.run import fix, lint, lint_text
 from rulewright.manual import every_rule, explain, pages
 from rulewright.project import load_project, stopping
 from rulewright.rules import (

@@ -8,7 +8,8 @@ import pytest
 from tests.compiler.linting.fixing import fix_files
 from tests.compiler.small_project import SCENARIO, check, write
 
-from rulewright.linting.run import Report, lint, lint_text
+from rulewright.linting.report import Report
+from rulewright.linting.run import lint, lint_text
 
 ALLOW = "# rulewright: allow unknown-key because another tool reads it"
 HEAD = check()

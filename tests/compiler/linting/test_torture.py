@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from rulewright.diagnostics import Diagnostic, Span
-from rulewright.linting.run import Report, fix, lint, lint_text
+from rulewright.linting.report import Report
+from rulewright.linting.run import fix, lint, lint_text
 
 FOLDER = Path(__file__).parents[1] / "rules"
 LONE = sorted(path for path in FOLDER.glob("*/*") if path.suffix in (".yaml", ".json"))

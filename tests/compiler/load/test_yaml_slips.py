@@ -21,7 +21,7 @@ SLIPS = [
     ("gates:\n  safe:\n   of: a\n    stops: b\n", 3, "`of` is indented wrongly"),
     ("gates:\n  safe:\n      of: a\n    stops: b\n    left: c\n", 3, "`of` is indented wrongly"),
     (HEAD.replace("    stops", "     stops"), 4, "`stops` is indented wrongly"),
-    ('version "1"\nname: x\n', 1, "this line is no `key: value`"),
+    ('version "1"\nname: x\n', 1, "expected `key: value`"),
 ]
 
 

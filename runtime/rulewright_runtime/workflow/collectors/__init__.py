@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from rulewright_runtime.plugins import collectors
 from rulewright_runtime.workflow.collectors.checklist import checklist, requirement_coverage
 from rulewright_runtime.workflow.collectors.coverage import cobertura, coverage_json, lcov
 from rulewright_runtime.workflow.collectors.findings import bandit_json, ruff_json, sarif
@@ -86,8 +87,6 @@ def _with_plug_ins(kind: str) -> Collector:
         try:
             return _METRICS[kind](root, path, scope)
         except CollectionError as unknown:
-            from rulewright_runtime.plugins import collectors
-
             for each in collectors(kind):
                 reading = each.load()(root, path, scope)
                 if isinstance(reading, ReportReading):

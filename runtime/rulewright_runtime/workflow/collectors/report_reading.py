@@ -108,15 +108,14 @@ def read_json(root: Path, path: str) -> object:
 def read_xml(root: Path, path: str) -> Element:
     """The root element of an XML file, without entities, external references or a document type."""
     try:
-        from defusedxml.common import DefusedXmlException
-        from defusedxml.ElementTree import ParseError, fromstring
+        from defusedxml import ElementTree, common
     except ImportError:
         raise CollectionError(path, "reading XML needs defusedxml: install `rulewright[workflow]`") from None
     try:
-        element: Element = fromstring(read_text(root, path))
-    except DefusedXmlException as error:
+        element: Element = ElementTree.fromstring(read_text(root, path))
+    except common.DefusedXmlException as error:
         raise CollectionError(path, f"is refused: {type(error).__name__}") from None
-    except (ParseError, ValueError, RecursionError) as error:
+    except (ElementTree.ParseError, ValueError, RecursionError) as error:
         raise CollectionError(path, f"is not XML: {error}") from None
     return element
 

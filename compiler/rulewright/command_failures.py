@@ -1,0 +1,51 @@
+"""What the command line says when a command can't be found or fails. A command that succeeds imports none of this."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+
+from rulewright.arguments.parser import Parser
+from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
+from rulewright.manual import instead
+from rulewright.render.human import render, width_for
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.terminal import complain
+
+
+def unknown_command(name: str, commands: Iterable[str]) -> None:
+    """Say that there is no such command, and which of the `commands` may be meant."""
+    near = difflib.get_close_matches(name, commands, 1)
+    hint = f"did you mean `{near[0]}`?" if near else "`rulewright --help` lists the commands"
+    complain(f"error: unknown command `{name}`", f"help: {hint}")
+
+
+def failed(error: Exception, parser: Callable[[], Parser]) -> bool:
+    """Say what went wrong; whether it is what the user gave, not a mistake of ours.
+
+    A wrong use is told by the command's `parser`, which raises `SystemExit`.
+    """
+    if isinstance(error, OSError) and isinstance(error.filename, str):
+        error = UsageError(f"can't use `{error.filename}`: {(error.strerror or str(error)).lower()}")
+    if isinstance(error, UsageError):
+        parser().error(str(error))
+    if isinstance(error, RulewrightError | RuntimeFailure):
+        _report(error)
+        return True
+    traceback.print_exception(error)
+    complain("error: this is a mistake in rulewright itself; please report it with what stands above")
+    return False
+
+
+def _report(error: Exception) -> None:
+    if isinstance(error, DocumentError):
+        print(render(error.diagnostics, width=width_for(sys.stderr), instead=instead), file=sys.stderr, end="")
+    elif isinstance(error, ExpressionError):
+        for mistake in error.errors:
+            complain(f"error: {mistake.line}:{mistake.column}: {mistake.message}")
+            if mistake.help:
+                complain(f"help: {mistake.help}")
+    else:
+        complain(f"error: {error}")

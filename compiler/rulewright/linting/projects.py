@@ -1,0 +1,58 @@
+"""Projects and workflows linted as a whole; a document that stands alone imports none of this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from rulewright.check import workflow_check
+from rulewright.check.project_check import check
+from rulewright.diagnostics import Diagnostic
+from rulewright.errors import DocumentError
+from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_of
+from rulewright.linting.repeated import without_dependent
+from rulewright.linting.report import Report, report_of
+from rulewright.load import Loaded, load_file
+from rulewright.load.reader import unsaved
+from rulewright.project import Project, load_project
+from rulewright.workflow import load_workflow, workflow_of
+
+
+def lint_project(project: Project, selection: RuleSelection = DEFAULT) -> Report:
+    """The findings of a project that is already loaded."""
+
+    def again(texts: Mapping[str, str]) -> list[Diagnostic]:
+        with unsaved(texts):
+            other = load_project(project.path or project.folder)
+            return without_dependent(check(other).findings, other)
+
+    checked = check(project)
+    found = without_dependent(checked.findings, project)
+    files = (*project.loaded, *checked.loaded)
+    return report_of(found, files, selection, settings_of(project.file), again, whole=not project.unreadable)
+
+
+def lint_project_at(path: Path, selection: RuleSelection) -> Report:
+    """The findings of the project at `path`, and of its file alone where that can't be read."""
+    try:
+        return lint_project(load_project(path), selection)
+    except DocumentError as failure:  # the project file itself is broken
+        files = [load_file(name) for name in sorted({found.span.path for found in failure.diagnostics})]
+        return report_of(failure.diagnostics, files, selection, LintSettings(), whole=False)
+
+
+def lint_workflow(path: Path, selection: RuleSelection) -> Report:
+    """The findings of a workflow's file, which brings the project that it belongs to, for agents and contracts."""
+
+    def again(texts: Mapping[str, str]) -> Iterable[Diagnostic]:
+        with unsaved(texts):
+            return workflow_check.check(load_workflow(path))
+
+    workflow = load_workflow(path)
+    found = workflow_check.check(workflow)
+    return report_of(found, workflow.loaded, selection, settings_of(workflow.project), again, whole=False)
+
+
+def workflow_findings(loaded: Loaded) -> list[Diagnostic]:
+    """What is wrong with a workflow without its project."""
+    return list(workflow_check.check(workflow_of(loaded)))

@@ -1,0 +1,103 @@
+"""What linting found, in order.
+
+Whatever finds a mistake - the loader, the structural checker, lowering, a rule - its findings are gathered here and
+held against suppression comments, `accept` entries and the caller's selection.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from rulewright.categories import CATEGORIES, category_of
+from rulewright.check.document import is_seen_alone
+from rulewright.diagnostics import Diagnostic, Severity
+from rulewright.linting import fixes
+from rulewright.linting.consequences import Again, without_consequences
+from rulewright.linting.lint_settings import LintSettings, RuleSelection
+from rulewright.linting.repeated import together, without_echoes
+from rulewright.load import Loaded, Source
+from rulewright.load.suppressions import suppress, unused
+from rulewright.manual import pages
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What linting found: the findings, sorted; those that comments and `accept` entries allow; every file read."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    allowed: tuple[Diagnostic, ...]
+    sources: dict[str, Source]
+
+    def fails(self, level: Severity = Severity.ADVICE) -> bool:
+        """Whether a finding is at least as grave as `level`."""
+        return any(found.severity.rank <= level.rank for found in self.diagnostics)
+
+    def errors(self) -> Report:
+        """The report with its errors alone."""
+        return replace(self, diagnostics=tuple(each for each in self.diagnostics if each.severity is Severity.ERROR))
+
+    def grouped(self) -> Report:
+        """The report with the findings of one cause told once, at the first of their places."""
+        return replace(self, diagnostics=tuple(together(self.diagnostics)))
+
+    @property
+    def categories(self) -> list[tuple[str, int]]:
+        """Every category that has findings, and how many."""
+        counts = Counter(category_of(found.code) for found in self.diagnostics)
+        return [(category, counts[category]) for category in CATEGORIES if counts[category]]
+
+    @property
+    def statistics(self) -> list[tuple[str, Severity, int]]:
+        """Every code with its severity and how often it was found, the most frequent first."""
+        counts = Counter((found.code, found.severity) for found in self.diagnostics)
+        return sorted(
+            ((code, severity, count) for (code, severity), count in counts.items()),
+            key=lambda row: (-row[2], row[0], row[1].rank),
+        )
+
+
+def report_of(
+    found: Iterable[Diagnostic],
+    files: Sequence[Loaded],
+    selection: RuleSelection,
+    settings: LintSettings,
+    again: Again | None = None,
+    *,
+    whole: bool,
+) -> Report:
+    """The findings that stay, and those that comments and `accept` entries allow; `again` finds them in other texts.
+
+    Only where a `whole` project was linted is it known that an entry, or a comment about a finding that takes a
+    project to see, allows nothing.
+    """
+
+    def wants(code: str, path: str) -> bool:
+        return settings.wants(code, path, selection)
+
+    sources = {loaded.source.path: loaded.source for loaded in (*files, *settings.loaded)}
+    # The manual gathers every page there is, so it is only opened where a comment names a code.
+    codes = pages() if any("rulewright:" in loaded.source.text for loaded in files) else {}
+    rest, accepted = settings.without_accepted(map(settings.graded, found))
+    kept, allowed, useless = suppress(rest, files, codes)
+    unread = {each.span.path for each in kept if each.code == "bad-expression"}  # what would be proved nobody knows
+    kept += settings.idle(accepted, wants) if whole else []
+    kept += [
+        unused(each, sources[each.path])
+        for each in useless
+        if wants(each.code, each.path) and (whole or is_seen_alone(each.code)) and each.path not in unread
+    ]
+    wanted = without_echoes([each for each in kept if wants(each.code, each.span.path)], [*accepted, *allowed])
+    if again is not None and wanted and not selection.select:  # who selects rules sees all that they find
+        wanted = without_consequences(wanted, [*accepted, *allowed], files, again)
+    if any(each.fix is not None for each in wanted):
+        wanted = fixes.fitted(wanted, files)
+    return Report(
+        in_order([*wanted, *settings.mistakes()]), in_order([*accepted, *allowed]), dict(sorted(sources.items()))
+    )
+
+
+def in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The findings in order, each once: two stages may see the same mistake."""
+    return tuple(sorted(dict.fromkeys(found), key=lambda each: each.sort_key))

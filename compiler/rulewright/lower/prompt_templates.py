@@ -1,0 +1,244 @@
+"""The templates of prompts: Jinja's syntax tree lowered to segments and to programs of our language.
+
+Of Jinja's language prompts use text, `{{ value | filter }}`, `if`, `for` and comments; everything else is a finding.
+Jinja only parses here. What an author wrote is never rendered by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from jinja2 import Environment as Templates
+from jinja2 import TemplateSyntaxError, nodes
+
+from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.errors import ExpressionError
+from rulewright.expression.build import build
+from rulewright.expression.environment import Environment
+from rulewright.expression.nodes import NOWHERE, Binary, Expr, Index, ListLiteral, Literal, Name, Select, Unary
+from rulewright.expression.types import BOOL, DYN, ListType, Type
+from rulewright.expression.unparse import unparse
+from rulewright.load import Scalar, place
+from rulewright.spelling import did_you_mean
+from rulewright_runtime.ir import Program
+from rulewright_runtime.plan.question import (
+    FILTERS,
+    ForSegment,
+    IfSegment,
+    Segment,
+    TextSegment,
+    ValueSegment,
+)
+
+COMPARISONS: Final = {
+    "eq": "==", "ne": "!=", "lt": "<", "lteq": "<=", "gt": ">", "gteq": ">=", "in": "in", "notin": "in",
+}  # fmt: skip
+TRANSCRIPTS: Final = frozenset({"conversation", "dialogue", "messages", "transcript", "turns"})
+FENCED: Final = "the transcript is sent after the prompt, inside a fence that says not to obey it"
+
+
+def lower_template(
+    scalar: Scalar, environment: Environment, found: list[Diagnostic]
+) -> tuple[tuple[Segment, ...], frozenset[tuple[str, ...]]] | None:
+    """The segments of the template that `scalar` holds, and the paths its values read; mistakes go to `found` and leave
+    their part out. None where it can't be parsed."""
+    template = str(scalar.value)
+    templates = Templates(autoescape=False, keep_trailing_newline=True, trim_blocks=True, lstrip_blocks=True)
+    lowering = _PromptLowering(scalar, found)
+    try:
+        segments = lowering.block(templates.parse(template).body, environment)
+    except TemplateSyntaxError as failure:
+        message = f"{_lower_first(failure.message or 'a syntax error')} in line {failure.lineno} of the prompt"
+        found.append(error(_line_place(scalar, failure.lineno), message, code="bad-prompt"))
+        return None
+    except RecursionError:
+        found.append(error(scalar, "the prompt nests too deeply", code="bad-prompt"))
+        return None
+    return segments, frozenset(lowering.reads)
+
+
+class _Unsupported(Exception):  # noqa: N818  it never leaves this module
+    """A part of the template language that prompts may not use."""
+
+    def __init__(self, message: str, word: str = "") -> None:
+        self.message, self.word = message, word
+        super().__init__(message)
+
+
+@dataclass(slots=True)
+class _PromptLowering:
+    scalar: Scalar
+    found: list[Diagnostic]
+    reads: set[tuple[str, ...]] = field(default_factory=set)
+
+    def block(self, body: Iterable[nodes.Node], environment: Environment) -> tuple[Segment, ...]:
+        segments: list[Segment] = []
+        for node in body:
+            try:
+                segments.extend(self.statement(node, environment))
+            except _Unsupported as failure:
+                self.report(failure.message, node.lineno, failure.word)
+        return _joined(segments)
+
+    def statement(self, node: nodes.Node, environment: Environment) -> Iterable[Segment]:
+        if isinstance(node, nodes.Output):
+            return self.parts(node, environment)
+        if isinstance(node, nodes.If):
+            return self.branches(node, environment)
+        if isinstance(node, nodes.For):
+            return self.loop(node, environment)
+        word = type(node).__name__.lower()
+        raise _Unsupported(f"`{word}` is not available in prompts; they use `if` and `for`", word)
+
+    def parts(self, node: nodes.Output, environment: Environment) -> list[Segment]:
+        """The segments of neighbouring texts and values; a mistake in one leaves the others to be looked at."""
+        segments: list[Segment] = []
+        for part in node.nodes:
+            try:
+                segment = self.output(part, environment)
+            except _Unsupported as failure:
+                self.report(failure.message, part.lineno, failure.word)
+            else:
+                segments += [] if segment is None else [segment]
+        return segments
+
+    def output(self, node: nodes.Node, environment: Environment) -> Segment | None:
+        if isinstance(node, nodes.TemplateData):
+            return TextSegment(node.data)
+        filters: list[str] = []
+        while isinstance(node, nodes.Filter) and node.node is not None:
+            filters.append(self.filter(node))
+            node = node.node
+        program = self.program(node, environment)
+        return None if program is None else ValueSegment(program[0], cast("Any", tuple(reversed(filters))))
+
+    def filter(self, node: nodes.Filter) -> str:
+        if node.name not in FILTERS:
+            hint = did_you_mean(node.name, FILTERS) or f"there are {', '.join(f'`{name}`' for name in FILTERS)}"
+            raise _Unsupported(f"unknown filter `{node.name}`; {hint}", node.name)
+        if node.args or node.kwargs or node.dyn_args or node.dyn_kwargs:
+            raise _Unsupported(f"the filter `{node.name}` takes no arguments in prompts", node.name)
+        return node.name
+
+    def branches(self, node: nodes.If, environment: Environment) -> Iterable[Segment]:
+        otherwise = self.block(node.else_, environment)
+        for branch in reversed(node.elif_):
+            otherwise = self.choice(branch, otherwise, environment)
+        return self.choice(node, otherwise, environment)
+
+    def choice(self, node: nodes.If, otherwise: tuple[Segment, ...], environment: Environment) -> tuple[Segment, ...]:
+        condition = self.program(node.test, environment, BOOL)
+        then = self.block(node.body, environment)
+        return () if condition is None else (IfSegment(condition[0], then, otherwise),)
+
+    def loop(self, node: nodes.For, environment: Environment) -> Iterable[Segment]:
+        if not isinstance(node.target, nodes.Name):
+            raise _Unsupported("a `for` binds one name in prompts", "for")
+        if node.else_ or node.test is not None or node.recursive:
+            raise _Unsupported("`else`, `if` and `recursive` are not available in a `for` of a prompt", "for")
+        items = self.program(node.iter, environment)
+        if items is None:
+            return ()
+        element = items[1].element if isinstance(items[1], ListType) else DYN
+        body = self.block(node.body, environment.having({node.target.name: element}))
+        return (ForSegment(node.target.name, items[0], body),)
+
+    def program(
+        self, node: nodes.Node, environment: Environment, expect: Type | None = None
+    ) -> tuple[Program, Type] | None:
+        text = _text_of(node)
+        try:
+            built = build(text, environment, expect=expect)
+        except ExpressionError as failure:
+            for mistake in failure.errors:
+                word = text[mistake.start : mistake.end]
+                self.report(mistake.message, node.lineno, word, FENCED if word in TRANSCRIPTS else mistake.help)
+            return None
+        self.reads |= built.reads
+        return built.program, built.type
+
+    def report(self, message: str, line: int, word: str, help: str | None = None) -> None:
+        self.found.append(error(_word_place(self.scalar, line, word), message, code="bad-prompt", help=help))
+
+
+def _syntax(node: nodes.Node | None) -> Expr:
+    """A template's expression as an expression of ours; raises `_Unsupported` for what has no counterpart."""
+    match node:
+        case nodes.Name():
+            return Name(node.name, NOWHERE)
+        case nodes.Getattr():
+            return Select(_syntax(node.node), node.attr, NOWHERE)
+        case nodes.Getitem():
+            return Index(_syntax(node.node), _syntax(node.arg), NOWHERE)
+        case nodes.Const():
+            return Literal(node.value, NOWHERE)
+        case nodes.List():
+            return ListLiteral(tuple(map(_syntax, node.items)), NOWHERE)
+        case nodes.Not():
+            return Unary("!", _syntax(node.node), NOWHERE)
+        case nodes.And():
+            return Binary("&&", _syntax(node.left), _syntax(node.right), NOWHERE)
+        case nodes.Or():
+            return Binary("||", _syntax(node.left), _syntax(node.right), NOWHERE)
+        case nodes.Compare() if len(node.ops) == 1:
+            operand = node.ops[0]
+            test = Binary(COMPARISONS[operand.op], _syntax(node.expr), _syntax(operand.expr), NOWHERE)
+            return Unary("!", test, NOWHERE) if operand.op == "notin" else test
+        case nodes.Filter():
+            raise _Unsupported("a filter stands at the end of a value in prompts", node.name)
+    word = type(node).__name__.lower()
+    raise _Unsupported(f"`{word}` is not available in the values and conditions of prompts", word)
+
+
+def _text_of(node: nodes.Node) -> str:
+    """The text of a template's expression in our language; raises `_Unsupported` where there is none."""
+    try:
+        return unparse(_syntax(node))
+    except ValueError as failure:  # a name or a number that our language does not have
+        raise _Unsupported(str(failure)) from None
+
+
+def _joined(segments: Iterable[Segment]) -> tuple[Segment, ...]:
+    """Neighbouring texts become one."""
+    joined: list[Segment] = []
+    for segment in segments:
+        if isinstance(segment, TextSegment) and joined and isinstance(joined[-1], TextSegment):
+            joined[-1] = TextSegment(joined[-1].text + segment.text)
+        elif not (isinstance(segment, TextSegment) and not segment.text):
+            joined.append(segment)
+    return tuple(joined)
+
+
+def _line_start(template: str, line: int) -> int:
+    """The offset at which a line of the template starts; lines count from 1."""
+    at = 0
+    for _ in range(line - 1):
+        at = template.find("\n", at) + 1
+        if at == 0:
+            return 0
+    return at
+
+
+def _line_place(scalar: Scalar, line: int) -> Span:
+    template = str(scalar.value)
+    start = _line_start(template, line)
+    end = template.find("\n", start)
+    return place(scalar, start, len(template) if end < 0 else end)
+
+
+def _word_place(scalar: Scalar, line: int, word: str) -> Span:
+    """Where a word of the template stands: the first time it does from that line on, else the whole line."""
+    template = str(scalar.value)
+    at = (
+        re.compile(rf"(?<![\w]){re.escape(word)}(?![\w])").search(template, _line_start(template, line))
+        if word
+        else None
+    )
+    return place(scalar, at.start(), at.end()) if at else _line_place(scalar, line)
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:].rstrip(".")

@@ -1,0 +1,42 @@
+"""Validators of JSON Schemas (draft 2020-12): their patterns are RE2, and no schema is fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import extend
+from referencing import Registry
+
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.functions.strings import pattern
+
+
+@lru_cache(maxsize=256)
+def validator(encoded: bytes) -> Validator:
+    """The validator of a schema, which is given as JSON. EvaluationError `invalid_argument` where it is not valid."""
+    schema = msgspec.json.decode(encoded)
+    try:
+        _VALIDATOR.check_schema(schema)
+    except SchemaError as why:
+        raise EvaluationError(f"the schema is not valid: {why.message}", "invalid_argument") from None
+    found: Validator = _VALIDATOR(schema, registry=Registry())
+    return found
+
+
+def _pattern(validator: Validator, source: str, value: object, schema: object) -> Iterator[ValidationError]:
+    if isinstance(value, str) and not pattern(source).search(value):
+        yield ValidationError(f"{value!r} does not match {source!r}")
+
+
+def _refused(validator: Validator, patterns: object, value: object, schema: object) -> Iterator[ValidationError]:
+    raise EvaluationError("a schema with `patternProperties` is not supported", "invalid_argument")
+
+
+_EXTEND: Final[Any] = extend  # its stub is not typed
+_VALIDATOR: Final[Any] = _EXTEND(Draft202012Validator, {"pattern": _pattern, "patternProperties": _refused})
