@@ -9,6 +9,8 @@ from pathlib import Path
 import release
 from tests.shared_data import ROOT
 
+import rulewright
+import rulewright_runtime
 from rulewright.cli import main
 
 
@@ -27,6 +29,11 @@ def test_a_compiled_plan_runs_where_only_the_wheel_of_the_runtime_is_installed(t
     assert release.run_alone(python, tmp_path / "plan.json", data, replies, tmp_path / "run") is None
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary["totals"]["transcripts"] == summary["totals"]["judged"] == len(list(data.iterdir()))
+
+
+def test_the_packages_say_the_version_that_they_are_built_with() -> None:
+    assert rulewright.__version__ == release.project(ROOT)["version"]
+    assert rulewright_runtime.__version__ == release.project(release.RUNTIME)["version"]
 
 
 def test_what_speaks_against_a_release_is_said() -> None:
