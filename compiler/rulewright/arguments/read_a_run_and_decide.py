@@ -113,7 +113,8 @@ def whatif_arguments(parser: argparse.ArgumentParser) -> None:
 
     The recorded verdicts are scored again; no judge is asked, and nothing is written. --set changes a parameter of
     the scorecard, --scorecard selects another scorecard of the project, and --profile another profile, with whose
-    votes recorded replies are counted again. --sweep finds every value of a parameter at which a transcript changes.
+    votes recorded replies are counted again. --votes and --majority-of count them again by other rules.
+    --sweep finds every value of a parameter at which a transcript changes, or with `votes` every number of votes.
     Verdicts that would need a question that was never asked are named, not guessed. `rulewright rescore` writes such
     a run. Of a JSON report of `rulewright score` the cases are labelled again by their recorded scores.
     """
@@ -126,8 +127,9 @@ def rescore_arguments(parser: argparse.ArgumentParser) -> None:
     """Write a finished run again under other parameters, another scorecard or another profile.
 
     The recorded verdicts are scored again; no judge is asked. Under another profile recorded replies are counted again
-    by its votes. The new run holds its plan, its verdicts, new scores and a new summary, which says under `rescored`
-    what it came from. Where a verdict would need a question that was never asked, nothing is written.
+    by its votes, and with --votes or --majority-of by these. The new run holds its plan, its verdicts, new scores and
+    a new summary, which says under `rescored` what it came from. Where a verdict would need a question that was never
+    asked, nothing is written.
     """
     add_policy_options(parser)
     parser.add_argument("--out", required=True, metavar="FOLDER", help="where the new run goes")

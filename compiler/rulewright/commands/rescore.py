@@ -9,7 +9,7 @@ from rulewright.commands.running import parameters_given
 from rulewright.commands.whatif import under_options
 from rulewright.errors import UsageError
 from rulewright.reporting.stored_run import read_run
-from rulewright.whatif.rescoring import changed_rules, policy_of, unasked
+from rulewright.whatif.rescoring import policy_of, unasked
 from rulewright.whatif.writing import write_rescored
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.terminal import say
@@ -22,13 +22,14 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"`{folder}` is a report of `score`, which asks nobody: run it again with `--set`")
     if out.exists():
         raise UsageError(f"`{out}` is there already; name a new folder")
-    recorded, profile = read_run(folder), args.profile
-    stored, other, unknown = under_options(args, recorded)
-    if missing := [*unasked(recorded, other), *([] if profile else changed_rules(recorded, other))]:
+    recorded = read_run(folder)
+    under = under_options(args, recorded)
+    unknown = under.unknown
+    if missing := [*unasked(recorded, under.other), *under.other_rules]:
         raise UsageError(f"the run has not asked `{missing[0]}` as the project words it now; scan again")
     if unknown:
         more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         raise UsageError(f"`{unknown[0]}`{more}: this needs a question that was never asked; scan again")
-    summary = write_rescored(stored, policy_of(stored, other, parameters_given(args.set)), out)
-    say(f"wrote {out}: {len(stored.rows)} transcripts of {folder} under scorecard {summary['scorecard']}")
+    summary = write_rescored(under.run, policy_of(under.run, under.other, parameters_given(args.set)), out)
+    say(f"wrote {out}: {len(recorded.rows)} transcripts of {folder} under scorecard {summary['scorecard']}")
     return exit_status(summary)

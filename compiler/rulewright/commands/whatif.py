@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,9 +16,10 @@ from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import StoredRun, read_run
 from rulewright.whatif.case_labels import relabelled
-from rulewright.whatif.rejudging import rejudged
-from rulewright.whatif.rescoring import changed_rules, flips, policy_of, rescored, unasked
+from rulewright.whatif.rejudging import Rejudged, rejudged
+from rulewright.whatif.rescoring import ScoringPolicy, changed_rules, flips, policy_of, rescored, unasked
 from rulewright.whatif.sweep import sweep
+from rulewright.whatif.voting import VOTES, sweep_votes, with_votes
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.text import number, plural
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -25,16 +28,35 @@ from rulewright_runtime.terminal import say
 MOST: Final = 20  # unknown verdicts that are named
 
 
-def under_options(args: argparse.Namespace, stored: StoredRun) -> tuple[StoredRun, Plan | None, list[str]]:
-    """The run as its recorded verdicts and replies let it stand under the profile that `--profile` names, the plan of
-    the project under that profile or `--scorecard`, where one is named, and the verdicts that are not known."""
-    if args.profile is None:
-        return stored, None if args.scorecard is None else compile_chosen(args)[1], []
-    if args.scorecard is None and stored.plan.scorecard is not None:
+@dataclass(frozen=True)
+class Restated:
+    """A run under other options: as its recorded verdicts and replies let it stand, the plan of the project that they
+    name, the verdicts that are not known, and the checks that this plan words otherwise."""
+
+    run: StoredRun
+    other: Plan | None
+    unknown: list[str]
+    other_rules: list[str]
+
+
+def under_options(args: argparse.Namespace, stored: StoredRun) -> Restated:
+    """The run under the profile that `--profile` names, the votes that `--votes` and `--majority-of` ask for, and the
+    scorecard of `--scorecard`. Nobody is asked."""
+    if args.profile is not None and args.scorecard is None and stored.plan.scorecard is not None:
         args.scorecard = stored.plan.scorecard.name
-    plan = compile_chosen(args)[1]
-    judged = rejudged(stored, plan, args.transcripts, [Path(file) for file in args.replies])
-    return judged.run, plan, judged.unknown
+    named = None if args.profile is None and args.scorecard is None else compile_chosen(args)[1]
+    other_rules = [] if args.profile is not None else changed_rules(stored, named)
+    plan = named if args.profile is not None else None
+    if args.votes is not None or args.majority_of is not None:
+        plan = with_votes(plan or stored.plan, args.votes, args.majority_of)
+    if plan is None:
+        return Restated(stored, named, [], other_rules)
+    judged = _rejudged(args, stored, plan)
+    return Restated(judged.run, named, judged.unknown, other_rules)
+
+
+def _rejudged(args: argparse.Namespace, stored: StoredRun, plan: Plan) -> Rejudged:
+    return rejudged(stored, plan, args.transcripts, [Path(file) for file in args.replies])
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,33 +65,43 @@ def run(args: argparse.Namespace) -> int:
         return _of_report(args)
     recorded = read_run(Path(args.run))
     profile = args.profile
-    stored, other, unknown = under_options(args, recorded)
-    policy = policy_of(stored, other, parameters_given(args.set))
+    under = under_options(args, recorded)
+    policy = policy_of(under.run, under.other, parameters_given(args.set))
     found: JsonObject = {
         "run": args.run,
         "scorecard": policy.card.name,
         "parameters": {name: str(value) for name, value in policy.parameters.items()},
-        "transcripts": len(stored.rows),
-        "flips": flips(recorded, rescored(stored, policy.prepared()), policy.card),
-        "unasked": unasked(recorded, other),
-        "other_rules": [] if profile is not None else changed_rules(recorded, other),
-        **({"profile": profile, "unknown": unknown} if profile is not None else {}),
+        "transcripts": len(recorded.rows),
+        "flips": flips(recorded, rescored(under.run, policy.prepared()), policy.card),
+        "unasked": unasked(recorded, under.other),
+        "other_rules": under.other_rules,
+        **({"profile": profile} if profile is not None else {}),
+        **({"votes": args.votes} if args.votes is not None else {}),
+        **({"majority_of": args.majority_of} if args.majority_of is not None else {}),
+        **({"unknown": under.unknown} if under.run is not recorded else {}),
     }
     if args.sweep is not None:
-        found["sweep"] = {"parameter": args.sweep, "breakpoints": sweep(stored, policy, args.sweep)}
+        found["sweep"] = _sweep(args, under.run, policy)
     if args.format == "json":
         print(json.dumps(found, ensure_ascii=False, indent=2))
     else:
         say(*_shown(found))
-    if found["unasked"] or found["other_rules"] or unknown:
+    if found["unasked"] or found["other_rules"] or under.unknown or found.get("sweep", {}).get("unknown"):
         return UNDECIDED
     return FAILED if found["flips"] else MET
 
 
+def _sweep(args: argparse.Namespace, stored: StoredRun, policy: ScoringPolicy) -> JsonObject:
+    """The sweep of a parameter of the scorecard, or of the number of votes where it has none of that name."""
+    if args.sweep == VOTES and VOTES not in {parameter.name for parameter in policy.card.parameters}:
+        return sweep_votes(stored.plan, partial(_rejudged, args, stored), policy)
+    return {"parameter": args.sweep, "breakpoints": sweep(stored, policy, args.sweep)}
+
+
 def _of_report(args: argparse.Namespace) -> int:
     """As `run`, of the cases in a report of `score`."""
-    if args.profile is not None or args.project is not None:
-        raise UsageError(f"`{args.run}` is a report of `score`, which has no profile and no project")
+    if any(each is not None for each in (args.profile, args.project, args.votes, args.majority_of)):
+        raise UsageError(f"`{args.run}` is a report of `score`, which has no profile, no project and no votes")
     found = relabelled(Path(args.run), args.scorecard, dict(parameters_given(args.set)), args.sweep)
     if args.format == "json":
         print(json.dumps(found, ensure_ascii=False, indent=2))
@@ -127,3 +159,10 @@ def _swept(sweep: JsonMapping, one: str = "transcript", key: str = "transcripts"
         some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         count = plural(len(names), f"{one} changes", f"{one}s change")
         yield f"  {side} {about}{point['at']:g}: {count} ({some})"
+    for votes, count in sweep.get("unknown", {}).items():
+        wanted = plural(count, "verdict needs a question", "verdicts need questions")
+        yield (
+            f"  not known at {votes}: {wanted} that was never asked"
+            if count == 1
+            else (f"  not known at {votes}: {wanted} that were never asked")
+        )

@@ -165,5 +165,5 @@ def test_a_report_is_no_run(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit):
         main(["rescore", str(folder), "--out", str(folder.parent / "new")])
     errors = capsys.readouterr().err
-    assert "is a report of `score`, which has no profile and no project" in errors
+    assert "is a report of `score`, which has no profile, no project and no votes" in errors
     assert "is a report of `score`, which asks nobody: run it again with `--set`" in errors

@@ -265,3 +265,74 @@ def test_another_profile_counts_recorded_votes_again_and_names_what_was_never_as
         main(["rescore", str(out), "--profile", "five", *named, "--out", str(tmp_path / "five")])
     assert (ended.value.code, (tmp_path / "five").exists()) == (3, False)
     assert "`model__day x J-1`: this needs a question that was never asked" in capsys.readouterr().err
+
+
+def test_other_votes_count_recorded_replies_again_as_a_run_with_them_would(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = project(tmp_path / "p", rule=False)
+    names = {"one": 1, "two": 2, "three": 3}
+    (folder / "configs/profiles.yaml").write_text(
+        "".join(f"{name}: {{include_all: true, llm_repetitions: {votes}}}\n" for name, votes in names.items()),
+        encoding="utf-8",
+    )
+    talks = said(tmp_path / "said", {"model__day": "As you like."})
+    out = tmp_path / "run"
+    run(compile_project(folder, profile="three"), [talks], out, judge=Wavering())
+    for name, votes in names.items():
+        run(compile_project(folder, profile=name), [talks], tmp_path / name, judge=Wavering())
+        again = tmp_path / f"{name}-again"
+        code = main(["rescore", str(out), "--votes", str(votes), "--out", str(again)])
+        assert code == exit_status(json.loads((tmp_path / name / "summary.json").read_text()))
+        for file in ("scores.jsonl", "verdicts.jsonl"):
+            assert (again / file).read_bytes() == (tmp_path / name / file).read_bytes(), (name, file)
+    capsys.readouterr()
+    assert main(["whatif", str(out), "--votes", "5", "--format", "json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert (found["votes"], found["unknown"], found["other_rules"]) == (5, ["model__day x J-1"], [])
+    assert main(["whatif", str(out), "--sweep", "votes", "--format", "json"]) == 0
+    swept = json.loads(capsys.readouterr().out)["sweep"]
+    rows = [json.loads((tmp_path / name / "scores.jsonl").read_text())["overall_score"] for name in names]
+    assert rows[0] != rows[1] == rows[2]
+    assert [(each["at"], each["transcripts"]) for each in swept["breakpoints"]] == [(2, ["model__day"])]
+    assert swept["unknown"] == {}
+    with pytest.raises(SystemExit) as ended:
+        main(["rescore", str(out), "--votes", "5", "--out", str(tmp_path / "five")])
+    assert (ended.value.code, (tmp_path / "five").exists()) == (3, False)
+
+
+class Silent(Wavering):
+    """Gives one usable reply of three."""
+
+    def ask(self, request: Any) -> str:
+        return super().ask(request) if request.repetition == 0 else "no"
+
+
+def test_a_majority_of_the_usable_votes_is_another_than_one_of_the_planned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = project(tmp_path / "p", rule=False)
+    (folder / "configs/profiles.yaml").write_text("three: {include_all: true, llm_repetitions: 3}\n", encoding="utf-8")
+    out = tmp_path / "run"
+    talks = said(tmp_path / "said", {"model__day": "As you like."})
+    run(compile_project(folder, profile="three"), [talks], out, judge=Silent())
+    assert main(["whatif", str(out), "--majority-of", "planned"]) == 0
+    capsys.readouterr()
+    assert main(["whatif", str(out), "--majority-of", "usable", "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    (flip,) = found["flips"]
+    assert flip["before"]["score"] > flip["after"]["score"]
+    assert (found["majority_of"], found["unknown"]) == ("usable", [])
+
+
+def test_votes_are_refused_where_nobody_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = project(tmp_path / "p", rule=False)
+    (folder / "configs/profiles.yaml").write_text("lists: {include_routes: [lexicon_only]}\n", encoding="utf-8")
+    out = tmp_path / "run"
+    talks = said(tmp_path / "said", {"model__day": "As you like."})
+    run(compile_project(folder, profile="lists"), [talks], out)
+    for words in (["--votes", "3"], ["--majority-of", "usable"], ["--sweep", "votes"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["whatif", str(out), *words])
+        assert ended.value.code == 3
+        assert "the plan asks no judge" in capsys.readouterr().err
