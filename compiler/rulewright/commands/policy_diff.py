@@ -97,12 +97,25 @@ def _setting(place: str, before: Any, after: Any) -> Iterator[str]:
 
 
 def _witness(region: JsonMapping) -> Iterator[str]:
-    if region["witness"]:
+    if region["witness"] and "messages" in region["witness"]:
+        yield "  for instance"
+        yield from map(_message, region["witness"]["messages"])
+    elif region["witness"]:
         yield f"  for instance {', '.join(_assigned(*pair) for pair in region['witness'].items())}"
     elif region["witness"] is None:
         yield f"  not shown: {region['why']}"
     else:
         yield "  for every input"
+
+
+def _message(message: JsonMapping) -> str:
+    tools = ", ".join(call["function"]["name"] for call in message.get("tool_calls", ()))
+    called = f", and calls {tools}" if tools else ""
+    return f"    {message['role']}: {_value(message['content'][:LONG])}{_beyond(message['content'])}{called}"
+
+
+def _beyond(text: str) -> str:
+    return f" and so on, {len(text)} characters" if len(text) > LONG else ""
 
 
 def _assigned(path: str, value: str) -> str:

@@ -46,7 +46,9 @@ HABITS: Final[dict[str, tuple[str, str]]] = {
     "some": ("exists", "write `xs.exists(x, ...)`"),
     "str": ("string", "write `string(x)`"),
     "tolower": ("lowerAscii", "write `text.lowerAscii()`, or `contains_ci`, which ignores case"),
+    "sentences": ("sentence_count", "write `sentence_count(text)`"),
     "upper": ("upperAscii", "write `text.upperAscii()`"),
+    "words": ("word_count", "write `word_count(text)`"),
 }
 LOOPS: Final = frozenset({"any", "every", "some"})
 

@@ -29,7 +29,8 @@ _VERDICTS: Final = {name: PolicyOutcome(name, name) for name in ("FAIL", "UNCLEA
 _TOLD: Final = (
     "id", "name", "suppressed", "eligible", "hash", "verifier.fails", "verifier.unclear", "verifier.passes",
 )  # fmt: skip
-_UNDECIDED: Final = PolicyOutcome("undecided", "UNCLEAR, which a person has to look at")
+UNDECIDED_VERDICT: Final = "UNCLEAR, which a person has to look at"
+_UNDECIDED: Final = PolicyOutcome("undecided", UNDECIDED_VERDICT)
 
 
 def policy_of_check(

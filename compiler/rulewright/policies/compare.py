@@ -21,7 +21,8 @@ from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.scan_plan import lower_check
 from rulewright.lower.semantics import policies
 from rulewright.policies.case_rows import case_flips
-from rulewright.policies.checks import policy_of_check
+from rulewright.policies.checks import UNDECIDED_VERDICT, policy_of_check
+from rulewright.policies.conversations import conversations_apart
 from rulewright.policies.decisions import Policy
 from rulewright.policies.lexicons import compare_lexicons
 from rulewright.policies.regions import Comparison, Region, compare
@@ -50,7 +51,7 @@ CASES: Final = "scorecard over cases"
 LEXICONS: Final = "lexicon"
 _LONE: Final = "patterns"  # what a lexicon is called whose file holds no other
 _ALIKE: Final = "both give the same row for this verdict alone"
-_NO_CONVERSATION: Final = "its calls stand for what a conversation may hold; none was run"
+_NO_CONVERSATION: Final = "no conversation was found on which the checks say so"
 
 
 def policy_diff(
@@ -304,11 +305,24 @@ def _checks(one: Path, two: Path, run: StoredRun | None) -> dict[str, object]:
         for place, comparison in compared(left, right).items()
     }
     data = _data(left, right, found)
+    _carry_out_checks(data["regions"], [node for _, node, _ in lowered], lowered[0][0].vocabulary)
     for key, told_of_lexicons in compare_lexicons(*(around.lexicons for _, _, around in lowered)).items():
         data[key] += told_of_lexicons
     if run is not None:
         data |= {"run": str(run.folder), "flips": _applying(run, [node for _, node, _ in lowered])}
     return data
+
+
+def _carry_out_checks(regions: Iterable[JsonObject], nodes: Sequence[Check], vocabulary: Vocabulary) -> None:
+    """Add to the regions of verdicts conversations on which both checks were carried out."""
+    told = [each for each in regions if each["place"] == "verdict"]
+    wanted = [(each["before"], each["after"]) for each in told]
+    found = conversations_apart(nodes, vocabulary, wanted, UNDECIDED_VERDICT) if wanted else {}
+    for each in told:
+        messages = found.get((each["before"], each["after"]))
+        if messages is not None:
+            each["witness"] = {"messages": list(messages)}
+            del each["why"]
 
 
 def _lowered_check(path: Path) -> tuple[CheckDocument, Check, LoweringContext]:
@@ -336,7 +350,7 @@ def _with_calls(domains: Domains, calls: Mapping[str, CallVariable]) -> Domains:
 
 
 def _in_words(comparison: Comparison, calls: dict[str, CallVariable]) -> Comparison:
-    """The regions with calls in place of the variables that stand for them; nothing was run on a conversation."""
+    """The regions with calls in place of the variables that stand for them."""
 
     def said(text: str) -> str:
         worded_as = in_calls(Unknown(text), calls)
