@@ -66,7 +66,8 @@ ray: .ray/.installed
 	@touch $@
 
 speed: $(VENV)/.speed
-	for f in benchmark/speed/[a-z]*.py; do echo "== $$f"; $(BIN)/python $$f; done
+	failed=; for f in benchmark/speed/[a-z]*.py; do echo "== $$f"; $(BIN)/python $$f || failed="$$failed $$f"; done; \
+	test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 # The hashed locks hold the build backend too, so that the editable install needs no isolated build.
 $(VENV)/bin/python:

@@ -33,6 +33,7 @@ from rulewright.expression.nodes import Dialect
 from rulewright.expression.parser import parse
 from rulewright.expression.type_messages import mistake
 from rulewright.expression.types import DYN, Type, parse_type
+from rulewright.lower.policy import compile_policy
 from rulewright_runtime.errors import EvaluationError, PlanError, RuntimeFailure
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.values import Optional, TypeValue, UInt, Value, from_host, to_host
@@ -110,8 +111,6 @@ def evaluate_policy(policy: str, config: str | None = None, input: Mapping[str, 
     configuration declares the variables the policy may read. Raises DocumentError for a policy that does not compile,
     EvaluationError for one without a value.
     """
-    from rulewright.lower.policy import compile_policy
-
     table = compile_policy(policy, config)
     value = prepare(table.program)({name: from_host(given) for name, given in (input or {}).items()})
     return _native(value.value if not table.total and value.present else value)

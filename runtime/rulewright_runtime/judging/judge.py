@@ -17,10 +17,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.input_files import MAX_EXPANDED, read_expanded
-from rulewright_runtime.models.call import CallFailure
-from rulewright_runtime.models.wire import WIRES
 from rulewright_runtime.plan.question import ReplyField
-from rulewright_runtime.plugins import judge
 from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
@@ -229,6 +226,9 @@ def _answer(line: JsonObject) -> _Answer:
     response = line.get("response")
     if not isinstance(response, dict) or response.get("status_code") != 200:
         return _Answer(None, "failed")
+    from rulewright_runtime.models.call import CallFailure
+    from rulewright_runtime.models.wire import WIRES
+
     body = response.get("body")
     try:
         said = WIRES["openai"].answer(body, "") if isinstance(body, dict) else None
@@ -276,6 +276,8 @@ def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
     Raises JudgeError where there is no such judge or its file can't be read.
     """
     if specification.startswith(PLUGIN):
+        from rulewright_runtime.plugins import judge
+
         name, _, argument = specification.removeprefix(PLUGIN).partition(":")
         made: Judge = judge(name, argument)
         return made

@@ -7,8 +7,10 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.judging.judge import SPEAKERS
 from rulewright_runtime.plan.question import ForSegment, IfSegment, TextSegment
+from rulewright_runtime.polarity import Polarity, boolean
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.transcripts.view import Aside
 
@@ -127,14 +129,10 @@ def _segment(segment: Segment, bindings: JsonMapping) -> str:
 
 
 def _value(program: Program) -> Evaluator:
-    from rulewright_runtime.interpreter import prepare
-
     return prepare(program)
 
 
 def _holds(program: Program) -> Callable[[JsonMapping], bool]:
-    from rulewright_runtime.polarity import Polarity, boolean
-
     return boolean(program, Polarity.PERMITTING)
 
 

@@ -17,6 +17,7 @@ import msgspec
 
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.polarity import Polarity, boolean
 from rulewright_runtime.strict_json import Json, JsonObject
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ def checked(reply: dict[str, object], judging: Judging) -> dict[str, object]:
         if not fits:
             raise JudgeError(f"the reply's field `{field.name}` is no {field.type}")
     if judging.violates is not None:
-        from rulewright_runtime.polarity import Polarity, boolean
-
         violates = boolean(judging.violates, Polarity.GUARDING)({"reply": reply})
         if violates != (reply["verdict"] == "FAIL"):
             raise JudgeError("the reply's fields contradict its verdict")

@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from html import unescape
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
@@ -81,6 +80,8 @@ def says_something(text: str) -> bool:
         return True
     text = _MARKUP.sub("", text)
     if "&" in text:
+        from html import unescape
+
         text = unescape(text)
     return any(map(_is_seen, text))
 
