@@ -60,7 +60,8 @@ ROWS: Final[dict[str, str]] = {
         detector-without-definition dev-repetitions-nobody-uses evaluator-without-judge event-window-without-anchor
         gate-without-evidence judge-without-output metric-without-source no-tasks overlay-not-enabled
         probe-without-verifier project-without-checks reference-to-missing-file sign-off-without-hil
-        state-machine-without-definition unread-definitions unused-definition unused-lexicon unused-suppression
+        state-machine-without-definition unread-definitions unread-parameter unused-definition unused-lexicon
+        unused-suppression
     """,
     STYLE: """
         bare-output-path deprecated-spelling duplicate-pattern gate-lexicon-opts-out-of-folding listed-twice

@@ -67,7 +67,7 @@ def kind_of(root: Node | None) -> str | None:
         return None
     if PurePath(root.source.path).name == CASE_SETTINGS_FILE:
         return CASE_SETTINGS
-    if text(root, "over") == "cases":
+    if text(root, "over") == "cases" or {"scorecard", "over"} <= root.index.keys():  # else the word is misspelt
         return CASE_SCORECARD
     for kind, keys in MARKS:
         if keys <= root.index.keys():

@@ -27,6 +27,7 @@ _WORD = re.compile(r"[ ]*(?:- *)?[\w-]*")
 _ONLY_KEY = re.compile(r"[ ]*([\w-]+)(?=:(?:\s|$))")
 _APOSTROPHE = re.compile(r"(?:: |- |[\[{,] *)'[^']*\w(')\w")
 _UNOPENED = re.compile(r"[ ]*(?:- +)*[\w-]+: +([^{}\"'#]+\})\s*(?:#.*)?$")
+_LONE = re.compile(r"[ ]*([\w-]+)[ ]*(?:#.*)?$")
 _NO_COLON = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*[=:][ ]*|[ ]+)(\S.*))")
 _JOINED = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*=[ ]*|:(?=\S)|[ ]+)(\S.*))")
 
@@ -163,7 +164,12 @@ def _no_pair_above(source: Source, line: int, indent: int) -> Diagnostic | None:
     above = line - 1
     while above > 1 and not source.line_text(above).partition("#")[0].strip():
         above -= 1
-    written = _JOINED.match(source.line_text(above)) if above else None
+    text = source.line_text(above) if above else ""
+    if (lone := _LONE.match(text)) and lone.start(1) < indent:
+        start = source.starts[above - 1]
+        place = source.span(start + lone.start(1), start + lone.end(1))
+        return mistake("yaml-syntax", place, "expected `key:` above the keys of a mapping", help=f"write `{lone[1]}:`")
+    written = _JOINED.match(text)
     return _no_pair(source, source.starts[above - 1], written) if written and written.start(1) == indent else None
 
 

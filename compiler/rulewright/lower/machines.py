@@ -90,7 +90,7 @@ def _machine(document: StateMachineDocument, transitions: tuple[Transition, ...]
 
 def mistakes(document: StateMachineDocument, known: Mapping[str, LexiconDocument]) -> Iterator[Diagnostic]:
     """What a schema can't say about a state machine: names that lead nowhere, states that nothing enters."""
-    for name, place in _states_named(document):
+    for name, place in _states_named(document) if document.states else ():  # else what they are is not known
         if name not in document.states:
             yield _unknown(name, place, document.states, "unknown state", code="unknown-state")
     for part in document.transitions:

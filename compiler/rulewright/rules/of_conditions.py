@@ -23,6 +23,7 @@ from rulewright.rules.empty_list_searched import empty_list_searched
 from rulewright.rules.equality_after_rounding import equality_after_rounding
 from rulewright.rules.integer_division import integer_division
 from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
+from rulewright.rules.unread_parameter import unread_parameter
 
 CONDITIONS: Final = (
     condition_never_holds,
@@ -42,6 +43,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     check_never_fails,
     check_never_passes,
     parameter_does_not_fit,
+    unread_parameter,
     *EXPRESSIONS,
 )
 PROFILE: Final[tuple[Rule[Profile], ...]] = (*CONDITIONS, *EXPRESSIONS)

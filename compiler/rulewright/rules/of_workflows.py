@@ -26,6 +26,7 @@ from rulewright.rules.judge_answers_as_the_author import judge_answers_as_the_au
 from rulewright.rules.judge_is_the_author import judge_is_the_author
 from rulewright.rules.judge_without_evaluator import judge_without_evaluator
 from rulewright.rules.judge_without_output import judge_without_output
+from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.loop_nothing_ends import loop_nothing_ends
 from rulewright.rules.loop_without_bound import loop_without_bound
 from rulewright.rules.metric_without_source import metric_without_source
@@ -86,6 +87,7 @@ TASK: Final[tuple[Rule[TaskDocument], ...]] = (
     coverage_not_required,
     bare_output_path,
     yaml_trap,
+    listed_twice,
     *CONDITIONS,
     *EXPRESSIONS,
     threshold_of_zero,

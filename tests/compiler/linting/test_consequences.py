@@ -81,3 +81,15 @@ def test_a_key_that_is_missing_is_told_also_where_an_unknown_one_is_allowed(tmp_
     for comment, expected in (("", ["unknown-key"]), (allowed, ["missing-key"])):
         file.write_text("\n".join([*lines, routing + comment]) + "\n", encoding="utf-8")
         assert [each.code for each in lint([file]).diagnostics] == expected
+
+
+def test_a_misspelt_parameter_is_told_once_where_it_is_read() -> None:
+    for text in (CHECK.replace("  words:", "  wrods:"), CHECK.replace("params.words", "params.limit")):
+        (found,) = lint_text(text, "brief.yaml").diagnostics
+        assert (found.code, found.span.line) == ("bad-expression", 7)
+
+
+def test_an_unreadable_list_of_states_says_nothing_of_their_names() -> None:
+    machine = (Path(__file__).parents[3] / "checks/state_machines/danger_followed_up.yaml").read_text(encoding="utf-8")
+    found = lint_text(machine.replace("states: [", "states: "), "danger_followed_up.yaml").diagnostics
+    assert [each.code for each in found] == ["wrong-type"]

@@ -22,6 +22,8 @@ SLIPS = [
     ("gates:\n  safe:\n      of: a\n    stops: b\n    left: c\n", 3, "`of` is indented wrongly"),
     (HEAD.replace("    stops", "     stops"), 4, "`stops` is indented wrongly"),
     ('version "1"\nname: x\n', 1, "expected `key: value`"),
+    ("rates:\n  service\n    rate: 1\n", 2, "expected `key:` above the keys of a mapping"),
+    ("rates:\n  service\n\n    rate: 1\n", 2, "expected `key:` above the keys of a mapping"),
 ]
 
 
