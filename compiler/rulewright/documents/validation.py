@@ -62,17 +62,17 @@ PAGES: Final[dict[str, str]] = {
     "wrong-type": """A value of a type that its key can't hold.
 
     Why it matters: a text where a number is expected would have to be reinterpreted, and readers differ on how.
-    Instead: write the type the message names; quotes make a text of anything.
+    Instead: write a value of the expected type; quotes make a text of anything.
     """,
     "unknown-value": """A word that its key does not allow.
 
     Why it matters: an unknown route, severity or policy has no meaning, so the check could not be carried out.
-    Instead: use one of the words in the message.
+    Instead: write one of the allowed words.
     """,
     "out-of-range": """A number, text or list outside the bounds of its key.
 
     Why it matters: zero patterns never hit, and a negative number of votes decides nothing.
-    Instead: choose a value inside the bounds that the message gives.
+    Instead: write a value within the bounds.
     """,
 }
 
