@@ -7,7 +7,7 @@ import importlib
 import io
 import sys
 
-from rulewright import __version__
+from rulewright_runtime import __version__
 from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain, say
 
 TYPE_CHECKING = False  # `typing`, `argparse` and what the errors import take longer than a cached lint may take

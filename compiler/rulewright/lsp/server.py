@@ -17,7 +17,6 @@ from typing import Final
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from rulewright import __version__
 from rulewright.load import unsaved
 from rulewright.lsp import code_actions as actions
 from rulewright.lsp import completion, hover
@@ -26,6 +25,7 @@ from rulewright.lsp.positions import UTF16, offset_at, path_of, range_of
 from rulewright.lsp.references import target
 from rulewright.lsp.shifted_findings import NAME, shown
 from rulewright.lsp.workspace import TextDocument, Workspace
+from rulewright_runtime import __version__
 from rulewright_runtime.terminal import safe_stream
 
 GLANCE: Final = 0.05  # seconds without a further change before a document is looked at alone

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
-from rulewright import __version__
 from rulewright.arguments.write_rules import FORMATS
 from rulewright.diagnostics import Diagnostic
 from rulewright.errors import UsageError
@@ -15,6 +14,7 @@ from rulewright.render.github import github
 from rulewright.render.json_output import json_output
 from rulewright.render.sarif import sarif
 from rulewright.render.xml_output import checkstyle, junit
+from rulewright_runtime import __version__
 
 
 def render(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rulewright import __version__
 from rulewright.render.github import github
 from rulewright.render.sarif import sarif
 from rulewright.reporting.comment import comment
 from rulewright.reporting.findings import findings
 from rulewright.reporting.judged import FinishedRun, open_run
 from rulewright.reporting.junit import junit
+from rulewright_runtime import __version__
 
 if TYPE_CHECKING:
     from pathlib import Path
