@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from rulewright.diagnostics import error, warning
+from rulewright.documents.scorecard import read_scorecard
 from rulewright.expression.types import BOOL
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.expressions import build_in
+from rulewright.lower.scorecard import lower_alone
 from rulewright.proving.atoms import ERROR, TRUE
 from rulewright.proving.conditions import never
 from rulewright.proving.domains import Domains
-from rulewright.proving.gates import ANY_CHECK, GateClaim, GateProof, held_by_parts
+from rulewright.proving.gates import ANY_CHECK, GateClaim, GateProof, held_by_parts, prove_gates
 from rulewright.proving.results import Proved, Refuted, Unknown
 
 if TYPE_CHECKING:
@@ -55,6 +57,17 @@ PAGES: Final[dict[str, str]] = {
     """,
 }
 SELECTING: Final = {"primary_bucket": "buckets", "severity": "severities"}  # keys, and the words that they may hold
+
+
+def scorecard_findings(card: ScorecardDocument) -> list[Diagnostic]:
+    """What is wrong with a scorecard over verdicts, without its project, beyond its structure."""
+    _, found = read_scorecard(card.node)
+    if found:
+        return found
+    plan, found = lower_alone(card)
+    if plan is not None and card.gates:
+        found += gate_findings(card, prove_gates(plan, card.vocabulary))
+    return found
 
 
 def gate_findings(document: ScorecardDocument, proofs: Iterable[GateProof]) -> Iterator[Diagnostic]:

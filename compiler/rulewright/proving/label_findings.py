@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error, warning
-from rulewright.documents.case_scorecard import read_case_scorecard
+from rulewright.documents.case_scorecard import CaseScorecardDocument, read_case_scorecard
 from rulewright.load import Mapping
 from rulewright.lower.case_scorecard import lower_case_scorecard, requirements_of_defaults
 from rulewright.proving.label_table import study
@@ -34,8 +34,12 @@ PAGES: Final[dict[str, str]] = {
 
 
 def case_findings(root: Mapping) -> list[Diagnostic]:
+    """What `scorecard_findings` says of the scorecard over cases in a file."""
+    return scorecard_findings(read_case_scorecard(root))
+
+
+def scorecard_findings(document: CaseScorecardDocument) -> list[Diagnostic]:
     """What is wrong with a scorecard over cases beyond its structure, its labels judged under its defaults."""
-    document = read_case_scorecard(root)
     plan, mistakes = lower_case_scorecard(document)
     if plan is None:
         return mistakes
