@@ -174,6 +174,11 @@ def gold_arguments(parser: argparse.ArgumentParser) -> None:
         help="split of the items (report); several alternate",
     )
     parser.add_argument("--known", metavar="FILE", help="skip items that this CSV contains")
+    parser.add_argument(
+        "--fingerprint",
+        action="store_true",
+        help="add the column `conversation`: labels of a conversation that has changed since are then refused",
+    )
     parser.add_argument("--out", metavar="FILE", help="write the CSV there (default: print it)")
 
 

@@ -68,7 +68,11 @@ def add_project_options(parser: argparse.ArgumentParser) -> None:
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Declare what every run takes."""
-    parser.add_argument("--out", required=True, metavar="RUN", help="the folder for plan, verdicts, scores and summary")
+    parser.add_argument(
+        "--out",
+        metavar="RUN",
+        help="the folder of the run (default: the next number in the folder `runs`; with --resume the last one)",
+    )
     parser.add_argument("--judge", metavar="JUDGE", help="the judge: `replay:FILE` or a model")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the scorecard")
     parser.add_argument("--max-calls", type=at_least(0), metavar="N", help="stop asking the judge after N calls")

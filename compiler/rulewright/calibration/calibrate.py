@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from rulewright.calibration.gold import Gold, GoldLabel, Item, gold_of, id_of
+from rulewright.calibration.gold import Gold, GoldLabel, Item, gold_of, id_of, refuse_other_conversations
 from rulewright.calibration.measures import Confusion, krippendorffs_alpha, prediction_powered, rogan_gladen
 from rulewright.calibration.propagate import (
     MeasuredErrors,
@@ -47,12 +47,14 @@ def calibrate(
     what to label next for each gate. With `measured_on` the labels are of that run of the same judge. With `choose_on`
     a threshold of confidence is chosen on that split and reported on `split`, which has to be another one; then no gate
     is decided. Raises UsageError where the other run has another judge, other prompts or other rules, for labels of
-    items that the run does not hold, and for a threshold that would be reported where it was chosen.
+    items that the run does not hold or of conversations that have changed since, and for a threshold that would be
+    reported where it was chosen.
     """
     _refuse_one_split(labels, split, choose_on)
     gold = gold_of(labels, split)
     measured = measured_on or run
     _refuse_strangers(measured, gold.labels)
+    refuse_other_conversations(measured, labels)
     if measured_on is not None:
         _refuse_others(run, measured_on, {check for _, check in gold.labels})
     if required and (choose_on is not None or run.scorecard is None):

@@ -1,7 +1,7 @@
 """Labels of people: items drawn from a run, and the CSV `id,target,annotator,split` in which they come and go.
 
-An `id` is `TRANSCRIPT/CHECK`. An annotator that begins with `model:` is none of people: its labels are told apart
-everywhere and never make gold.
+An `id` is `TRANSCRIPT/CHECK`. Labels of an annotator that begins with `model:` are counted separately and are never
+gold. A fifth column, `conversation`, is optional: the fingerprint of the messages that were labelled.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rulewright.reporting.stored_run import StoredRun
 
 HEADS: Final = ("id", "target", "annotator", "split")
+FINGERPRINT: Final = "conversation"
 TARGETS: Final = ("PASS", "FAIL", "NOT_APPLICABLE")
 TUNE, REPORT = "tune", "report"  # splits: to choose a threshold on, and to report on
 SYNTHETIC: Final = "model:"
@@ -29,12 +30,16 @@ Item = tuple[str, str]  # transcript, check
 
 @dataclass(frozen=True, slots=True)
 class GoldLabel:
-    """What one annotator said of one item; without a `target` it waits to be labelled."""
+    """What one annotator said of one item; without a `target` it waits to be labelled.
+
+    `conversation` is the fingerprint of the messages that were labelled, empty where it was not written down.
+    """
 
     item: Item
     target: str
     annotator: str
     split: str
+    conversation: str = ""
 
     @property
     def synthetic(self) -> bool:
@@ -72,9 +77,10 @@ def read_gold(path: Path) -> list[GoldLabel]:
         rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except csv.Error as error:
         raise UsageError(f"{path}: this is no CSV: {error}") from None
-    if not rows or tuple(rows[0]) != HEADS:
-        raise UsageError(f"{path}:1: expected the columns `{','.join(HEADS)}`")
-    found = [_label(f"{path}:{number}", row) for number, row in enumerate(rows[1:], 2) if row]
+    heads = tuple(rows[0]) if rows else ()
+    if heads not in (HEADS, (*HEADS, FINGERPRINT)):
+        raise UsageError(f"{path}:1: expected the columns `{','.join(HEADS)}`, and if you like `{FINGERPRINT}`")
+    found = [_label(f"{path}:{number}", row, len(heads)) for number, row in enumerate(rows[1:], 2) if row]
     twice = [
         key for key, count in Counter((each.item, each.annotator) for each in found if each.target).items() if count > 1
     ]
@@ -89,10 +95,10 @@ def read_gold(path: Path) -> list[GoldLabel]:
     return found
 
 
-def _label(place: str, row: Sequence[str]) -> GoldLabel:
-    if len(row) != len(HEADS):
-        raise UsageError(f"{place}: expected {len(HEADS)} fields, found {len(row)}")
-    name, target, annotator, split = (field.strip() for field in row)
+def _label(place: str, row: Sequence[str], columns: int) -> GoldLabel:
+    if len(row) != columns:
+        raise UsageError(f"{place}: expected {columns} fields, found {len(row)}")
+    name, target, annotator, split, *conversation = (field.strip() for field in row)
     transcript, _, check = name.rpartition("/")
     if not transcript or not check:
         raise UsageError(f"{place}: expected an `id` like `TRANSCRIPT/CHECK`, found `{name}`")
@@ -102,16 +108,34 @@ def _label(place: str, row: Sequence[str]) -> GoldLabel:
         raise UsageError(f"{place}: a label needs an `annotator`; those of models begin with `{SYNTHETIC}`")
     if not split:
         raise UsageError(f"{place}: a label needs a `split`")
-    return GoldLabel((transcript, check), target, annotator, split)
+    return GoldLabel((transcript, check), target, annotator, split, *conversation)
 
 
 def written(labels: Iterable[GoldLabel]) -> str:
-    """The CSV of labels."""
+    """The CSV of labels, with the column `conversation` where one of them has a fingerprint."""
+    listed = list(labels)
+    heads = (*HEADS, FINGERPRINT) if any(each.conversation for each in listed) else HEADS
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(HEADS)
-    rows.writerows((id_of(each.item), each.target, each.annotator, each.split) for each in labels)
+    rows.writerow(heads)
+    for each in listed:
+        fields = (id_of(each.item), each.target, each.annotator, each.split, each.conversation)
+        rows.writerow(fields[: len(heads)])
     return out.getvalue()
+
+
+def fingerprinted(run: StoredRun, labels: Iterable[GoldLabel]) -> list[GoldLabel]:
+    """The labels with the fingerprints of the run's conversations."""
+    return [replace(each, conversation=run.fingerprint(each.item[0])) for each in labels]
+
+
+def refuse_other_conversations(run: StoredRun, labels: Iterable[GoldLabel]) -> None:
+    """Raise UsageError for a label of a conversation that says something else in the run."""
+    for each in labels:
+        now = run.fingerprint(each.item[0])
+        if each.target and each.conversation and now and each.conversation != now:
+            what = f"`{id_of(each.item)}` was labelled by `{each.annotator}` before `{each.item[0]}` changed"
+            raise UsageError(f"{what}: label what `{run.folder}` holds, or remove that row")
 
 
 def gold_of(labels: Iterable[GoldLabel], split: str | None = None) -> Gold:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from rulewright.calibration.gold import REPORT, draw, read_gold, written
+from rulewright.calibration.gold import REPORT, draw, fingerprinted, read_gold, written
 from rulewright.errors import UsageError
 from rulewright.exit_codes import MET
 from rulewright.reporting.stored_run import read_run
@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"the run has no check `{check}`")
     known = [each.item for each in read_gold(Path(args.known))] if args.known else []
     drawn = draw(stored, args.draw, args.seed, args.split or [REPORT], args.check, known)
-    text = written(drawn)
+    text = written(fingerprinted(stored, drawn) if args.fingerprint else drawn)
     if args.out is None:
         sys.stdout.write(text)
         return MET

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
@@ -30,6 +31,7 @@ from rulewright_runtime.transcripts.transcript_reader import MAX_LINE, Reader
 if TYPE_CHECKING:
     from rulewright.project import Project
 
+RUNS: Final = "runs"  # where runs go that have no folder of their own
 MOST_REFUSALS: Final = 3  # shown; all of them stand in summary.json
 
 
@@ -43,6 +45,8 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
     check_threshold(plan, args.fail_on)
     if args.resume and args.overwrite:
         raise UsageError("`--resume` continues a run and `--overwrite` replaces it; give one of them")
+    if args.out is None:
+        args.out = _numbered_run(args)
     try:
         summary = _live(plan, args, judge, project) if is_live(judge) and judge else _run(plan, args, judge)
     except OSError as error:
@@ -66,6 +70,17 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
         safe_stream(sys.stdout).write_coloured(scorecard(summary, colour=wants_colour(sys.stdout)))
         say(f"report: {os.path.join(args.out, 'summary.md')}; as a page: rulewright report {shlex.quote(args.out)}")
     return status
+
+
+def _numbered_run(args: argparse.Namespace) -> str:
+    """The folder of a new run, or of the last one where that is continued. Raises UsageError."""
+    if args.overwrite:
+        raise UsageError("`--overwrite` needs `--out`: which run is to be replaced?")
+    names = os.listdir(RUNS) if os.path.isdir(RUNS) else []
+    last = max((int(name) for name in names if re.fullmatch("[1-9][0-9]{0,8}", name)), default=0)
+    if args.resume and not last:
+        raise UsageError(f"`--resume` needs `--out`: `{RUNS}` holds no numbered run")
+    return os.path.join(RUNS, str(last if args.resume else last + 1))
 
 
 def print_run(form: str, text: str) -> None:

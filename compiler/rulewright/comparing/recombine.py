@@ -52,11 +52,6 @@ class Side:
         found = conversations(run, transcripts)
         return cls(run, checks, frozenset(needs_judge(run.plan)), _replies(run, replies), found)
 
-    def said(self, transcript: str) -> str:
-        """The fingerprint of a conversation; empty where the run did not write it down."""
-        step = self.run.steps.get(transcript)
-        return step.said if step else ""
-
     def scenario(self, transcript: str) -> Json:
         """The facts of the scenario that the conversation plays."""
         return self.run.plan.scenarios.get(str(self.run.rows[transcript].get("scenario_id")))
@@ -104,7 +99,7 @@ class Recombiner:
         yield from (pair[1] for pair in pairs if self._said_differs(pair))
 
     def _said_differs(self, pair: tuple[str, str]) -> bool:
-        old, new = (side.said(name) for side, name in zip(self._sides, pair, strict=True))
+        old, new = (side.run.fingerprint(name) for side, name in zip(self._sides, pair, strict=True))
         return not old or old != new
 
     # Verdicts

@@ -71,6 +71,11 @@ class StoredRun:
         path = self.folder / REPLIES
         return path if path.is_file() else None
 
+    def fingerprint(self, transcript: str) -> str:
+        """The fingerprint of a conversation's messages; empty where the run did not write it down."""
+        step = self.steps.get(transcript)
+        return step.said if step else ""
+
     @cached_property
     def scorecard(self) -> Scorecard | None:
         """The run's own scorecard, ready to be carried out again."""

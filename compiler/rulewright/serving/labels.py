@@ -37,10 +37,14 @@ class Labels:
         """The labels so far. Raises UsageError where the file holds something else."""
         return read_gold(self.path) if self.path.is_file() else []
 
-    def add(self, transcript: str, target: str, annotator: str) -> None:
-        """Write down a label, in place of an earlier one by the same person. Raises BusyError, OSError, UsageError."""
+    def add(self, transcript: str, target: str, annotator: str, conversation: str) -> None:
+        """Write down a label of the conversation with this fingerprint, in place of an earlier one by the same person.
+
+        Raises BusyError, OSError, UsageError.
+        """
         item = (transcript, self.check)
-        new = GoldLabel(item, target, annotator, (TUNE, REPORT)[_chance(self.check, transcript) % 2])
+        split = (TUNE, REPORT)[_chance(self.check, transcript) % 2]
+        new = GoldLabel(item, target, annotator, split, conversation)
         self.path.parent.mkdir(exist_ok=True)
         with held_folder(self.path.parent):
             kept = [each for each in self.read() if (each.item, each.annotator) != (item, annotator)]

@@ -168,15 +168,16 @@ class RunsApp:
         loaded = opened.load()
         check = _check_at(loaded, place)
         by, target = form.get("by", "").strip(), form.get("target", "")
-        name = {str(number): name for name, number in _applied(loaded, check.id).items()}.get(form.get("number", ""))
-        if target not in TARGETS or name is None:
+        shown = {str(number): (name, number) for name, number in _applied(loaded, check.id).items()}
+        if target not in TARGETS or form.get("number") not in shown:
             raise RefusedError(HTTPStatus.BAD_REQUEST, "a label is `PASS`, `FAIL` or `NOT_APPLICABLE` of a transcript")
         try:
             check_person(original(opened.folder), by, "the label")
             sender(request.connection)
         except (UsageError, QueueError) as error:
             return self._label(request, run, place, str(error))
-        self._labels(run, check.id).add(name, target, by)
+        name, number = shown[form["number"]]
+        self._labels(run, check.id).add(name, target, by, loaded.index.judged(number).said)
         self.reviewer = by
         return Response(location=f"/run/{run}/label/{place}")
 

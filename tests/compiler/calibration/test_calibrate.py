@@ -219,6 +219,27 @@ def test_what_is_no_label_is_told_with_its_line(tmp_path: Path, row: str, said: 
         read_gold(path)
 
 
+def test_labels_of_a_conversation_that_has_changed_are_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = tmp_path / "gold.csv"
+    assert main(["gold", str(folder), "--draw", "40", "--fingerprint", "--out", str(drawn)]) == 0
+    head, *rows = drawn.read_text(encoding="utf-8").splitlines()
+    assert head == "id,target,annotator,split,conversation"
+    fields = [row.split(",") for row in rows]
+    assert {len(row[4]) for row in fields} == {32}
+    lines = [f"{row[0]},{truth(int(row[0].partition('__')[0][1:]))},ann,report,{row[4]}" for row in fields]
+    drawn.write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
+    capsys.readouterr()
+    assert calibrated(folder, drawn, capsys)[1]["labels"]["items"] == SIZE
+    changed = [f"{lines[0][:-32]}{'0' * 32}", *lines[1:]]
+    drawn.write_text("\n".join([head, *changed]) + "\n", encoding="utf-8")
+    assert refused("calibrate", str(folder), "--gold", str(drawn))
+    told = capsys.readouterr().err
+    assert f"`{lines[0].partition(',')[0]}` was labelled by `ann` before" in told
+    assert "remove that row" in told
+
+
 def after(rows: list[GateRow], shares: dict[Any, FailureShare], label: Any) -> float:
     """The variance of the share of failing rows that is left on average once an item has been labelled; rows of one
     doubt each, so that it can be worked out."""

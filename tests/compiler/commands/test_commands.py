@@ -130,6 +130,24 @@ def test_a_started_project_is_clean_and_scans(started: Path, capsys: pytest.Capt
     assert out.endswith("report: runs/first/summary.md; as a page: rulewright report runs/first\n")
 
 
+def test_a_scan_without_a_folder_goes_to_the_next_number_and_resumes_the_last(
+    started: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scan = ("scan", "transcripts")
+    assert "`runs` holds no numbered run" in run(capsys, *scan, "--resume")[2]
+    (started / "runs" / "007").mkdir(parents=True)
+    (started / "runs" / "first").mkdir()
+    for number in (1, 2):
+        code, out, _ = run(capsys, *scan)
+        assert (code, out.splitlines()[-1].split()[1]) == (1, f"runs/{number}/summary.md;")
+    files = {path: path.read_bytes() for path in (started / "runs").rglob("*.json*")}
+    code, _, err = run(capsys, *scan, "--overwrite")
+    assert (code, "`--overwrite` needs `--out`" in err) == (3, True)
+    code, out, _ = run(capsys, *scan, "--resume")
+    assert (code, out.splitlines()[-1].split()[1]) == (1, "runs/2/summary.md;")
+    assert {path: path.read_bytes() for path in (started / "runs").rglob("*.json*")} == files
+
+
 def test_lint_points_into_the_file_and_fails(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
     check = started / "checks" / "promises-availability.yaml"
     check.write_text(check.read_text().replace("severity: S3", "severty: S3"))

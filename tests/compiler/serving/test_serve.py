@@ -179,7 +179,8 @@ def test_whoever_labels_does_not_see_what_the_check_said(runs: Path) -> None:
         labels = list(csv.DictReader(stream))
     assert sorted((row["target"], row["annotator"]) for row in labels) == [("FAIL", "ana"), ("PASS", "ana")]
     assert {row["split"] for row in labels} <= {"tune", "report"}
-    assert list(labels[0]) == ["id", "target", "annotator", "split"]
+    assert list(labels[0]) == ["id", "target", "annotator", "split", "conversation"]
+    assert all(len(row["conversation"]) == 32 for row in labels)
     assert main(["calibrate", str(runs / "before"), "--gold", str(runs / "before/labels/RW-A1.csv")]) == 0
 
 
