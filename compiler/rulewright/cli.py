@@ -135,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is not None:
         return _run(list(argv))
-    gc.set_threshold(50_000, 20, 20)  # starting up and loading make many objects and little garbage
+    gc.set_threshold(200_000, 20, 20)  # starting up and loading make many objects and little garbage
     status = _run(sys.argv[1:])
     gc.freeze()  # what is left goes with the process: nobody needs to look for garbage in it
     return status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from rulewright.documents.base import descend, items, texts
 from rulewright.documents.kinds import CASE_SETTINGS, OUTPUT_KEYS, kind_of, outputs_by_id
 from rulewright.errors import DocumentError
 from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright.rules.listed_twice import repeated_in
 from rulewright.scoring.batches import case_scorecards_around, load_scorecard
 from rulewright.scoring.score_settings import settings_findings
 from rulewright.spelling import did_you_mean
@@ -203,6 +204,8 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnost
     if all(descend(record.case, *each.path) is not None for each in inputs) and not any(lists.values()):
         yield warning(record.place("expectations"), "the case expects nothing", code="case-expects-nothing")
     yield from _contradictions(record)
+    if (written := record.case.get("expectations")) is not None:
+        yield from (replace(found, code="listed-twice") for found in repeated_in(written))
     payload = descend(record.case, "patient_payload")
     wanted = [text for name in ("must_find", "must_contain") for text in lists.get(name, ())]
     absent = [text for text in wanted if _plain(text) not in _plain(_text(payload))] if payload is not None else []

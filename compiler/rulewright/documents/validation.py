@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
+from dataclasses import replace as dataclass_replace
 from decimal import Decimal
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -89,7 +90,7 @@ def departures(schema: JsonObject, root: Node) -> list[Diagnostic]:
 
 
 def _departures(validator: Validator, root: Node, owners: Owners) -> list[Diagnostic]:
-    found = _primary(map(_Departure.of, validator.iter_errors(plain(root))))
+    found = _without_strays(_primary(map(_Departure.of, validator.iter_errors(plain(root)))))
     told = [each for departure in found for each in _told(departure, root, owners)]
     return sorted(dict.fromkeys(told), key=lambda each: each.sort_key)
 
@@ -165,6 +166,34 @@ def _primary(departures: Iterable[_Departure]) -> Iterator[_Departure]:
         by_place[each.steps].append(each)
     for group in by_place.values():
         yield from [each for each in group if each.keyword == "type"] or group
+
+
+def _without_strays(departures: Iterable[_Departure]) -> list[_Departure]:
+    """The departures in which a key is not missing where it stands, unknown, too far out or too far in."""
+    found = list(departures)
+    strays = [
+        (each.steps, name)
+        for each in found
+        if each.keyword == "additionalProperties"
+        for name in each.value
+        if name not in each.properties
+    ]
+
+    def is_stray(steps: tuple[str | int, ...], wanted: str) -> bool:
+        return any(name == wanted and _is_around(steps, other) for other, name in strays)
+
+    return [
+        dataclass_replace(each, wanted=[name for name in each.wanted if not is_stray(each.steps, name)])
+        if each.keyword == "required"
+        else each
+        for each in found
+    ]
+
+
+def _is_around(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> bool:
+    """Whether one of two places holds the other."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
 
 
 def _told(departure: _Departure, root: Node, owners: Owners) -> Iterable[Diagnostic]:
@@ -289,14 +318,14 @@ _SYNONYMS: Final = {
 
 
 def _unknown_key(node: Mapping, name: str, path: str, departure: _Departure, owners: Owners) -> Diagnostic:
-    near = suggest(name, departure.properties) or next(
-        (other for other in _SYNONYMS.get(name, ()) if other in departure.properties), None
-    )
+    holder = departure.holders.get(name)
+    near = None if holder else suggest(name, departure.properties)
+    near = near or next((other for other in _SYNONYMS.get(name, ()) if other in departure.properties), None)
     fix = None
     if near:
         fix = None if near in node else respell(node.index[name].key, near, safe=False)
         help = f"{Guess(near)} it is set here as well" if near in node else Guess(near)
-    elif path and (holder := departure.holders.get(name)):
+    elif path and holder:
         help = f"`{name}` belongs under `{path}.{holder}`"
     elif homes := [owner for owner in owners.get(name, ()) if owner != path]:
         help = f"`{name}` belongs " + _either([f"under `{owner}`" if owner else "at the top level" for owner in homes])

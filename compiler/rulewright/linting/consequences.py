@@ -24,7 +24,7 @@ from rulewright.spelling import Guess
 
 Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # what is found where files hold these texts
 GROUNDS: Final = frozenset(STRUCTURE)  # what a document is read by
-NAMING: Final = frozenset({"duplicate-id", "id-differs-from-file-name", "misspelt-name"})
+NAMING: Final = frozenset({"duplicate-id", "id-differs-from-file-name", "misspelt-name", "unread-parameter"})
 STAGES: Final = (NAMING, GROUNDS, None)  # what is corrected first, for the rest builds on it
 OF_THE_WHOLE: Final = frozenset({"wrong-output"})  # what all of a document has to be known for
 _QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")

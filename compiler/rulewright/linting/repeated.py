@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 # A code, and those that say the same of a place with more help.
 SAID_BETTER: Final[dict[str, frozenset[str]]] = {
     "ascii-only-apostrophe": frozenset({"yaml-trap"}),
-    "condition-never-holds": frozenset({"gate-cannot-stop", "gate-check-never-applies", "part-without-checks"}),
+    "condition-always-holds": frozenset({"both-sides-equal"}),
+    "condition-never-holds": frozenset(
+        {"both-sides-equal", "gate-cannot-stop", "gate-check-never-applies", "part-without-checks"}
+    ),
     "branch-never-taken": frozenset({"branch-condition-incomplete"}),
     "detector-is-not-routed": frozenset({"detector-without-definition"}),
     "id-differs-from-file-name": frozenset({"duplicate-id"}),

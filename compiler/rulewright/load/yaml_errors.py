@@ -27,7 +27,7 @@ _WORD = re.compile(r"[ ]*(?:- *)?[\w-]*")
 _ONLY_KEY = re.compile(r"[ ]*([\w-]+)(?=:(?:\s|$))")
 _APOSTROPHE = re.compile(r"(?:: |- |[\[{,] *)'[^']*\w(')\w")
 _UNOPENED = re.compile(r"[ ]*(?:- +)*[\w-]+: +([^{}\"'#]+\})\s*(?:#.*)?$")
-_LONE = re.compile(r"[ ]*([\w-]+)[ ]*(?:#.*)?$")
+_LONE = re.compile(r"[ ]*(\w[\w-]*)[ ]*(?:#.*)?$")
 _NO_COLON = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*[=:][ ]*|[ ]+)(\S.*))")
 _JOINED = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*=[ ]*|:(?=\S)|[ ]+)(\S.*))")
 
@@ -146,9 +146,10 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
     if "could not find expected ':'" in problem:
         mark = getattr(failure, "context_mark", None)
         line, _ = source.position(mark.index if mark is not None else offset)
-        start = source.starts[line - 1]
-        written = _NO_COLON.match(source.line_text(line))
-        if written is not None:
+        start, text = source.starts[line - 1], source.line_text(line)
+        if lone := _LONE.match(text):
+            return _lone_word(source, line, lone)
+        if written := _NO_COLON.match(text):
             return _no_pair(source, start, written)
     return None
 
@@ -159,6 +160,22 @@ def _no_pair(source: Source, start: int, written: re.Match[str]) -> Diagnostic:
     return mistake("yaml-syntax", place, "expected `key: value`", help=help)
 
 
+def _lone_word(source: Source, line: int, lone: re.Match[str]) -> Diagnostic:
+    """A word alone on its line: above keys that stand further in it lacks its colon."""
+    below = source.line_text(line + 1) if line < len(source.starts) else ""
+    start = source.starts[line - 1]
+    if len(below) - len(below.lstrip(" ")) > lone.start(1):
+        return _no_pair_of_keys(source, start, lone)
+    place = source.span(start + lone.start(1), start + lone.end(1))
+    help = f"write `{lone[1]}: VALUE`, or remove it"
+    return mistake("yaml-syntax", place, "expected `key: value`", help=help)
+
+
+def _no_pair_of_keys(source: Source, start: int, lone: re.Match[str]) -> Diagnostic:
+    place = source.span(start + lone.start(1), start + lone.end(1))
+    return mistake("yaml-syntax", place, "expected `key:` above the keys of a mapping", help=f"write `{lone[1]}:`")
+
+
 def _no_pair_above(source: Source, line: int, indent: int) -> Diagnostic | None:
     """That the line above a key is no pair, where it begins in the same column: to YAML it is a text that goes on."""
     above = line - 1
@@ -166,9 +183,7 @@ def _no_pair_above(source: Source, line: int, indent: int) -> Diagnostic | None:
         above -= 1
     text = source.line_text(above) if above else ""
     if (lone := _LONE.match(text)) and lone.start(1) < indent:
-        start = source.starts[above - 1]
-        place = source.span(start + lone.start(1), start + lone.end(1))
-        return mistake("yaml-syntax", place, "expected `key:` above the keys of a mapping", help=f"write `{lone[1]}:`")
+        return _no_pair_of_keys(source, source.starts[above - 1], lone)
     written = _JOINED.match(text)
     return _no_pair(source, source.starts[above - 1], written) if written and written.start(1) == indent else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from rulewright.documents.vocabulary import Vocabulary, schema_in
 from rulewright.expression.environment import Environment
@@ -23,8 +23,13 @@ from rulewright.expression.types import (
 from rulewright_runtime.plan.part import Verdict
 from rulewright_runtime.transcripts.messages import ROLES, SPEAKERS
 
+if TYPE_CHECKING:
+    from rulewright.documents.profile import Profile
+    from rulewright.load import Scalar
+
 # Facts of a scenario that the plan always carries; everything else is carried when a program reads it.
 SCENARIO_FACTS: Final = ("id", "title", "category", "tags", "eligible_modes")
+VERDICT_RECORD: Final = "verdict record"  # what the type of `v` is called
 HIDDEN: Final = frozenset({"failure_mode_tags", "risk_triggers", "scenario_id", "tags"})
 ROLE: Final = EnumType("role", ROLES)
 SPEAKER: Final = EnumType("role", SPEAKERS)
@@ -55,6 +60,11 @@ def check_type(vocabulary: Vocabulary) -> RecordType:
 def check_environment(vocabulary: Vocabulary) -> Environment:
     """Where a profile selects: `check` alone."""
     return Environment(variables={"check": check_type(vocabulary)})
+
+
+def profile_expressions(document: Profile) -> list[tuple[Scalar, Environment]]:
+    """The condition of a profile with its environment."""
+    return [] if document.select is None else [(document.select, check_environment(document.vocabulary))]
 
 
 @cache

@@ -12,10 +12,11 @@ from rulewright.diagnostics import Diagnostic, error
 from rulewright.expression.declarations import parse_signature
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, Type
-from rulewright.load import plain
+from rulewright.load import Scalar, plain
 from rulewright.lower.eligibility import eligible
-from rulewright.lower.environments import prompt_environment, type_of, verdict_environment
+from rulewright.lower.environments import prompt_environment, scenario_environment, type_of, verdict_environment
 from rulewright.lower.expressions import build_in
+from rulewright.lower.phases import reply_environment
 from rulewright.lower.prompts import lower_prompt
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier
@@ -42,6 +43,16 @@ def environment_of(
     found = verdict_environment(check.each, tuple({**dict(_types(check)), **typed}.items()), ids, check.vocabulary)
     brought = {name: (parse_signature(each.signature),) for name, each in check.vocabulary.functions}
     return replace(found, functions=brought) if brought else found
+
+
+def check_expressions(document: CheckDocument) -> list[tuple[Scalar, Environment]]:
+    """The conditions of a check, each with the environment of its place."""
+    when, violates = document.when, document.phases.violates
+    return [
+        *([] if when is None else [(when, scenario_environment(document.vocabulary))]),
+        *((scalar, environment_of(document)) for scalar in document.verdict_conditions),
+        *([] if violates is None else [(violates, reply_environment(document))]),
+    ]
 
 
 def _types(check: CheckDocument) -> Iterator[tuple[str, Type]]:

@@ -5,32 +5,42 @@ What means nothing where it stands is left out: lowering has said so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rulewright.diagnostics import Span
-from rulewright.documents.case_scorecard import CaseScorecardDocument
-from rulewright.documents.check import CheckDocument
-from rulewright.documents.profile import Profile
-from rulewright.documents.scenario import Scenario
-from rulewright.documents.scorecard import ScorecardDocument
-from rulewright.documents.workflow import TaskDocument
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import parsed
 from rulewright.expression.checker import CheckedExpression, check
 from rulewright.expression.environment import Environment
 from rulewright.expression.nodes import Expr, children
 from rulewright.load import Scalar, place
-from rulewright.lower.case_scorecard import case_scorecard_expressions
-from rulewright.lower.environments import check_environment, scenario_environment
-from rulewright.lower.expression_checks import environment_of
-from rulewright.lower.harness import branch_environment
-from rulewright.lower.scorecard import scorecard_expressions
-from rulewright.lower.workflow_environments import facts, loop_environment
 
-Holder = CheckDocument | Profile | Scenario | ScorecardDocument | CaseScorecardDocument | TaskDocument
+if TYPE_CHECKING:
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
+    from rulewright.documents.check import CheckDocument
+    from rulewright.documents.profile import Profile
+    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.workflow import TaskDocument
+
+    Holder: TypeAlias = CheckDocument | Profile | Scenario | ScorecardDocument | CaseScorecardDocument | TaskDocument
+
+Places = list[tuple[Scalar, Environment]]
+# Who knows where the expressions of a document stand: a function of the module that lowers its kind, which is imported
+# with the first such document.
+PLACES: Final = {
+    "CheckDocument": ("expression_checks", "check_expressions"),
+    "Profile": ("environments", "profile_expressions"),
+    "Scenario": ("harness", "branch_expressions"),
+    "StateMachineDocument": ("machines", "transition_expressions"),
+    "ScorecardDocument": ("scorecard", "scorecard_expressions"),
+    "CaseScorecardDocument": ("case_scorecard", "case_scorecard_expressions"),
+    "TaskDocument": ("workflow_environments", "loop_expressions"),
+}
 KEPT: Final = 64  # documents that several rules look at one after the other
 
 
@@ -71,22 +81,11 @@ def expressions_of(document: Holder) -> tuple[WrittenExpression, ...]:
     return tuple(found)
 
 
-def places_of(document: Holder) -> list[tuple[Scalar, Environment]]:
+def places_of(document: object) -> Places:
     """Every expression of a document as it is written, right or wrong, with the environment of its place."""
-    match document:
-        case CheckDocument():
-            when = [] if document.when is None else [(document.when, scenario_environment(document.vocabulary))]
-            return when + [(scalar, environment_of(document)) for scalar in document.verdict_conditions]
-        case Profile(select=Scalar() as select):
-            return [(select, check_environment(document.vocabulary))]
-        case Scenario():
-            written = [branch.when for turn in document.turns for branch in turn.branches]
-            return [(when, branch_environment()) for when in written if when is not None]
-        case ScorecardDocument():
-            return scorecard_expressions(document)
-        case CaseScorecardDocument():
-            return case_scorecard_expressions(document)
-        case TaskDocument():
-            conditions = [scalar for loop in document.loops for scalar in loop.conditions]
-            return [(scalar, loop_environment(facts(document))) for scalar in conditions]
-    return []
+    known = PLACES.get(type(document).__name__)
+    if known is None:
+        return []
+    module, name = known
+    places: Callable[[object], Places] = getattr(import_module(f"rulewright.lower.{module}"), name)
+    return places(document)

@@ -57,6 +57,12 @@ def branch_environment() -> Environment:
     return Environment(variables={"reply": STRING, "replies": ListType(STRING), "turn": INT})
 
 
+def branch_expressions(document: Scenario) -> list[tuple[Scalar, Environment]]:
+    """The conditions of a scenario's branches with their environment."""
+    written = [branch.when for turn in document.turns for branch in turn.branches]
+    return [(when, branch_environment()) for when in written if when is not None]
+
+
 def lower_run_plan(
     scenarios: Iterable[Scenario], redact: tuple[tuple[str, str], ...] = (), *, simulated: bool = False
 ) -> tuple[RunPlan, list[Diagnostic]]:

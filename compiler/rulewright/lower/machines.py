@@ -17,6 +17,7 @@ from rulewright_runtime.plan.state_machine import Ending, Forbidden, StateMachin
 if TYPE_CHECKING:
     from rulewright.documents.lexicon import LexiconDocument
     from rulewright.documents.state_machine import Cue, StateMachineDocument
+    from rulewright.load import Scalar
 
 PAGES: Final[dict[str, str]] = {
     "unknown-state": """A state machine names a state that is not among its `states`.
@@ -49,6 +50,11 @@ FACTS: Final = Environment(
         "sessions_in_state": INT,
     }
 )
+
+
+def transition_expressions(document: StateMachineDocument) -> list[tuple[Scalar, Environment]]:
+    """The conditions of the transitions with their environment."""
+    return [(each.when, FACTS) for each in document.transitions if each.when is not None]
 
 
 def lower_machine(

@@ -30,7 +30,7 @@ from rulewright.expression.types import (
 )  # fmt: skip
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Scalar
-from rulewright.lower.environments import check_type
+from rulewright.lower.environments import VERDICT_RECORD, check_type
 from rulewright.lower.expressions import build_in
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.errors import EvaluationError, PlanError
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from rulewright.documents.scorecard import ParameterDocument, RateDocument, ScorecardDocument
 
 VERDICT: Final = EnumType("verdict", VERDICTS)
-VERDICT_RECORD: Final = "verdict record"
 EVIDENCE: Final = RecordType(
     "evidence", {"role": STRING, "turn": INT, "quote": STRING, "rationale": WrapperType(STRING)}
 )

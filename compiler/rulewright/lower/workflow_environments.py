@@ -11,6 +11,7 @@ from rulewright_runtime.workflow.workflow_plan import EVIDENCE, METRIC_TYPES
 
 if TYPE_CHECKING:
     from rulewright.documents.workflow import TaskDocument
+    from rulewright.load import Scalar
 
 ADVISORY: Final = frozenset({"confidence_score", "metrics", "confidence_advisory"})  # what no gate may decide by
 
@@ -54,6 +55,12 @@ def facts(task: TaskDocument) -> Facts:
         "policy_gate" in enabled,
         "hil" in enabled or task.tier == "T2",
     )
+
+
+def loop_expressions(task: TaskDocument) -> list[tuple[Scalar, Environment]]:
+    """The exit conditions of a task's loops with their environment."""
+    conditions = [scalar for loop in task.loops for scalar in loop.conditions]
+    return [(scalar, loop_environment(facts(task))) for scalar in conditions]
 
 
 @cache

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.check.document import models_of
 from rulewright.documents.base import items
-from rulewright.documents.check import CheckDocument, Phases
-from rulewright.documents.state_machine import StateMachineDocument, read_state_machine
+from rulewright.documents.state_machine import read_state_machine
 from rulewright.documents.workflow import TaskDocument, read_workflow
 from rulewright.expression.environment import Environment
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.lower.environments import prompt_environment
 from rulewright.lower.expressions_of import places_of
-from rulewright.lower.machines import FACTS
-from rulewright.lower.phases import reply_environment
 from rulewright.lower.workflow_environments import facts, gate_environment
 
 if TYPE_CHECKING:
@@ -60,15 +57,10 @@ def expression_at(
 
 def _written(document: Any) -> Iterator[tuple[Scalar, Environment]]:
     yield from places_of(document)
-    match document:
-        case CheckDocument(phases=Phases(violates=Scalar() as violates)):
-            yield violates, reply_environment(document)
-        case StateMachineDocument():
-            yield from ((each.when, FACTS) for each in document.transitions if each.when is not None)
-        case TaskDocument():
-            conditions = items(document.overlays["policy_gate"].find("conditions"))
-            environment = gate_environment(facts(document))
-            yield from ((each, environment) for each in conditions if isinstance(each, Scalar))
+    if isinstance(document, TaskDocument):
+        conditions = items(document.overlays["policy_gate"].find("conditions"))
+        environment = gate_environment(facts(document))
+        yield from ((each, environment) for each in conditions if isinstance(each, Scalar))
 
 
 def _documents(kind: str, root: Mapping, around: DocumentContext) -> Sequence[object]:

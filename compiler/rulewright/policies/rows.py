@@ -10,9 +10,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from rulewright.documents.vocabulary import Vocabulary
-from rulewright_runtime.aggregate.aggregation import NO_RECORD, Scorecard
+from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.export import export
-from rulewright_runtime.aggregate.outcome import ENGINE
+from rulewright_runtime.aggregate.outcome import ENGINE, NO_RECORD
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
 from rulewright_runtime.values import Value

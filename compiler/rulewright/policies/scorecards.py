@@ -27,9 +27,10 @@ from rulewright.policies.decisions import (
 from rulewright.policies.settings import flat
 from rulewright.proving.atoms import extract, path_at, paths_of, unabridged
 from rulewright.proving.domains import Domain, Domains, Path, domain_of_parameter, whole
-from rulewright.proving.gates import SAID, as_recorded
+from rulewright.proving.gates import SAID
+from rulewright.proving.recorded import as_recorded
 from rulewright.proving.substitution import substitute
-from rulewright_runtime.aggregate.aggregation import NO_RECORD
+from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import BINDING, Node, Program
 from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scorecard import GatePlan, RatePlan, ScorecardPlan

@@ -12,7 +12,7 @@ from rulewright.proving.domains import Absent, Domain, Path
 from rulewright.proving.intervals import Box, Space
 from rulewright.proving.sums import NumberRange, Terms
 from rulewright.proving.witness import in_words
-from rulewright_runtime.aggregate.aggregation import NO_RECORD
+from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import NUMBERS
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import Optional, UInt, Value

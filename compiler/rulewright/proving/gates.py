@@ -8,19 +8,20 @@ Verdicts that may differ are told apart by their root: `v` is the verdict in que
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
-from rulewright.expression.types import EnumType, RecordType, Type
+from rulewright.expression.types import Type
 from rulewright.lower.scorecard import TYPES, verdict_type
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, extract, path_at, shape
 from rulewright.proving.domains import Domains, Path, domain_of_parameter
 from rulewright.proving.intervals import Goal
+from rulewright.proving.recorded import as_recorded
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright.proving.search import Search
 from rulewright.proving.substitution import substitute, with_values
-from rulewright_runtime.aggregate.aggregation import NO_RECORD
+from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scorecard import GatePlan, ScorecardPlan
@@ -36,18 +37,6 @@ SAID: Final = frozenset(
 OTHER: Final = "other"
 HOLDS: Final = TRUE | ERROR  # a condition that can't be decided guards
 ANY_CHECK: Final = ""  # stands for every check that could be, where no project says which there are
-
-
-def as_recorded(verdict: RecordType) -> RecordType:
-    """The type of a verdict with what a record may hold besides: a check that owes one has the verdict `NO_RECORD`, and
-    a check without bucket or severity has the empty text there. Authors can write neither."""
-    besides = {"verdict": NO_RECORD, "primary_bucket": "", "severity": ""}
-    fields = dict(verdict.fields)
-    for name, word in besides.items():
-        of = fields[name]
-        if isinstance(of, EnumType):
-            fields[name] = EnumType(of.name, (*of.members, word))
-    return replace(verdict, fields=fields)
 
 
 @dataclass(frozen=True, slots=True)

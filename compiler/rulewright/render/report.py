@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from typing import Final
 
 from rulewright.arguments.write_rules import FORMATS
 from rulewright.diagnostics import Diagnostic
 from rulewright.errors import UsageError
 from rulewright.load.source import Source
 from rulewright.render import human
-from rulewright.render.github import github
-from rulewright.render.json_output import json_output
-from rulewright.render.sarif import sarif
-from rulewright.render.xml_output import checkstyle, junit
 from rulewright_runtime import __version__
+
+# Who writes a format, where that is not the function `written` of the module of its name.
+WRITERS: Final = {
+    "json": ("json_output", "json_output"),
+    "junit": ("xml_output", "junit"),
+    "checkstyle": ("xml_output", "checkstyle"),
+    "sarif": ("sarif", "sarif"),
+    "github": ("github", "github"),
+}
+WITHOUT_FILES: Final = frozenset({"checkstyle", "github"})
 
 
 def render(
@@ -39,15 +46,8 @@ def render(
         return (
             f"{text}\n{human.summary(diagnostics, len(sources))}\n" if text else f"{human.summary((), len(sources))}\n"
         )
-    if format == "json":
-        return json_output(diagnostics, sources)
+    module, name = WRITERS.get(format, (format, "written"))
+    writer: Callable[..., str] = getattr(import_module(f"rulewright.render.{module}"), name)
     if format == "sarif":
-        return sarif(diagnostics, __version__, page_of)
-    if format == "github":
-        return github(diagnostics)
-    if format == "junit":
-        return junit(diagnostics, sources)
-    if format == "checkstyle":
-        return checkstyle(diagnostics)
-    written: str = import_module(f"rulewright.render.{format}").written(diagnostics, sources)
-    return written
+        return writer(diagnostics, __version__, page_of)
+    return writer(diagnostics) if format in WITHOUT_FILES else writer(diagnostics, sources)

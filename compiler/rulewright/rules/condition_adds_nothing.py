@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.proving.atoms import written
-from rulewright.proving.located import placed_conditions, span_of
+from rulewright.proving.located import placed_conditions
+from rulewright.proving.studies import span_of
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument

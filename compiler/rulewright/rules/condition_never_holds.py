@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import CheckDocument
-from rulewright.proving.located import placed_conditions, span_of
+from rulewright.proving.located import placed_conditions
 from rulewright.proving.results import Proved
+from rulewright.proving.studies import span_of
 from rulewright.proving.verdicts import never_given
 
 if TYPE_CHECKING:

@@ -25,18 +25,19 @@ def listed_twice(document: CheckDocument | MarkerSet | Profile | Scenario | Task
     Why it matters: the second changes nothing, and mostly another one was meant.
     Instead: correct or remove the second.
     """
-    yield from _in(document.node)
+    yield from repeated_in(document.node)
 
 
-def _in(node: Node) -> Iterator[Diagnostic]:
+def repeated_in(node: Node) -> Iterator[Diagnostic]:
+    """The texts that a list somewhere in a node holds twice."""
     if type(node) is Sequence:
         yield from _repeated(node)
         for item in node.items:
-            yield from _in(item)
+            yield from repeated_in(item)
     elif type(node) is Mapping:
         for entry in node.entries:
             if entry.key.value not in OTHERWISE:
-                yield from _in(entry.value)
+                yield from repeated_in(entry.value)
 
 
 def _repeated(node: Sequence) -> Iterator[Diagnostic]:

@@ -6,11 +6,8 @@ for a document that holds an expression. Documents that always hold some include
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from rulewright.documents.check import CheckDocument
-from rulewright.documents.profile import Profile
-from rulewright.documents.scenario import Scenario
 from rulewright.rules import Rule
 from rulewright.rules.both_sides_equal import both_sides_equal
 from rulewright.rules.check_never_fails import check_never_fails
@@ -24,6 +21,11 @@ from rulewright.rules.equality_after_rounding import equality_after_rounding
 from rulewright.rules.integer_division import integer_division
 from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
 from rulewright.rules.unread_parameter import unread_parameter
+
+if TYPE_CHECKING:
+    from rulewright.documents.check import CheckDocument
+    from rulewright.documents.profile import Profile
+    from rulewright.documents.scenario import Scenario
 
 CONDITIONS: Final = (
     condition_never_holds,

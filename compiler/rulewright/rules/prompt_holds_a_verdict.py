@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
 from rulewright_runtime.plan.part import VERDICTS
+
+if TYPE_CHECKING:
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
 
 HELP: Final = 'show the form so that no program reads it: {"verdict": "PASS", "FAIL" or "UNCLEAR"}'
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Diagnostic, error, respell, warning
 from rulewright.load import Mapping
+from rulewright.spelling import Guess, suggest
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -26,8 +27,19 @@ def unread_parameter(check: CheckDocument) -> Iterator[Diagnostic]:
         return
     uses = [use for each in check.verdict_conditions for use in READ.finditer(str(each.value))]
     read = {use[1] or use[2] or use[3] for use in uses}
-    if not read <= {*params.keys, *check.params}:  # the map itself, or a name that is told of where it is read
+    if None in read:  # the map itself
         return
+    unknown = read - {*params.keys, *check.params}
     for entry in params.entries:
-        if entry.key.value not in read:
-            yield warning(entry.key, f"no condition reads the parameter `{entry.key.value}`")
+        name = str(entry.key.value)
+        message = f"no condition reads the parameter `{name}`"
+        if name not in read and not unknown:
+            yield warning(entry.key, message)
+        elif name not in read and (meant := suggest(name, unknown)) and _is_rarer(name, meant, check.node.source.text):
+            yield error(entry.key, message, help=Guess(meant), fix=respell(entry.key, meant, safe=False))
+
+
+def _is_rarer(name: str, other: str, text: str) -> bool:
+    """Whether a text holds a name less often than another one: of two spellings, the usual one is meant."""
+    own, others = (len(re.findall(rf"(?<![^\W_]){re.escape(each)}(?![^\W_])", text)) for each in (name, other))
+    return own < others

@@ -50,6 +50,7 @@ from rulewright_runtime.aggregate.keys import EMPTY, UNHASHABLE, VerdictKey
 from rulewright_runtime.aggregate.outcome import (
     ENGINE,
     MINIMUM_COVERAGE,
+    NO_RECORD,
     RESERVED,
     ask_for_adjudication,
     engine_results,
@@ -73,7 +74,6 @@ VERDICT_FIELDS: Final = (
     "prompt_hash", "rationale_code", "adjudication_required", "secondary_tags", "extra",
 )  # fmt: skip
 KNOWN_BEFORE: Final = frozenset({"check_id", "severity", "primary_bucket", "secondary_tags"})  # of a verdict
-NO_RECORD: Final = "NO_RECORD"  # stands for the verdict of a check that owes one
 _ALWAYS_READ: Final = frozenset({"check_id", "eligible", "verdict", "severity", "primary_bucket"})
 _MEMO_LIMIT: Final = 65536
 _ROWS_LIMIT: Final = 1024

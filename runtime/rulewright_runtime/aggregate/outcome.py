@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MINIMUM_COVERAGE: Final = Score(4, 5)  # seed 004: a row with a smaller share of resolved checks is not valid
 ENGINE: Final = "engine"
+NO_RECORD: Final = "NO_RECORD"  # stands for the verdict of a check that owes one
 RESERVED: Final = frozenset({"transcript_id", "scenario_id", "model", ENGINE, "undecided", "left_out", "missing"})
 
 # `nothing_applied`: no check applied to the transcript. That is not a failure, but a run of nothing else is undecided.

@@ -65,6 +65,16 @@ def test_a_key_at_the_wrong_place_is_sent_home() -> None:
     ]
 
 
+def test_a_key_too_far_out_is_one_finding_and_is_not_guessed() -> None:
+    text = CHECK.replace("  unclex_policy: llm_edge", "  type: lexicon") + (
+        "phases:\n  violates: reply.count > 1\n  confirm: {prompt: Is it?, fields: {count: integer}}\n"
+        "  sweep: {prompt: Is it at all?}\n"
+    )
+    assert [(code, line, help) for code, line, _, _, help in findings("check", text)] == [
+        ("unknown-key", 12, "`violates` belongs under `phases.confirm`")
+    ]
+
+
 def test_a_key_of_an_agents_role_is_sent_there() -> None:
     text = 'version: "1"\nname: w\nagents:\n  coder: {description: Writes}\ntasks: {}\n'
     helps = [entry[4] for entry in findings("workflow", text) if entry[0] == "unknown-key"]

@@ -35,6 +35,11 @@ def test_each_line_of_a_file_of_lines_is_a_case_with_its_own_place(tmp_path: Pat
     assert codes(tmp_path) == [("duplicate-test-id", 4)]
 
 
+def test_a_phrase_that_is_expected_twice_counts_twice_and_is_told(tmp_path: Path) -> None:
+    (tmp_path / "batch.json").write_text(json.dumps([case("a", must=["fever", "cough", "fever"])], indent=1))
+    assert codes(tmp_path) == [("listed-twice", 11)]
+
+
 @pytest.mark.parametrize(
     "text", ['{"test_id": "a",\n{"test_id": "b"}\n', '{"test_id": "a"}]\n', '[{"test_id": "a"},', "{"]
 )

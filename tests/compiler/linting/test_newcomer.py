@@ -41,6 +41,7 @@ MISTAKES = [
     (CHECK, "scope: universal", f"{WHEN}scenario.category == 'empthy'", 9, "did you mean `empathy`?"),
     (CHECK, "scope: universal", f"{WHEN}scenario.tags.any(t, t == 'a')", 9, "write `xs.exists(x, ...)`"),
     (CHECK, "scope: universal", f"{WHEN}scenario.title.lower() == 'a'", 9, "contains_ci"),
+    (CHECK, "scope: universal", f"{WHEN}scenario.title == scenario.title", 9, None),
     (LEXICON, "(?i)", "(?<!all )", 8, "RE2 has no look-around"),
     (LEXICON, "patterns:", "pattern:", 4, "did you mean `patterns`?"),
     (SCENARIO, '"empathy"', '"empthy"', 4, "did you mean `empathy`?"),
@@ -85,6 +86,32 @@ def test_a_first_mistake_is_one_finding_with_its_cure(
     (found,) = lint([tmp_path / "project"]).diagnostics
     assert (Path(found.span.path), found.span.line) == (path, line)
     assert says is None or says in cure(found)
+
+
+PARAMETERS = """\
+id: repeats
+primary_bucket: F
+severity: S3
+params:
+  moost: 3
+fail: size(tool_calls) > params.most or size(turns) > params.most
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "column", "says"),
+    [
+        (("", ""), 5, 3, "did you mean `most`?"),
+        (("or size(turns) > params.most", ""), 6, 32, "did you mean `moost`?"),
+        (("params:", "description: At most so many calls\nparams:"), 6, 3, "did you mean `most`?"),
+    ],
+)
+def test_a_misspelt_parameter_is_told_where_its_spelling_is_the_rarer_one(
+    change: tuple[str, str], line: int, column: int, says: str
+) -> None:
+    text = PARAMETERS.replace(*change) if change[0] else PARAMETERS
+    (found,) = [each for each in lint_text(text, "checks/repeats.yaml").diagnostics if each.code != "missing-key"]
+    assert (found.span.line, found.span.column, cure(found).partition("?")[0] + "?") == (line, column, says)
 
 
 def test_a_percentage_where_a_share_is_expected_is_one_finding() -> None:

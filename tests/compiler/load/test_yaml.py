@@ -124,7 +124,8 @@ MISTAKES = [
     ("a: 'x\nb: 1\n", "yaml-syntax", 1, 4, "never closed"),
     ("a: [1, 2\nb: 3\n", "yaml-syntax", 1, 9, "expected `,` or `]`"),
     ("a: @x\n", "yaml-syntax", 1, 4, "`@` can't start a value"),
-    ("a: 1\nfoo\nb: 2\n", "yaml-syntax", 3, 1, "`key: value`"),
+    ("a: 1\nfoo\nb: 2\n", "yaml-syntax", 2, 1, "expected `key: value`"),
+    ("a: 1\nfoo\n  c: 3\nb: 2\n", "yaml-syntax", 2, 1, "expected `key:` above the keys"),
     ('a: "\\q"\n', "yaml-syntax", 1, 5, "unknown escape"),
     ("%A b\n" * 30, "yaml-syntax", 21, 1, "start with `%`"),
 ]

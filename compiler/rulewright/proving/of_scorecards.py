@@ -1,0 +1,91 @@
+"""The conditions of scorecards, over verdicts and over cases, each where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final, Literal, cast
+
+from rulewright.documents.case_scorecard import CaseScorecardDocument, SettingDocument
+from rulewright.documents.scorecard import ParameterDocument, ScorecardDocument
+from rulewright.expression.environment import Environment
+from rulewright.expression.types import DYN, Type
+from rulewright.load import Scalar
+from rulewright.lower.case_scorecard import TYPES, case_scorecard_expressions, requirements_of_defaults
+from rulewright.lower.scorecard import scorecard_expressions, verdict_type
+from rulewright.proving.domains import domain_of_parameter
+from rulewright.proving.studies import AFTER, Known, LocatedCondition, placed
+from rulewright_runtime.ir import Program
+from rulewright_runtime.plan.parameters import Parameter
+from rulewright_runtime.plan.scorecard import ScorecardPlan
+
+_REQUIRED: Final = " where `requires` is met"
+
+
+def of_verdicts(document: ScorecardDocument) -> Iterator[LocatedCondition]:
+    """The conditions of a scorecard over verdicts."""
+    known = _bounds(document.parameters)
+    scalars = [scalar for _, scalar in conditions_of_scorecard(document)]
+    yield from placed(scalars, scorecard_environment(document), known=known)
+    values = {id(scalar) for _, scalar in (*document.variables, *document.output)}
+    for scalar, environment in scorecard_expressions(document):
+        if id(scalar) in values:
+            yield from placed([scalar], environment, known=known)
+
+
+def of_cases(document: CaseScorecardDocument) -> Iterator[LocatedCondition]:
+    """The conditions of a scorecard over cases: a requirement after those before it, all else where they are met."""
+    known, rows = _bounds(document.settings), {id(row.when) for row in document.labels}
+    required = [that for that, _ in document.requires]
+    met = required if all(holds for _, holds in requirements_of_defaults(document)) else []
+    for scalar, environment in case_scorecard_expressions(document):
+        before = next((required[:at] for at, that in enumerate(required) if that is scalar), None)
+        given = (AFTER, before) if before is not None else (_REQUIRED, met)
+        yield from placed([scalar], environment, in_table=id(scalar) in rows, known=known, given=given)
+
+
+def _bounds(parameters: Iterable[ParameterDocument | SettingDocument]) -> Known:
+    """What the parameters of a scorecard can be set to."""
+    found = []
+    for each in parameters:
+        if each.type not in TYPES:
+            continue
+        low, high = (
+            value if isinstance(value, int | float) and value == value else None
+            for value in (None if bound is None else bound.value for bound in (each.minimum, each.maximum))
+        )
+        if low is None or high is None or low <= high:
+            kind = cast('Literal["score", "number", "integer", "bool", "string"]', each.type)
+            found.append(((each.name,), domain_of_parameter(Parameter(each.name, kind, "", low, high))))
+    return tuple(found)
+
+
+def conditions_of_scorecard(document: ScorecardDocument) -> list[tuple[str, Scalar]]:
+    """The conditions over single verdicts, each with the keys that lead to it."""
+    found = []
+    for gate in document.gates:
+        parts = (("of", gate.of), ("stops", gate.stops), ("undecided", gate.undecided))
+        found += [(f"gates.{gate.name}.{key}", scalar) for key, scalar in parts]
+    found += [(f"dimensions.{rate.name}.{rate.kind}.of", rate.of) for rate in document.dimensions]
+    found += [(f"rates.{rate.name}.{rate.kind}.of", rate.of) for rate in document.rates]
+    found += [(f"counts.{name}", of) for name, of in document.counts]
+    return found + [(f"lists.{listed.name}.of", listed.of) for listed in document.lists]
+
+
+def conditions_of_plan(plan: ScorecardPlan) -> list[tuple[str, Program]]:
+    """As `conditions_of_scorecard`, lowered, in the same order."""
+    found = []
+    for gate in plan.gates:
+        parts = (("of", gate.of), ("stops", gate.stops), ("undecided", gate.undecided))
+        found += [(f"gates.{gate.name}.{key}", program) for key, program in parts]
+    found += [(f"dimensions.{each.rate.name}.{each.rate.kind}.of", each.rate.of) for each in plan.dimensions]
+    found += [(f"rates.{rate.name}.{rate.kind}.of", rate.of) for rate in plan.rates]
+    found += [(f"counts.{count.name}", count.of) for count in plan.counts]
+    return found + [(f"lists.{listed.name}.of", listed.of) for listed in plan.lists]
+
+
+@lru_cache(maxsize=8)
+def scorecard_environment(document: ScorecardDocument) -> Environment:
+    """Where a condition over a single verdict is decided; what the scoring file holds is not known here."""
+    names: dict[str, Type] = {each.name: TYPES.get(each.type, DYN) for each in document.parameters}
+    return Environment(variables={**names, "scoring": DYN, "v": verdict_type(document.vocabulary)})
