@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
 from decimal import Decimal
 from functools import cache, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
 from referencing import Registry, Resource
 
-from rulewright.diagnostics import Diagnostic, Span, error, replace, respell
+from rulewright.diagnostics import Diagnostic, Edit, Fix, Span, error, replace, respell
 from rulewright.documents.base import descend, first_place
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
 from rulewright.load import Mapping, Node, Scalar, Sequence, plain
@@ -37,7 +38,7 @@ TRUTH: Final = {
 }
 WHOLE: Final = re.compile(r"0|-?[1-9][0-9]*")
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
-ASSIGNED: Final = re.compile(r"([\w-]+) *= *(\S.*)")
+ASSIGNED: Final = re.compile(r"([\w-]+)(?: *= *|:(?!//))(\S.*)")
 LISTED: Final = re.compile(r"[\w.-]+(?:, *[\w.-]+)*")
 NAMES: Final = {
     "array": "a list",
@@ -134,6 +135,7 @@ class _Departure:
     meanings: dict[str, str]  # of the words that the schema allows here
     properties: frozenset[str]  # those that the schema names at this place
     remarks: frozenset[str]  # of these, the ones that are for people alone
+    mappings: frozenset[str]  # the properties that hold properties
     holders: dict[str, str]  # a property one level further down: the one that it belongs under
     of_a_key: bool
     option: int  # of the alternative above it, by number
@@ -143,20 +145,42 @@ class _Departure:
     def of(mistake: ValidationError) -> _Departure:
         """The validator's error as plain data."""
         found: Any = mistake  # its attributes may be unset until the validator yields it
-        path, properties = tuple(found.relative_schema_path), found.schema.get("properties", {})
+        path, schema = tuple(found.relative_schema_path), _as_mapping(found.schema)
+        properties = {name: _as_mapping(each) for name, each in schema.get("properties", {}).items()}
         return _Departure(
             keyword=found.validator,
             wanted=found.validator_value,
             value=found.instance,
             steps=tuple(found.absolute_path),
-            meanings=found.schema.get("x-meanings", {}),
+            meanings=schema.get("x-meanings", {}),
             properties=frozenset(properties),
             remarks=frozenset(name for name, each in properties.items() if each.get("x-use") == "documentation"),
-            holders={inner: name for name, each in properties.items() for inner in each.get("properties", ())},
+            mappings=frozenset(name for name, each in properties.items() if _is_mapping(each)),
+            holders={inner: name for name, each in properties.items() for inner in _properties_of(each)},
             of_a_key="propertyNames" in path,
             option=path[0] if isinstance(path[0], int) else 0,
             below=tuple(map(_Departure.of, found.context)),
         )
+
+
+def _as_mapping(schema: JsonObject | bool) -> JsonObject:
+    """A schema without its short forms, `true` for anything and `false` for nothing."""
+    return schema if isinstance(schema, dict) else {}
+
+
+def _alternatives(schema: JsonObject) -> Iterator[JsonObject]:
+    """A schema, and what it offers to choose from."""
+    yield schema
+    yield from map(_as_mapping, schema.get("anyOf", ()))
+
+
+def _properties_of(schema: JsonObject) -> JsonObject:
+    """The properties that a schema, or an alternative of it, names."""
+    return {name: each for option in _alternatives(schema) for name, each in option.get("properties", {}).items()}
+
+
+def _is_mapping(schema: JsonObject) -> bool:
+    return any("object" in option.get("type", ()) for option in _alternatives(schema))
 
 
 def _primary(departures: Iterable[_Departure]) -> Iterator[_Departure]:
@@ -265,10 +289,16 @@ def _meant(node: Node, expected: Many[str]) -> str | None:
         quote = '"' if node.style == "j" else ""
         return f"[{', '.join(f'{quote}{each}{quote}' for each in words)}]"
     if NAMES["object"] in expected and (pair := ASSIGNED.fullmatch(word)):
-        return f"{pair[1]}: {pair[2]}"
+        written = f"{pair[1]}: {pair[2]}"
+        return written if _begins_its_line(node) else f"{{{written}}}"
     kinds = {NAMES["integer"]: WHOLE, NAMES["number"]: NUMBER}
     spelt = any(name in expected and pattern.fullmatch(word) for name, pattern in kinds.items())
     return word if spelt else None
+
+
+def _begins_its_line(node: Scalar) -> bool:
+    source = node.source
+    return not source.text[source.starts[node.span.line - 1] : node.start].strip()
 
 
 def _words(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
@@ -322,17 +352,46 @@ def _unknown_key(node: Mapping, name: str, path: str, departure: _Departure, own
     near = None if holder else suggest(name, departure.properties)
     near = near or next((other for other in _SYNONYMS.get(name, ()) if other in departure.properties), None)
     fix = None
-    if near:
+    homes = [owner for owner in owners.get(name, ()) if owner != path]
+    empty = frozenset[str]() if near else departure.mappings
+    if indented := _further_in(node, name, [holder, *(owner.removeprefix(f"{path}.") for owner in homes)], empty):
+        help, fix = indented.message, indented
+    elif near:
         fix = None if near in node else respell(node.index[name].key, near, safe=False)
         help = f"{Guess(near)} it is set here as well" if near in node else Guess(near)
     elif path and holder:
         help = f"`{name}` belongs under `{path}.{holder}`"
-    elif homes := [owner for owner in owners.get(name, ()) if owner != path]:
+    elif homes:
         help = f"`{name}` belongs " + _either([f"under `{owner}`" if owner else "at the top level" for owner in homes])
     else:
         known = sorted(departure.properties - departure.remarks) or sorted(departure.properties)
         help = f"the keys here are {', '.join(f'`{key}`' for key in known)}"
     return error(node.key_span(name), f"unknown key `{name}`{_where(path)}", code="unknown-key", help=help, fix=fix)
+
+
+def _further_in(node: Mapping, name: str, owners: Many[str | None], mappings: frozenset[str]) -> Fix | None:
+    """The fix that moves a key below the one before it, which is among its `owners`, or among `mappings` and holds
+    nothing; None where that can't be."""
+    entry = node.index[name]
+    before = next((each for each, after in pairwise(node.entries) if after is entry), None)
+    if before is None or entry.key.style == "j" or not _begins_its_line(entry.key):
+        return None
+    if before.key.span.column != entry.key.span.column:
+        return None
+    held = before.value
+    if isinstance(held, Mapping) and before.name in owners and _begins_its_line(held.entries[0].key):
+        width = held.entries[0].key.span.column - entry.key.span.column
+    elif isinstance(held, Scalar) and not held.raw and before.name in mappings:
+        width = 2
+    else:
+        return None
+    blank, source = " " * width, node.source
+    edits = [Edit(entry.key.span, blank + entry.key.raw)]
+    for line in range(entry.key.span.line + 1, entry.value.span.end_line + 1):
+        if source.line_text(line).strip():
+            start = source.starts[line - 1]
+            edits.append(Edit(source.span(start, start), blank))
+    return Fix(f"indent it below `{before.name}`", tuple(edits), safe=False)
 
 
 def _missing(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
@@ -404,7 +463,7 @@ def _owners(kind: str) -> Owners:
     owners: dict[str, list[str]] = {}
 
     def visit(below: JsonObject, path: str) -> None:
-        for name, inner in below.get("properties", {}).items():
+        for name, inner in _properties_of(below).items():
             owners.setdefault(name, []).append(path)
             visit(inner, f"{path}.{name}" if path else name)
 

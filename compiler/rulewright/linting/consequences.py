@@ -58,7 +58,7 @@ def _corrected(found: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic |
     if found.severity is not Severity.ERROR or source is None:
         return None
     if found.fix is not None:
-        return found if [edit.span for edit in found.fix.edits] == [found.span] else None
+        return found if found.fix.edits[0].span == found.span else None
     start = source.offset(found.span.line, found.span.column)
     end = source.offset(found.span.end_line, found.span.end_column)
     written = _QUOTED.fullmatch(source.text[start:end])

@@ -146,6 +146,8 @@ def _cause(found: Diagnostic) -> object:
     """What all findings of one cause have in common."""
     if found.fix is None and found.code in ACROSS:
         return found.code, found.severity, found.message if found.code == "dead-key" else None
+    if found.fix is None and found.code == "bad-expression":
+        return found.span.path, found.code, found.message, found.help
     if found.fix is None and found.code in CROWDS:
         return found.span.path, found.code, found.severity, found.help
     return found

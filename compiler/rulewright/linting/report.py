@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from rulewright.categories import CATEGORIES, category_of
 from rulewright.check.document import is_seen_alone
@@ -20,6 +21,8 @@ from rulewright.linting.repeated import together, without_echoes
 from rulewright.load import Loaded, Source
 from rulewright.load.suppressions import suppress, unused
 from rulewright.manual import pages
+
+NOT_FOUND: Final = frozenset({"missing-path", "unset-variable"})  # what lies there, and what it would say, is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,8 @@ def report_of(
     rest, accepted = settings.without_accepted(map(settings.graded, found))
     kept, allowed, useless = suppress(rest, files, codes)
     unread = {each.span.path for each in kept if each.code == "bad-expression"}  # what would be proved nobody knows
-    kept += settings.idle(accepted, wants) if whole else []
+    is_complete = not any(each.code in NOT_FOUND for each in kept)
+    kept += settings.idle(accepted, wants) if whole and is_complete else []
     kept += [
         unused(each, sources[each.path])
         for each in useless

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, cast, get_args
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.expression.declarations import parse_signature
@@ -32,6 +32,9 @@ PAGES: Final[dict[str, str]] = {
     Instead: let one of them look at the conversation itself.
     """,
 }
+
+
+PARTS: Final = (None, *get_args(Each))
 
 
 def environment_of(
@@ -83,6 +86,8 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
         place, message = check.place("routing", "route"), "the route `expression` needs `fail` or `pass`, a condition"
         lowering.found.append(error(place, message, code="missing-key"))
         return None
+    if check.each not in PARTS:  # what the conditions may name is not known
+        return None
     environment = environment_of(check, lowering.check_ids)
     conditions = {"fails": check.fails, "unclear": check.unclears, "passes": check.passes}
     built = {
@@ -104,6 +109,8 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
 def mistakes_with(check: CheckDocument, typed: Mapping[str, Type]) -> list[Diagnostic]:
     """What would be wrong with the conditions of its verdict if parameters were of these types."""
     found: list[Diagnostic] = []
+    if check.each not in PARTS:
+        return found  # what the conditions may name is not known
     for scalar in check.verdict_conditions:
         build_in(scalar, environment_of(check, typed=typed), found, expect=BOOL)
     return found

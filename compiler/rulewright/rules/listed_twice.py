@@ -28,16 +28,15 @@ def listed_twice(document: CheckDocument | MarkerSet | Profile | Scenario | Task
     yield from repeated_in(document.node)
 
 
-def repeated_in(node: Node) -> Iterator[Diagnostic]:
-    """The texts that a list somewhere in a node holds twice."""
+def repeated_in(node: Node, *, is_told: bool = True) -> Iterator[Diagnostic]:
+    """The texts that a list somewhere in a node holds twice; the node itself only where that `is_told`."""
     if type(node) is Sequence:
-        yield from _repeated(node)
+        yield from _repeated(node) if is_told else ()
         for item in node.items:
             yield from repeated_in(item)
     elif type(node) is Mapping:
         for entry in node.entries:
-            if entry.key.value not in OTHERWISE:
-                yield from repeated_in(entry.value)
+            yield from repeated_in(entry.value, is_told=entry.key.value not in OTHERWISE)
 
 
 def _repeated(node: Sequence) -> Iterator[Diagnostic]:

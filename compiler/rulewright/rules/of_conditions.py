@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.rules import Rule
+from rulewright.rules.bad_schema import bad_schema
 from rulewright.rules.both_sides_equal import both_sides_equal
 from rulewright.rules.check_never_fails import check_never_fails
 from rulewright.rules.check_never_passes import check_never_passes
@@ -46,6 +47,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     check_never_passes,
     parameter_does_not_fit,
     unread_parameter,
+    bad_schema,
     *EXPRESSIONS,
 )
 PROFILE: Final[tuple[Rule[Profile], ...]] = (*CONDITIONS, *EXPRESSIONS)

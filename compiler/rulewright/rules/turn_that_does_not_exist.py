@@ -17,8 +17,9 @@ def turn_that_does_not_exist(scenario: Scenario) -> Iterator[Diagnostic]:
     Instead: correct the turn's number.
     """
     numbers = {turn.number for turn in scenario.turns if turn.number is not None}
-    if not numbers:
-        return
+    unread = any(turn.number is None and "turn_number" in turn.node for turn in scenario.turns)
+    if not numbers or unread or any(not session.turns for session in scenario.sessions):
+        return  # which turns there are is not known
     for value, place, what in _references(scenario):
         if value not in numbers:
             last = max(numbers)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, error, respell, warning
 from rulewright.load import Mapping
+from rulewright.lower.expressions_of import expressions_of
 from rulewright.spelling import Guess, suggest
 
 if TYPE_CHECKING:
@@ -33,10 +34,16 @@ def unread_parameter(check: CheckDocument) -> Iterator[Diagnostic]:
     for entry in params.entries:
         name = str(entry.key.value)
         message = f"no condition reads the parameter `{name}`"
-        if name not in read and not unknown:
+        if name not in read and not unknown and _can_all_be_read(check):
             yield warning(entry.key, message)
         elif name not in read and (meant := suggest(name, unknown)) and _is_rarer(name, meant, check.node.source.text):
             yield error(entry.key, message, help=Guess(meant), fix=respell(entry.key, meant, safe=False))
+
+
+def _can_all_be_read(check: CheckDocument) -> bool:
+    """Whether all conditions mean something: what a broken one would read is not known."""
+    sound = {id(written.scalar) for written in expressions_of(check)}
+    return all(id(each) in sound for each in check.verdict_conditions)
 
 
 def _is_rarer(name: str, other: str, text: str) -> bool:

@@ -17,6 +17,7 @@ from tests.schemas import validator
 
 from rulewright.documents import validation
 from rulewright.documents.validation import validate
+from rulewright.linting.fixes import fixed_texts
 from rulewright.load import load_file, load_text, plain
 from rulewright.spelling import suggest
 from rulewright_grammar import schema, schema_names
@@ -59,10 +60,38 @@ def test_the_guess_can_be_written_by_a_fix() -> None:
 
 
 def test_a_key_at_the_wrong_place_is_sent_home() -> None:
-    text = CHECK.replace("  unclex_policy: llm_edge", "  type: lexicon") + "repetitions: 3\n"
+    text = CHECK.replace("  unclex_policy: llm_edge", "  type: lexicon") + "note: x\nrepetitions: 3\n"
     assert findings("check", text) == [
-        ("unknown-key", 11, 1, "unknown key `repetitions`", "`repetitions` belongs under `scorer` or under `routing`"),
+        ("unknown-key", 12, 1, "unknown key `repetitions`", "`repetitions` belongs under `scorer` or under `routing`"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "meant"),
+    [
+        ("  route: lexicon_only\n", "route: lexicon_only\n", None),  # below it stands what belongs to `routing`
+        ("  deterministic_precheck: words\n", "deterministic_precheck: words\n", "  deterministic_precheck: words\n"),
+        ("  unclex_policy: llm_edge\n", "unclear_policy: llm_edge\n", "  unclear_policy: llm_edge\n"),
+        (
+            "  unclex_policy: llm_edge\n",
+            "  type: lexicon\nparams:\nwords:\n  - a\n\n  - b\nnote: x\n",
+            "  type: lexicon\nparams:\n  words:\n    - a\n\n    - b\nnote: x\n",
+        ),
+    ],
+)
+def test_a_key_that_is_indented_too_little_can_be_moved(old: str, new: str, meant: str | None) -> None:
+    right = CHECK if "unclex" in old else CHECK.replace("  unclex_policy: llm_edge", "  type: lexicon")
+    loaded = load_text(right.replace(old, new), "x.yaml")
+    if meant is None:
+        assert loaded.root is None
+        return
+    assert loaded.root is not None
+    found = [each for each in validate("check", loaded.root) if each.fix is not None]
+    texts, _ = fixed_texts(found, {"x.yaml": loaded.source}, unsafe=True)
+    assert texts["x.yaml"] == right.replace(old, meant)
+    (told,) = [each.help for each in found]
+    assert told is not None
+    assert told.startswith("indent it below `")
 
 
 def test_a_key_too_far_out_is_one_finding_and_is_not_guessed() -> None:

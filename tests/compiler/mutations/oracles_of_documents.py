@@ -32,11 +32,11 @@ def has_edge(check: Data) -> bool:
 
 
 def stops_gates(check: Data) -> bool:
-    return check["severity"] in ("S5", "S4_GATE")
+    return check.get("severity") in ("S5", "S4_GATE")
 
 
 def is_gate(check: Data) -> bool:
-    return stops_gates(check) and check["primary_bucket"] in ("A", "B")
+    return stops_gates(check) and check.get("primary_bucket") in ("A", "B")
 
 
 def tags(check: Data) -> list[str]:
