@@ -79,7 +79,7 @@ def read_gold(path: Path) -> list[GoldLabel]:
         raise UsageError(f"{path}: this is no CSV: {error}") from None
     heads = tuple(rows[0]) if rows else ()
     if heads not in (HEADS, (*HEADS, FINGERPRINT)):
-        raise UsageError(f"{path}:1: expected the columns `{','.join(HEADS)}`, and if you like `{FINGERPRINT}`")
+        raise UsageError(f"{path}:1: expected the columns `{','.join(HEADS)}`, and optionally `{FINGERPRINT}`")
     found = [_label(f"{path}:{number}", row, len(heads)) for number, row in enumerate(rows[1:], 2) if row]
     twice = [
         key for key, count in Counter((each.item, each.annotator) for each in found if each.target).items() if count > 1
@@ -134,8 +134,8 @@ def refuse_other_conversations(run: StoredRun, labels: Iterable[GoldLabel]) -> N
     for each in labels:
         now = run.fingerprint(each.item[0])
         if each.target and each.conversation and now and each.conversation != now:
-            what = f"`{id_of(each.item)}` was labelled by `{each.annotator}` before `{each.item[0]}` changed"
-            raise UsageError(f"{what}: label what `{run.folder}` holds, or remove that row")
+            what = f"`{each.annotator}` labelled `{id_of(each.item)}` on another text than `{run.folder}` holds"
+            raise UsageError(f"{what}; label it again, or remove that row")
 
 
 def gold_of(labels: Iterable[GoldLabel], split: str | None = None) -> Gold:

@@ -40,9 +40,9 @@ from rulewright.proving.label_table import (
     label_table,
     label_table_of_all_settings,
 )  # fmt: skip
-from rulewright.proving.of_scorecards import conditions_of_plan, conditions_of_scorecard, scorecard_environment
 from rulewright.proving.recorded import as_seen
 from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown
+from rulewright.proving.scorecard_conditions import conditions_of_plan, conditions_of_scorecard, scorecard_environment
 from rulewright.proving.search import Search, refuting
 from rulewright.proving.substitution import substitute
 from rulewright.proving.verdicts import never_given

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     Holder = CheckDocument | Profile | StateMachineDocument | ScorecardDocument | CaseScorecardDocument | TaskDocument
 
-# Documents of which more is known than their conditions: a function of `proving.of_scorecards`, which is imported with
-# the first of them.
+# Documents of which more is known than their conditions: a function of `proving.scorecard_conditions`, which is
+# imported with the first of them.
 SCORECARDS: Final = {"ScorecardDocument": "of_verdicts", "CaseScorecardDocument": "of_cases"}
 
 
@@ -32,7 +32,7 @@ def placed_conditions(document: Holder) -> tuple[LocatedCondition, ...]:
     if name is None:
         return tuple(_conditions(document))
     of_scorecards: Callable[[object], Iterator[LocatedCondition]]
-    of_scorecards = getattr(import_module("rulewright.proving.of_scorecards"), name)
+    of_scorecards = getattr(import_module("rulewright.proving.scorecard_conditions"), name)
     return tuple(of_scorecards(document))
 
 

@@ -20,7 +20,7 @@ def probe_expects_an_untold_name(scenario: Scenario) -> Iterator[Diagnostic]:
     an invented name would pass. `facts` and `persona` are not told, except what `persona.visible` names.
     Instead: let the user say the name first, or expect something else.
     """
-    if not scenario.turns or any(not turn.user_message for turn in scenario.turns):
+    if not scenario.turns or any("user_message" not in turn.node for turn in scenario.turns):
         return  # not all that is said can be read
     shown = [text(scenario.persona.node, key) for key in scenario.persona.visible] if scenario.persona else []
     for probe in scenario.probes:

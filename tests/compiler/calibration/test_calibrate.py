@@ -236,7 +236,7 @@ def test_labels_of_a_conversation_that_has_changed_are_refused(
     drawn.write_text("\n".join([head, *changed]) + "\n", encoding="utf-8")
     assert refused("calibrate", str(folder), "--gold", str(drawn))
     told = capsys.readouterr().err
-    assert f"`{lines[0].partition(',')[0]}` was labelled by `ann` before" in told
+    assert f"`ann` labelled `{lines[0].partition(',')[0]}` on another text" in told
     assert "remove that row" in told
 
 
