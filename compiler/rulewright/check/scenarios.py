@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 
 from rulewright.diagnostics import Diagnostic, Severity
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.lower.harness import harness_findings
 from rulewright.rules import Rule, code_of
 from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id
@@ -14,7 +14,7 @@ from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
 from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
 
 
-def scenario_findings(scenarios: Iterable[Scenario]) -> Iterator[Diagnostic]:
+def scenario_findings(scenarios: Iterable[ScenarioDocument]) -> Iterator[Diagnostic]:
     """What makes scenarios unfit to be played or judged: their branches, what they show of the persona, references to
     turns that are not there, criteria without a kind."""
     for scenario in scenarios:
@@ -23,12 +23,12 @@ def scenario_findings(scenarios: Iterable[Scenario]) -> Iterator[Diagnostic]:
             yield from _found_by(rule, scenario)
 
 
-def rubric_findings(scenarios: Iterable[Scenario]) -> Iterator[Diagnostic]:
+def rubric_findings(scenarios: Iterable[ScenarioDocument]) -> Iterator[Diagnostic]:
     """The criteria of one rubric that can't be told apart, so that no check can be made of them."""
     for scenario in sorted(scenarios, key=lambda each: each.id):
         yield from (each for each in _found_by(duplicate_criterion_id, scenario) if each.severity is Severity.ERROR)
 
 
-def _found_by(rule: Rule[Scenario], scenario: Scenario) -> Iterator[Diagnostic]:
+def _found_by(rule: Rule[ScenarioDocument], scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     for each in rule(scenario):
         yield dataclasses.replace(each, code=code_of(rule))

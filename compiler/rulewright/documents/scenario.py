@@ -65,7 +65,7 @@ class Criterion(Document):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Probe(Document):
+class ProbeDocument(Document):
     """What the answer to a turn has to hold or to leave alone; `turn` is None where the author gave none."""
 
     turn: Annotated[int | None, At("t")]
@@ -75,7 +75,7 @@ class Probe(Document):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Branch(Document):
+class BranchDocument(Document):
     """An alternative user message; `type` is contains_any, contains_all, not_contains, regex or expression."""
 
     branch_id: str
@@ -87,29 +87,29 @@ class Branch(Document):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Turn(Document):
+class TurnDocument(Document):
     """A user's turn; `number` is None where the author gave none. Its prose and its rubric speak of the answer."""
 
     number: int | None
     user_message: str
-    branches: tuple[Branch, ...]
+    branches: tuple[BranchDocument, ...]
     expected_behaviors: tuple[str, ...]
     autofail_triggers: tuple[str, ...]
     rubric: tuple[Criterion, ...]
-    probes: tuple[Probe, ...]
+    probes: tuple[ProbeDocument, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Session(Document):
+class SessionDocument(Document):
     """One sitting of a scenario."""
 
     number: Annotated[int | None, At("session_number")]
     elapsed: Annotated[str, At("time_elapsed")]
-    turns: tuple[Turn, ...]
+    turns: tuple[TurnDocument, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CueAnchor(Document):
+class CueAnchorDocument(Document):
     """Where a cue stands and which turns answer it; `modes` empty: for every check."""
 
     cue_turn: int | None
@@ -120,7 +120,7 @@ class CueAnchor(Document):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scenario(Document):
+class ScenarioDocument(Document):
     """A scenario file. `tags` are sorted and come once; `turns` are those of all sessions, in order; `probes` are those
     of the scenario and of its turns. Scenarios of one `contrast_group` differ in `contrast_variable` alone."""
 
@@ -130,12 +130,12 @@ class Scenario(Document):
     jurisdiction: str | None
     tags: tuple[str, ...]
     eligible_modes: tuple[str, ...]
-    cue_anchors: tuple[CueAnchor, ...]
-    turns: tuple[Turn, ...]
-    sessions: tuple[Session, ...]
+    cue_anchors: tuple[CueAnchorDocument, ...]
+    turns: tuple[TurnDocument, ...]
+    sessions: tuple[SessionDocument, ...]
     persona: Persona | None
     scoring_dimensions: Annotated[tuple[tuple[str, int], ...], At(by=_points)]
-    probes: tuple[Probe, ...]
+    probes: tuple[ProbeDocument, ...]
     contrast_group: str | None
     contrast_variable: str | None
 
@@ -145,14 +145,14 @@ class Scenario(Document):
         return any(turn.branches for turn in self.turns) or (self.persona is not None and bool(self.persona.visible))
 
 
-def read_scenario(node: Mapping) -> Scenario:
+def read_scenario(node: Mapping) -> ScenarioDocument:
     """The model of a scenario's mapping; what is missing or of a wrong type reads as absent."""
     sessions = tuple(
-        read(Session, each, turns=_turns(each)) for each in items(node, "sessions") if isinstance(each, Mapping)
+        read(SessionDocument, each, turns=_turns(each)) for each in items(node, "sessions") if isinstance(each, Mapping)
     )
     turns = _turns(node) or tuple(turn for session in sessions for turn in session.turns)
-    probes = (*read_each(Probe, node.get("probes")), *(probe for turn in turns for probe in turn.probes))
-    return read(Scenario, node, tags=scenario_tags(node), sessions=sessions, turns=turns, probes=probes)
+    probes = (*read_each(ProbeDocument, node.get("probes")), *(probe for turn in turns for probe in turn.probes))
+    return read(ScenarioDocument, node, tags=scenario_tags(node), sessions=sessions, turns=turns, probes=probes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +160,11 @@ class NumberedTurn:
     """A turn with the number that it bears or, without one, has by its place; `session` is its session's place."""
 
     number: int
-    turn: Turn
+    turn: TurnDocument
     session: int = 0
 
 
-def numbered_turns(scenario: Scenario) -> list[NumberedTurn]:
+def numbered_turns(scenario: ScenarioDocument) -> list[NumberedTurn]:
     """The user's turns in the order in which they are played; places count on across sessions."""
     sittings = [session.turns for session in scenario.sessions] or [scenario.turns]
     played = [(place, turn) for place, turns in enumerate(sittings) for turn in turns]
@@ -191,8 +191,10 @@ def _tag(node: Node) -> str:
     return next(filter(None, (text(node, key) for key in NAMING_KEYS)), "")
 
 
-def _turns(node: Mapping) -> tuple[Turn, ...]:
-    return tuple(read(Turn, each, number=_number(each)) for each in items(node, "turns") if isinstance(each, Mapping))
+def _turns(node: Mapping) -> tuple[TurnDocument, ...]:
+    return tuple(
+        read(TurnDocument, each, number=_number(each)) for each in items(node, "turns") if isinstance(each, Mapping)
+    )
 
 
 def _number(node: Mapping) -> int | None:

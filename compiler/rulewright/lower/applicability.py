@@ -15,11 +15,11 @@ from rulewright.lower.scan_plan import condition_of
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
-    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import ScenarioDocument
     from rulewright.project import Project
 
 
-def applies(check: CheckDocument, scenario: Scenario) -> bool | None:
+def applies(check: CheckDocument, scenario: ScenarioDocument) -> bool | None:
     """Whether the check is eligible in the scenario; None where only its expression can tell."""
     if check.is_universal:
         return True
@@ -28,7 +28,7 @@ def applies(check: CheckDocument, scenario: Scenario) -> bool | None:
     return by_tags(check, scenario)
 
 
-def by_tags(check: CheckDocument, scenario: Scenario) -> bool | None:
+def by_tags(check: CheckDocument, scenario: ScenarioDocument) -> bool | None:
     """Whether the check's tags select the scenario; None where an expression decides instead of tags."""
     if check.is_universal:
         return True
@@ -38,7 +38,7 @@ def by_tags(check: CheckDocument, scenario: Scenario) -> bool | None:
     return tags in ((), ("any",)) or not set(tags).isdisjoint(scenario.tags)
 
 
-def by_condition(check: CheckDocument) -> Callable[[Scenario], bool]:
+def by_condition(check: CheckDocument) -> Callable[[ScenarioDocument], bool]:
     """Whether the check's `when` may hold in a scenario; everywhere, where there is none or it means nothing."""
     holds = None if check.when is None else condition_of(check)
     return holds or (lambda _: True)
@@ -55,7 +55,9 @@ def texts_of_scenarios(project: Project, field: str) -> Iterator[tuple[str, Span
                 yield str(literal.value), written.span(literal)
 
 
-def overridden(scenario: Scenario, checks: Iterable[CheckDocument]) -> tuple[list[CheckDocument], list[CheckDocument]]:
+def overridden(
+    scenario: ScenarioDocument, checks: Iterable[CheckDocument]
+) -> tuple[list[CheckDocument], list[CheckDocument]]:
     """Where the scenario's `eligible_modes` decides against tags: the checks that it leaves out although their tags (or
     `any`) select the scenario, and those that it adds."""
     left_out: list[CheckDocument] = []
@@ -68,6 +70,6 @@ def overridden(scenario: Scenario, checks: Iterable[CheckDocument]) -> tuple[lis
     return left_out, added
 
 
-def is_silenced(check: CheckDocument, scenario: Scenario) -> bool:
+def is_silenced(check: CheckDocument, scenario: ScenarioDocument) -> bool:
     """Whether the scenario's tags silence the check."""
     return not set(check.routing.safety_override_suppressed_by or ()).isdisjoint(scenario.tags)

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import ScenarioDocument
     from rulewright.documents.scorecard import ScorecardDocument
     from rulewright.documents.workflow import TaskDocument
 
-    Holder: TypeAlias = CheckDocument | Profile | Scenario | ScorecardDocument | CaseScorecardDocument | TaskDocument
+    Holder: TypeAlias = (
+        CheckDocument | Profile | ScenarioDocument | ScorecardDocument | CaseScorecardDocument | TaskDocument
+    )
 
 Places = list[tuple[Scalar, Environment]]
 # Who knows where the expressions of a document stand: a function of the module that lowers its kind, which is imported
@@ -35,7 +37,7 @@ Places = list[tuple[Scalar, Environment]]
 PLACES: Final = {
     "CheckDocument": ("expression_checks", "check_expressions"),
     "Profile": ("environments", "profile_expressions"),
-    "Scenario": ("harness", "branch_expressions"),
+    "ScenarioDocument": ("harness", "branch_expressions"),
     "StateMachineDocument": ("machines", "transition_expressions"),
     "ScorecardDocument": ("scorecard", "scorecard_expressions"),
     "CaseScorecardDocument": ("case_scorecard", "case_scorecard_expressions"),

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.lexicon import invalid_regex
-from rulewright.documents.scenario import Branch as BranchDocument
-from rulewright.documents.scenario import NumberedTurn, Scenario, numbered_turns
+from rulewright.documents.scenario import BranchDocument, NumberedTurn, ScenarioDocument, numbered_turns
 from rulewright.expression.build import build
 from rulewright.expression.compose import fill
 from rulewright.expression.environment import Environment
@@ -57,14 +56,14 @@ def branch_environment() -> Environment:
     return Environment(variables={"reply": STRING, "replies": ListType(STRING), "turn": INT})
 
 
-def branch_expressions(document: Scenario) -> list[tuple[Scalar, Environment]]:
+def branch_expressions(document: ScenarioDocument) -> list[tuple[Scalar, Environment]]:
     """The conditions of a scenario's branches with their environment."""
     written = [branch.when for turn in document.turns for branch in turn.branches]
     return [(when, branch_environment()) for when in written if when is not None]
 
 
 def lower_run_plan(
-    scenarios: Iterable[Scenario], redact: tuple[tuple[str, str], ...] = (), *, simulated: bool = False
+    scenarios: Iterable[ScenarioDocument], redact: tuple[tuple[str, str], ...] = (), *, simulated: bool = False
 ) -> tuple[RunPlan, list[Diagnostic]]:
     """The sealed run plan of some scenarios, in the order of their ids, and what is wrong with them.
 
@@ -79,7 +78,7 @@ def lower_run_plan(
     return seal(RunPlan(LANGUAGE, scripts, redact)), found
 
 
-def harness_findings(scenario: Scenario) -> list[Diagnostic]:
+def harness_findings(scenario: ScenarioDocument) -> list[Diagnostic]:
     """What stands in the way of playing a scenario."""
     found: list[Diagnostic] = []
     _script(scenario, found)
@@ -126,7 +125,7 @@ def _pattern(branch: BranchDocument, found: list[Diagnostic]) -> Program | None:
 
 
 def _script(
-    scenario: Scenario, found: list[Diagnostic], redaction: Redaction = NOTHING, simulated: bool = False
+    scenario: ScenarioDocument, found: list[Diagnostic], redaction: Redaction = NOTHING, simulated: bool = False
 ) -> Script:
     turns = [(each.session, _turn(each, found, redaction.text)) for each in numbered_turns(scenario)]
     sessions = tuple(
@@ -150,7 +149,7 @@ def _turn(numbered: NumberedTurn, found: list[Diagnostic], redacted: Callable[[s
     return ScriptTurn(numbered.number, redacted(turn.user_message), branches)
 
 
-def _context(scenario: Scenario, found: list[Diagnostic]) -> Iterator[tuple[str, str]]:
+def _context(scenario: ScenarioDocument, found: list[Diagnostic]) -> Iterator[tuple[str, str]]:
     """What the persona lets the model see, in the order in which it is named."""
     persona = scenario.persona
     if persona is None:
@@ -165,7 +164,7 @@ def _context(scenario: Scenario, found: list[Diagnostic]) -> Iterator[tuple[str,
         found.append(error(persona.place("visible", place), message, code="visible-key-missing", help=hint))
 
 
-def _persona(scenario: Scenario) -> Iterator[tuple[str, str]]:
+def _persona(scenario: ScenarioDocument) -> Iterator[tuple[str, str]]:
     """All that the persona says of the user, for a model that plays this person."""
     if scenario.persona is not None:
         written: JsonObject = plain(scenario.persona.node)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from rulewright.diagnostics import error
 from rulewright.documents.base import Document, texts
-from rulewright.documents.scenario import Criterion, Scenario, Turn, numbered_turns, rubric_of
+from rulewright.documents.scenario import Criterion, ScenarioDocument, TurnDocument, numbered_turns, rubric_of
 from rulewright.documents.vocabulary import DEFAULT_NAME, Vocabulary, invisiblebench
 from rulewright.expression.build import build
 from rulewright.expression.compose import fill
@@ -74,7 +74,7 @@ PAGES: Final[dict[str, str]] = {
 }
 
 
-def lower_rubrics(scenarios: Iterable[Scenario], lowering: LoweringContext) -> tuple[Check, ...]:
+def lower_rubrics(scenarios: Iterable[ScenarioDocument], lowering: LoweringContext) -> tuple[Check, ...]:
     """The checks of every criterion of every scenario, in the order of the scenarios' ids and of their turns."""
     ordered = sorted(scenarios, key=lambda each: each.id)
     return tuple(
@@ -99,7 +99,7 @@ def fields_of_criterion(check: Check) -> dict[str, object]:
     }
 
 
-def _of_turn(scenario: Scenario, turn: Turn, number: int, lowering: LoweringContext) -> Iterator[Check]:
+def _of_turn(scenario: ScenarioDocument, turn: TurnDocument, number: int, lowering: LoweringContext) -> Iterator[Check]:
     """The turn's criteria, and those of its branches; a branch with criteria of its own replaces the turn's."""
     of_branches = [(branch, _asked_of(branch, lowering.profile)) for branch in turn.branches]
     replacing = tuple(branch.branch_id for branch, criteria in of_branches if criteria)
@@ -139,7 +139,7 @@ def _asked_of(owner: Document, profile: Profile) -> tuple[Criterion, ...]:
     )
 
 
-def _check(name: str, scenario: Scenario, criterion: Criterion, verifier: RubricVerifier) -> Check:
+def _check(name: str, scenario: ScenarioDocument, criterion: Criterion, verifier: RubricVerifier) -> Check:
     autofail = criterion.kind == "autofail"
     bucket, severity = _sorted_into(criterion, scenario.vocabulary)
     return Check(

@@ -13,7 +13,7 @@ from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.elapsed import hours_between
 from rulewright.documents.profile import Profile
-from rulewright.documents.scenario import NumberedTurn, Scenario, numbered_turns
+from rulewright.documents.scenario import NumberedTurn, ScenarioDocument, numbered_turns
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.types import BOOL
 from rulewright.load import plain
@@ -33,9 +33,7 @@ from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.file import seal
 from rulewright_runtime.plan.guard import calls
-from rulewright_runtime.plan.scan import Check, CueAnchor, LeftOut, Plan, ScriptedTurn
-from rulewright_runtime.plan.scan import Scenario as ScenarioFacts
-from rulewright_runtime.plan.scan import Session as SessionFacts
+from rulewright_runtime.plan.scan import Check, CueAnchor, LeftOut, Plan, Scenario, ScriptedTurn, Session
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.strict_json import JsonObject
@@ -191,7 +189,7 @@ def lower_check(check: CheckDocument, lowering: LoweringContext) -> Check | None
     )
 
 
-def condition_of(check: CheckDocument) -> Callable[[Scenario], bool] | None:
+def condition_of(check: CheckDocument) -> Callable[[ScenarioDocument], bool] | None:
     """Whether the check's `when` holds in a scenario or can't be decided there; None where it means nothing."""
     if check.when is None:
         return None
@@ -210,7 +208,7 @@ def _read_of(written: JsonObject, root: str, reads: Iterable[tuple[str, ...]]) -
     return {key: written[key] for key in sorted({path[1] for path in paths}) if key in written}
 
 
-def _refused(scenario: Scenario, project: Project) -> str:
+def _refused(scenario: ScenarioDocument, project: Project) -> str:
     """Why no transcript of the scenario is judged: it lists a check that does not exist, and nobody accepted that."""
     ids = {check.id for check in project.checks}
     for index, name in enumerate(scenario.eligible_modes):
@@ -224,17 +222,17 @@ def _refused(scenario: Scenario, project: Project) -> str:
 
 
 def facts(
-    scenario: Scenario,
+    scenario: ScenarioDocument,
     reads: Iterable[tuple[str, ...]],
     *,
     refused: str = "",
     scripted: bool = True,
     redaction: Redaction = NOTHING,
-) -> ScenarioFacts:
+) -> Scenario:
     """What a run has to know of a scenario; beyond that only the keys that some program reads. Where a transcript is
     not held against the script, the plan does not hold it."""
     written = _read_of(plain(scenario.node), "scenario", reads)
-    return ScenarioFacts(
+    return Scenario(
         tags=scenario.tags,
         eligible_modes=scenario.eligible_modes,
         category=scenario.category,
@@ -258,12 +256,12 @@ def facts(
     )
 
 
-def _session(scenario: Scenario, place: int, hours: float | None) -> SessionFacts | None:
+def _session(scenario: ScenarioDocument, place: int, hours: float | None) -> Session | None:
     session = scenario.sessions[place]
     numbers = [each.number for each in numbered_turns(scenario) if each.session == place]
     if not numbers:
         return None
-    return SessionFacts(session.number or place + 1, min(numbers), max(numbers), session.elapsed, hours)
+    return Session(session.number or place + 1, min(numbers), max(numbers), session.elapsed, hours)
 
 
 def _scripted_turn(numbered: NumberedTurn, redaction: Redaction) -> ScriptedTurn:

@@ -13,7 +13,7 @@ from rulewright_runtime.plan.verifiers import CueResponse, ProbeVerifier
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
-    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import ScenarioDocument
     from rulewright.lower.lowering import LoweringContext
 
 EXPECTATIONS: Final = {"should_recall": "recall", "should_not_mention_unprompted": "abstention"}
@@ -54,7 +54,7 @@ def lower_cue(check: CheckDocument, lowering: LoweringContext) -> CueResponse | 
     return CueResponse(routing.cue, routing.expected_reply, routing.forbidden_reply, routing.within_replies or 1)
 
 
-def probes_of(scenario: Scenario) -> Iterator[Probe]:
+def probes_of(scenario: ScenarioDocument) -> Iterator[Probe]:
     """The probes of a scenario that a verifier understands, with what its turns say of memory in `memory_expectations`.
 
     A probe of a turn without `t` is about that turn.

@@ -9,7 +9,7 @@ from typing import Any, Final
 from rulewright.check.scenarios import scenario_findings
 from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.layout import documents_in
-from rulewright.documents.scenario import Scenario, read_scenario
+from rulewright.documents.scenario import ScenarioDocument, read_scenario
 from rulewright.documents.scoring import ModelPrice
 from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
@@ -56,10 +56,10 @@ def compile_run_plan(
     return plan
 
 
-def load_scenarios(paths: Iterable[Path | str]) -> tuple[list[Scenario], list[Diagnostic]]:
+def load_scenarios(paths: Iterable[Path | str]) -> tuple[list[ScenarioDocument], list[Diagnostic]]:
     """The scenarios in some files and folders, with what is wrong with their structure; of an id given twice the first
     file counts."""
-    known: dict[str, Scenario] = {}
+    known: dict[str, ScenarioDocument] = {}
     found: list[Diagnostic] = []
     for path in map(Path, paths):
         if not path.exists():

@@ -18,7 +18,7 @@ from rulewright.documents.layout import (
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.documents.profile import Profile
 from rulewright.documents.project_file import Accept, JudgeSection, ProjectFile, Semantics
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.scoring import ModelPrice, Scoring
 from rulewright.documents.state_machine import StateMachineDocument
@@ -63,7 +63,7 @@ class Project:
     checks: tuple[CheckDocument, ...]
     lexicons: dict[str, LexiconDocument]
     markers: tuple[MarkerSet, ...]
-    scenarios: dict[str, Scenario]
+    scenarios: dict[str, ScenarioDocument]
     profiles: dict[str, Profile]
     blindspots: dict[str, str]
     scoring: Scoring | None

@@ -36,7 +36,7 @@ from rulewright.documents.plugins import functions_of
 from rulewright.documents.profile import Profile, read_profile, read_profiles
 from rulewright.documents.project_file import ProjectFile, read_project_file
 from rulewright.documents.rule_set import load_rule_sets
-from rulewright.documents.scenario import Scenario, read_scenario
+from rulewright.documents.scenario import ScenarioDocument, read_scenario
 from rulewright.documents.scorecard import ScorecardDocument, read_scorecard
 from rulewright.documents.scoring import read_pricing, read_scoring
 from rulewright.documents.state_machine import read_state_machine
@@ -215,8 +215,8 @@ class _ProjectReader:
             self._add(checks, check.id, check, "check", "id")
         return checks
 
-    def _scenarios(self, where: dict[str, DocumentPath]) -> dict[str, Scenario]:
-        scenarios: dict[str, Scenario] = {}
+    def _scenarios(self, where: dict[str, DocumentPath]) -> dict[str, ScenarioDocument]:
+        scenarios: dict[str, ScenarioDocument] = {}
         for path, root in self._documents(where.get("scenarios"), "scenario", deep=True):
             scenario = worded(read_scenario(root), self.vocabulary)
             if is_slip_of(scenario.id, path.stem):  # any other name is its author's choice

@@ -9,7 +9,7 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import scalar, text_scalars
 from rulewright.documents.lexicon import LexiconDocument
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Scalar
 from rulewright.lower.lexicons import folded
 
@@ -20,7 +20,7 @@ BOTH: Final = "write the phrase a second time with \u2019"
 EITHER: Final = "write `['\u2019]` for the apostrophe"
 
 
-def ascii_only_apostrophe(subject: LexiconDocument | Scenario) -> Iterator[Diagnostic]:
+def ascii_only_apostrophe(subject: LexiconDocument | ScenarioDocument) -> Iterator[Diagnostic]:
     """A pattern or the phrase of a branch looks for the apostrophe of typewriters only.
 
     Why it matters: models and phones write the curly one (U+2019), and the pattern misses it: of one published lexicon

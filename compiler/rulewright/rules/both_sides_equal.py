@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import ScenarioDocument
     from rulewright.documents.scorecard import ScorecardDocument
     from rulewright.documents.workflow import TaskDocument
 
@@ -23,7 +23,7 @@ PROVED: Final = frozenset({"CheckDocument", "Profile", "ScorecardDocument", "Cas
 
 
 def both_sides_equal(
-    document: CaseScorecardDocument | CheckDocument | Profile | Scenario | ScorecardDocument | TaskDocument,
+    document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A comparison of a value with itself, a choice between two equal values, or a condition joined to itself.
 

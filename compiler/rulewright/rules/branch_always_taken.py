@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 
 
-def branch_always_taken(scenario: Scenario) -> Iterator[Diagnostic]:
+def branch_always_taken(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """A branch is taken whatever the assistant says.
 
     Why it matters: the turn's own message is never sent, nor is any branch after this one tried.

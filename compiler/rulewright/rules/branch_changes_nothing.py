@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 
 
-def branch_changes_nothing(scenario: Scenario) -> Iterator[Diagnostic]:
+def branch_changes_nothing(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """A branch sends the very message that the turn sends without it.
 
     Why it matters: the conversation goes on the same way whether the branch is taken or not.

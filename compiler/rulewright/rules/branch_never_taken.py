@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.scenario import Branch, Scenario
+from rulewright.documents.scenario import BranchDocument, ScenarioDocument
 
 
-def branch_never_taken(scenario: Scenario) -> Iterator[Diagnostic]:
+def branch_never_taken(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """A branch can never be taken.
 
     Why it matters: the conversation it describes is never held, and what it would have shown is never seen.
@@ -35,7 +35,7 @@ def branch_never_taken(scenario: Scenario) -> Iterator[Diagnostic]:
                 )
 
 
-def _hides(first: Branch, later: Branch) -> bool:
+def _hides(first: BranchDocument, later: BranchDocument) -> bool:
     """Whether the first condition holds whenever the later one does."""
     ours = [value.lower() for value in first.values]
     theirs = [value.lower() for value in later.values]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rulewright.diagnostics import Diagnostic, warning
 
 if TYPE_CHECKING:
-    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import ScenarioDocument
 
 
-def branch_without_triggers(scenario: Scenario) -> Iterator[Diagnostic]:
+def branch_without_triggers(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """A branch has expectations of its own and no `autofail_triggers`, and its turn has both.
 
     Why it matters: where the branch is taken, nothing says what fails the answer.

@@ -10,7 +10,7 @@ from rulewright.lower.applicability import applies, by_condition, is_silenced
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
-    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import ScenarioDocument
     from rulewright.project import Project
 
 
@@ -32,6 +32,6 @@ def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:
             )
 
 
-def _reaches(scenario: Scenario, check: CheckDocument, holds: Callable[[Scenario], bool]) -> bool:
+def _reaches(scenario: ScenarioDocument, check: CheckDocument, holds: Callable[[ScenarioDocument], bool]) -> bool:
     decided = applies(check, scenario)
     return not is_silenced(check, scenario) and (holds(scenario) if decided is None else decided)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.project import Project
 
 
@@ -15,14 +15,14 @@ def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:
     Why it matters: a contrast is read off siblings that differ in one thing; without one there is nothing to compare.
     Instead: write the sibling, correct the name of the `contrast_group`, or name what differs in `contrast_variable`.
     """
-    groups: dict[str, list[Scenario]] = {}
+    groups: dict[str, list[ScenarioDocument]] = {}
     for scenario in project.scenarios.values():
         if scenario.contrast_group is not None:
             groups.setdefault(scenario.contrast_group, []).append(scenario)
     for name, siblings in groups.items():
         if len(siblings) == 1:
             yield warning(siblings[0].place("contrast_group"), f"no other scenario is in the contrast set `{name}`")
-        seen: dict[str | None, Scenario] = {}
+        seen: dict[str | None, ScenarioDocument] = {}
         for scenario in siblings:
             first = seen.setdefault(scenario.contrast_variable, scenario)
             if first is not scenario:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, advice
 from rulewright.documents.base import scalar
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright_runtime.matching.folding import fold
 
 
-def cue_text_not_in_turn(scenario: Scenario) -> Iterator[Diagnostic]:
+def cue_text_not_in_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """An anchor's `cue_text_match` does not occur in the user's message of its turn, nor in one of its branches.
 
     Why it matters: it describes the cue instead of quoting it, so nothing can find the cue by it, and nobody notices

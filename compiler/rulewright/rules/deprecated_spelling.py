@@ -7,7 +7,7 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Span, advice, respell
 from rulewright.documents.base import items
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Mapping, Node
 
 TURN_KEYS: Final = {"turn": "turn_number"}
@@ -20,7 +20,7 @@ CRITERION_KEYS: Final = {
 }
 
 
-def deprecated_spelling(scenario: Scenario) -> Iterator[Diagnostic]:
+def deprecated_spelling(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """A key of a turn or of a rubric's criterion has its former name.
 
     Why it matters: it is still understood here, but a reader who looks for the present name finds nothing, and where

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.scenario import Branch, Scenario
+from rulewright.documents.scenario import BranchDocument, ScenarioDocument
 
 
-def duplicate_branch_id(scenario: Scenario) -> Iterator[Diagnostic]:
+def duplicate_branch_id(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """Two branches of a turn have the same id.
 
     Why it matters: a transcript names the branch that was taken, and nobody can tell which of the two it was.
     Instead: give each branch of a turn its own id.
     """
     for turn in scenario.turns:
-        seen: dict[str, Branch] = {}
+        seen: dict[str, BranchDocument] = {}
         for branch in turn.branches:
             first = seen.setdefault(branch.branch_id, branch)
             if branch.branch_id and first is not branch:

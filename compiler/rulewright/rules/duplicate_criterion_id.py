@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.base import items, scalar
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Scalar
 
 
-def duplicate_criterion_id(scenario: Scenario) -> Iterator[Diagnostic]:
+def duplicate_criterion_id(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """Two criteria in the rubrics of a scenario have the same id.
 
     Why it matters: their results bear one name, so one is taken for the other; those of one turn can't be told apart
@@ -28,7 +28,7 @@ def duplicate_criterion_id(scenario: Scenario) -> Iterator[Diagnostic]:
                 yield say(name, f"another criterion is called `{name.value}` as well", notes=notes)
 
 
-def _rubrics(scenario: Scenario) -> Iterator[list[Scalar]]:
+def _rubrics(scenario: ScenarioDocument) -> Iterator[list[Scalar]]:
     """The ids of each rubric: those of a turn, or of one of its branches."""
     for turn in scenario.turns:
         for node in (turn.node, *(branch.node for branch in turn.branches)):

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from rulewright.diagnostics import Diagnostic, error
 
 if TYPE_CHECKING:
-    from rulewright.documents.scenario import Scenario, Session
+    from rulewright.documents.scenario import ScenarioDocument, SessionDocument
 
 
-def duplicate_session_number(scenario: Scenario) -> Iterator[Diagnostic]:
+def duplicate_session_number(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """Two sessions of a scenario have the same number.
 
     Why it matters: transcripts and probes name a session by its number, and nobody can tell which one is meant.
     Instead: number the sessions in their order.
     """
-    seen: dict[int, Session] = {}
+    seen: dict[int, SessionDocument] = {}
     for session in scenario.sessions:
         if session.number is None:
             continue

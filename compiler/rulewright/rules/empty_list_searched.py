@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import ScenarioDocument
     from rulewright.documents.scorecard import ScorecardDocument
     from rulewright.documents.workflow import TaskDocument
 
@@ -21,7 +21,7 @@ SEARCHING: Final = frozenset({"contains_any", "contains_all", "contains_none", "
 
 
 def empty_list_searched(
-    document: CaseScorecardDocument | CheckDocument | Profile | Scenario | ScorecardDocument | TaskDocument,
+    document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A condition asks whether something is in an empty list, or whether a text says one of no phrases.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import ScenarioDocument
     from rulewright.documents.scorecard import ScorecardDocument
     from rulewright.documents.workflow import TaskDocument
 
@@ -22,7 +22,7 @@ ROUNDING: Final = frozenset("+-*/")
 
 
 def equality_after_rounding(
-    document: CaseScorecardDocument | CheckDocument | Profile | Scenario | ScorecardDocument | TaskDocument,
+    document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """`==` or `!=` compares a number that was computed, and computing rounds.
 

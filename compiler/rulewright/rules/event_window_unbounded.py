@@ -11,7 +11,7 @@ from rulewright.lower.semantics import unit_of
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
-    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import ScenarioDocument
     from rulewright.project import Project
 
 
@@ -44,5 +44,5 @@ def _finds_cues(check: CheckDocument, project: Project) -> bool:
     return project.semantics == "seed" and check.routing.deterministic_precheck in project.lexicons
 
 
-def _is_anchored(check: CheckDocument, scenario: Scenario) -> bool:
+def _is_anchored(check: CheckDocument, scenario: ScenarioDocument) -> bool:
     return any(not anchor.modes or check.id in anchor.modes for anchor in scenario.cue_anchors)

@@ -11,7 +11,7 @@ from rulewright.lower.semantics import unit_of
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
-    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import ScenarioDocument
     from rulewright.project import Project
 
 
@@ -41,6 +41,6 @@ def event_window_without_anchor(project: Project) -> Iterator[Diagnostic]:
                 )
 
 
-def _is_chosen(check: CheckDocument, scenario: Scenario) -> bool:
+def _is_chosen(check: CheckDocument, scenario: ScenarioDocument) -> bool:
     """Whether the scenario asks for this very check: what applies everywhere needs no anchor everywhere."""
     return not check.is_universal and applies(check, scenario) is True

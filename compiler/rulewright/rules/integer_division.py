@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import ScenarioDocument
     from rulewright.documents.scorecard import ScorecardDocument
     from rulewright.documents.workflow import TaskDocument
 
 
 def integer_division(
-    document: CaseScorecardDocument | CheckDocument | Profile | Scenario | ScorecardDocument | TaskDocument,
+    document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A division whose two sides are whole numbers.
 

@@ -12,14 +12,16 @@ if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.lexicon import MarkerSet
     from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import ScenarioDocument
     from rulewright.documents.workflow import TaskDocument
 
 # Where the second one says something, or another rule tells of it.
 OTHERWISE: Final = frozenset({"args", "chat", "command", "dependencies", "judge", "outputs", "patterns", "replies"})
 
 
-def listed_twice(document: CheckDocument | MarkerSet | Profile | Scenario | TaskDocument) -> Iterator[Diagnostic]:
+def listed_twice(
+    document: CheckDocument | MarkerSet | Profile | ScenarioDocument | TaskDocument,
+) -> Iterator[Diagnostic]:
     """A list of names or phrases holds one of them twice.
 
     Why it matters: the second changes nothing, and mostly another one was meant.

@@ -26,7 +26,7 @@ from rulewright.rules.unread_parameter import unread_parameter
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import ScenarioDocument
 
 CONDITIONS: Final = (
     condition_never_holds,
@@ -51,7 +51,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     *EXPRESSIONS,
 )
 PROFILE: Final[tuple[Rule[Profile], ...]] = (*CONDITIONS, *EXPRESSIONS)
-SCENARIO: Final[tuple[Rule[Scenario], ...]] = EXPRESSIONS
+SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = EXPRESSIONS
 BY_KIND: Final[dict[str, tuple[Rule[Any], ...]]] = {
     "check": CHECK,
     "profile": PROFILE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.scenario import Scenario, read_scenario
+from rulewright.documents.scenario import ScenarioDocument, read_scenario
 from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
 from rulewright.rules.branch_always_taken import branch_always_taken
@@ -32,7 +32,7 @@ from rulewright.rules.update_of_unstated_fact import update_of_unstated_fact
 from rulewright.rules.window_ends_before_it_starts import window_ends_before_it_starts
 from rulewright.rules.yaml_trap import yaml_trap
 
-SCENARIO: Final[tuple[Rule[Scenario], ...]] = (
+SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
     turn_numbers_out_of_order,
     turn_numbers_disagree,
     turn_that_does_not_exist,

@@ -7,13 +7,13 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import text, text_scalars
-from rulewright.documents.scenario import Scenario, Turn
+from rulewright.documents.scenario import ScenarioDocument, TurnDocument
 
 SHORT: Final = 6  # names up to this length have no ending to leave out
 APOSTROPHES: Final = str.maketrans("", "", "'\u2019")
 
 
-def probe_expects_an_untold_name(scenario: Scenario) -> Iterator[Diagnostic]:
+def probe_expects_an_untold_name(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """A recall probe expects a name that no message of the user says, up to the probed turn.
 
     Why it matters: an answer can't recall what it was never told; every honest one is counted as forgetful, and only
@@ -38,11 +38,11 @@ def probe_expects_an_untold_name(scenario: Scenario) -> Iterator[Diagnostic]:
                 )
 
 
-def _until(number: int, scenario: Scenario) -> list[Turn]:
+def _until(number: int, scenario: ScenarioDocument) -> list[TurnDocument]:
     return [turn for turn in scenario.turns if turn.number is None or turn.number <= number]
 
 
-def _messages(turn: Turn) -> list[str]:
+def _messages(turn: TurnDocument) -> list[str]:
     """What the user may say in a turn."""
     return [turn.user_message, *(branch.user_message for branch in turn.branches)]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, advice
 from rulewright.documents.base import items, number, place_of
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 
 
-def probe_names_another_turn(scenario: Scenario) -> Iterator[Diagnostic]:
+def probe_names_another_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """A probe stands in one turn and names another one in `t`.
 
     Why it matters: the answer to the named turn is probed, not to the one where every reader looks.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.matching.pronouns import parse
 from rulewright_runtime.plan.part import PROBE_KINDS
 
 
-def probe_without_verifier(scenario: Scenario) -> Iterator[Diagnostic]:
+def probe_without_verifier(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """A probe is of a kind that nothing looks for, or names pronouns in a way that can't be read.
 
     Why it matters: a probe of an unknown kind is never asked, and pronouns nobody understands stay unclear.

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.base import items
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Mapping, Node
 
 
-def retired_rubric_dialect(scenario: Scenario) -> Iterator[Diagnostic]:
+def retired_rubric_dialect(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """A rubric is written in the dialect that unified rubrics replaced.
 
     Why it matters: an `autofail_rubric` and criteria without `kind` are read by nobody, so what they demand is never

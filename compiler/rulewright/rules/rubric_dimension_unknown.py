@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend, items, scalar
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Mapping, Scalar
 from rulewright.spelling import did_you_mean
 
 
-def rubric_dimension_unknown(scenario: Scenario) -> Iterator[Diagnostic]:
+def rubric_dimension_unknown(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """A rubric names a dimension that looks like a misspelling of one of the scenario's `scoring_dimensions`.
 
     Why it matters: the dimension decides which bucket the criterion counts in, and a word that is not known counts in
@@ -29,7 +29,7 @@ def rubric_dimension_unknown(scenario: Scenario) -> Iterator[Diagnostic]:
             yield warning(named, f"unknown dimension: `{name}`", notes=notes, help=help)
 
 
-def _dimensions(scenario: Scenario) -> Iterator[Scalar]:
+def _dimensions(scenario: ScenarioDocument) -> Iterator[Scalar]:
     for turn in scenario.turns:
         for node in (turn.node, *(branch.node for branch in turn.branches)):
             for key in ("rubric", "autofail_rubric"):

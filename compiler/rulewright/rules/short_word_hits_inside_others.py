@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import text_scalars
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Scalar
 
 
-def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | Scenario) -> Iterator[Diagnostic]:
+def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | ScenarioDocument) -> Iterator[Diagnostic]:
     """A text of up to three letters is looked for without regard to case and word boundaries.
 
     Why it matters: `APS` is found in "perhaps" and `AI` in "said", so the branch or pattern fires on almost every text.
@@ -27,15 +27,15 @@ def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | Scenari
             )
 
 
-def _help(subject: LexiconDocument | MarkerSet | Scenario, regex: str) -> str:
+def _help(subject: LexiconDocument | MarkerSet | ScenarioDocument, regex: str) -> str:
     """What can be written there instead: a marker is a text, and a branch has one type for all of its values."""
     if isinstance(subject, MarkerSet):
         return "write a longer phrase"
-    what = "a condition of `type: regex`" if isinstance(subject, Scenario) else "a regular expression"
+    what = "a condition of `type: regex`" if isinstance(subject, ScenarioDocument) else "a regular expression"
     return f"use {what} with word boundaries: {regex}"
 
 
-def _texts(subject: LexiconDocument | MarkerSet | Scenario) -> Iterator[Scalar]:
+def _texts(subject: LexiconDocument | MarkerSet | ScenarioDocument) -> Iterator[Scalar]:
     """Every text that is looked for as a part of other texts."""
     if isinstance(subject, LexiconDocument):
         yield from (pattern.scalar for pattern in subject.patterns if pattern.mode == "substring_ci")

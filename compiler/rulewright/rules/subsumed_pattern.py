@@ -10,7 +10,7 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, Span, advice
 from rulewright.documents.base import scalar, text_scalars
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet
-from rulewright.documents.scenario import Branch, Scenario
+from rulewright.documents.scenario import BranchDocument, ScenarioDocument
 from rulewright.load import Scalar, place
 
 # What a regular expression need not hold: a character that may be absent or repeated, and what matches no character.
@@ -32,7 +32,7 @@ class Phrase:
         return self.certain == self.text.lower()
 
 
-def subsumed_pattern(subject: LexiconDocument | MarkerSet | Scenario) -> Iterator[Diagnostic]:
+def subsumed_pattern(subject: LexiconDocument | MarkerSet | ScenarioDocument) -> Iterator[Diagnostic]:
     """A pattern, marker or phrase of a branch holds another one of its list.
 
     Why it matters: wherever the longer one hits, the shorter one hits as well, so one of the two changes nothing: the
@@ -54,7 +54,7 @@ def _phrases(found: Iterable[Scalar]) -> list[Phrase]:
     return [Phrase(each.span, str(each.value), str(each.value).lower()) for each in found if each.value]
 
 
-def _alternatives(branch: Branch) -> list[Phrase]:
+def _alternatives(branch: BranchDocument) -> list[Phrase]:
     """The alternatives of a branch's regular expression, whose case does not matter; of a nested one none."""
     pattern = scalar(branch.node, "condition", "pattern")
     if branch.type != "regex" or pattern is None or NESTED.search(str(pattern.value)):

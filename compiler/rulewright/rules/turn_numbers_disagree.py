@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import number
-from rulewright.documents.scenario import NUMBER_KEYS, Scenario
+from rulewright.documents.scenario import NUMBER_KEYS, ScenarioDocument
 
 
-def turn_numbers_disagree(scenario: Scenario) -> Iterator[Diagnostic]:
+def turn_numbers_disagree(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """A turn is numbered twice, and the numbers differ.
 
     Why it matters: only one of them is read, and whoever goes by the other means another turn.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, Span, error, warning
-from rulewright.documents.scenario import Scenario, Turn
+from rulewright.documents.scenario import ScenarioDocument, TurnDocument
 
 
-def turn_numbers_out_of_order(scenario: Scenario) -> Iterator[Diagnostic]:
+def turn_numbers_out_of_order(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """Turns are not numbered 1, 2, 3 and so on, through all sessions.
 
     Why it matters: anchors, probes and branches find turns by number; a number that is missing, repeated or out of
@@ -16,7 +16,7 @@ def turn_numbers_out_of_order(scenario: Scenario) -> Iterator[Diagnostic]:
     Instead: number the turns from 1, and run on in the next session.
     """
     expected = 1
-    seen: dict[int, Turn] = {}
+    seen: dict[int, TurnDocument] = {}
     for turn in scenario.turns:
         number = turn.number
         if number is None and "turn_number" in turn.node:
@@ -35,6 +35,6 @@ def turn_numbers_out_of_order(scenario: Scenario) -> Iterator[Diagnostic]:
         expected = max(expected, (number or expected) + 1)
 
 
-def _place(turn: Turn) -> Span:
+def _place(turn: TurnDocument) -> Span:
     key = next((key for key in ("turn_number", "t", "turn") if key in turn.node), "turn_number")
     return turn.place(key)

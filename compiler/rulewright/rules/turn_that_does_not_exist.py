@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.documents.base import items, number, place_of
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Node
 
 
-def turn_that_does_not_exist(scenario: Scenario) -> Iterator[Diagnostic]:
+def turn_that_does_not_exist(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """An anchor, a probe or a risk trigger points at a turn that the scenario does not have.
 
     Why it matters: the cue is never found there, so the window is empty or shorter than its author meant.
@@ -31,7 +31,7 @@ def turn_that_does_not_exist(scenario: Scenario) -> Iterator[Diagnostic]:
             )
 
 
-def _references(scenario: Scenario) -> Iterator[tuple[int, Span, str]]:
+def _references(scenario: ScenarioDocument) -> Iterator[tuple[int, Span, str]]:
     """Every turn that something points at."""
     for anchor in scenario.cue_anchors:
         for steps, value, what in (

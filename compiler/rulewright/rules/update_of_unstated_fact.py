@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, advice
 from rulewright.documents.base import text_scalars, texts
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.spelling import did_you_mean
 
 
-def update_of_unstated_fact(scenario: Scenario) -> Iterator[Diagnostic]:
+def update_of_unstated_fact(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """A turn's `updates` change a fact that neither it nor a turn before it states in `facts`.
 
     Why it matters: an update says that what was true before no longer is; where nothing was true before, nobody can

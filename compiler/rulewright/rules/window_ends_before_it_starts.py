@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.scenario import Scenario
+from rulewright.documents.scenario import ScenarioDocument
 
 
-def window_ends_before_it_starts(scenario: Scenario) -> Iterator[Diagnostic]:
+def window_ends_before_it_starts(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """An anchor's response window ends before it starts, or before its cue.
 
     Why it matters: such a window holds no turn, so the anchor is passed over and the judge gets something else.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.lexicon import LexiconDocument, MarkerSet
     from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import Scenario
+    from rulewright.documents.scenario import ScenarioDocument
     from rulewright.documents.scorecard import ScorecardDocument
     from rulewright.documents.workflow import TaskDocument
 
@@ -30,7 +30,13 @@ OCTAL: Final = re.compile(r"[-+]?0[0-7]+")
 
 
 def yaml_trap(
-    document: CheckDocument | LexiconDocument | MarkerSet | Profile | Scenario | ScorecardDocument | TaskDocument,
+    document: CheckDocument
+    | LexiconDocument
+    | MarkerSet
+    | Profile
+    | ScenarioDocument
+    | ScorecardDocument
+    | TaskDocument,
 ) -> Iterator[Diagnostic]:
     """A text stands without quotes that other readers of YAML take for something else, or that ends with a lone quote.
 

@@ -316,7 +316,7 @@ SUBJECTS = {
     "MarkerSet": of_lexicons.MARKER_SET,
     "Profile": (*of_checks.PROFILE, *of_conditions.PROFILE),
     "Project": of_projects.PROJECT,
-    "Scenario": (*of_scenarios.SCENARIO, *of_conditions.SCENARIO),
+    "ScenarioDocument": (*of_scenarios.SCENARIO, *of_conditions.SCENARIO),
     "ScorecardDocument": of_scorecards.SCORECARD,
     "StateMachineDocument": of_state_machines.STATE_MACHINE,
     "TaskDocument": of_workflows.TASK,
