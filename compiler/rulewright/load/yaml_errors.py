@@ -24,6 +24,7 @@ UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000
 _PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 _WORD = re.compile(r"[ ]*(?:- *)?[\w-]*")
+_COMMENT = re.compile(r"\s#.*")
 _ONLY_KEY = re.compile(r"[ ]*([\w-]+)(?=:(?:\s|$))")
 _APOSTROPHE = re.compile(r"(?:: |- |[\[{,] *)'[^']*\w(')\w")
 _UNOPENED = re.compile(r"[ ]*(?:- +)*[\w-]+: +([^{}\"'#]+\})\s*(?:#.*)?$")
@@ -143,6 +144,8 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
             "the quotes end at this apostrophe",
             help="write it twice (`''`), or use double quotes",
         )
+    if "did not find expected key" in problem and (key := _ONLY_KEY.match(text)):  # a comment ended the text above
+        return _no_pair_above(source, line, key.start(1))
     if "could not find expected ':'" in problem:
         mark = getattr(failure, "context_mark", None)
         line, _ = source.position(mark.index if mark is not None else offset)
@@ -156,7 +159,7 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
 
 def _no_pair(source: Source, start: int, written: re.Match[str]) -> Diagnostic:
     place = source.span(start + written.start(1), start + written.end())
-    help = f"write `{written[2]}: {shorten(written[3].strip())}`"
+    help = f"write `{written[2]}: {shorten(_COMMENT.sub('', written[3]).strip())}`"
     return mistake("yaml-syntax", place, "expected `key: value`", help=help)
 
 
