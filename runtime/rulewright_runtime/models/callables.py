@@ -26,7 +26,7 @@ WRAPPER: Final = "1"
 
 
 class CallableModel:
-    """A callable that is given the `Call` and gives a text or an `Answer`; async, or run in a thread."""
+    """A callable that is given the `ModelCall` and gives a text or a `ModelAnswer`; async, or run in a thread."""
 
     host = ""
     capabilities = Capabilities()
