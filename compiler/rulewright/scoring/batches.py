@@ -25,11 +25,11 @@ from rulewright.reporting.cases import SUFFIXES
 from rulewright.shipped import shipped_root
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices
 from rulewright_runtime.cases.case_reader import Batch
+from rulewright_runtime.cases.records import json_files
 
 SCORECARDS: Final = Path("benchmark", "configs", "scorecards")
 CASE_FOLDERS: Final = ("cases", "test_cases", "benchmark/safe/cases")
 OUTPUT_FOLDER: Final = "outputs"
-_SUFFIXES: Final = frozenset({".json", ".jsonl", ".ndjson"})
 _DIGITS: Final = re.compile(r"(\d+)")
 
 
@@ -131,14 +131,11 @@ def _case_folder(cases: str | None) -> Path:
 
 
 def _case_files(folder: Path) -> list[Path]:
-    files = [
-        path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in _SUFFIXES
-        and path.is_file()
-        and OUTPUT_FOLDER not in path.relative_to(folder).parts[:-1]
-    ]
-    return sorted(files, key=lambda path: _natural(str(path.relative_to(folder))))
+    """The files of JSON below a folder, in natural order, whatever they turn out to be: what can't be read is refused
+    when it is read. InputError for a folder that can't be read."""
+    files = map(Path, json_files(str(folder)))
+    cases = [path for path in files if OUTPUT_FOLDER not in path.relative_to(folder).parts[:-1]]
+    return sorted(cases, key=lambda path: _natural(str(path.relative_to(folder))))
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

@@ -93,7 +93,7 @@ def _lines(file: str) -> Iterator[Record | InputError]:
 
 
 def _lines_of(opened: IO[bytes], file: str) -> Iterator[Record | InputError]:
-    start = 0
+    start, is_empty = 0, True
     with opened as stream:
         for number, line in enumerate(iter(lambda: stream.readline(MAX_RECORD + 1), b""), 1):
             if len(line) > MAX_RECORD:
@@ -103,8 +103,11 @@ def _lines_of(opened: IO[bytes], file: str) -> Iterator[Record | InputError]:
                 start = len(line) - len(line.removeprefix(_MARK))
                 line = line[start:]
             if line.strip():
+                is_empty = False
                 yield Record(line, "$", number, start)
             start += len(line)
+    if is_empty:
+        yield InputError("the file is empty", file)
 
 
 def _listed(file: str, outline: Outline) -> Iterator[Record | InputError]:
@@ -329,15 +332,23 @@ def _text(raw: bytes | None) -> str | None:
 
 def elements_of(file: str, start: int = 0, path: str = "$") -> Iterator[Record | InputError]:
     """The elements of the array that stands at `start` of `file`, split without reading it as a whole; `path` leads to
-    it, and only what is `$` is the whole file. An element that can't be read ends where its brackets are balanced."""
+    it, and only what is `$` is the whole file. An element that can't be read ends where its brackets are balanced; where
+    there are too few or too many commas, an error says so and the elements behind it follow."""
     count = 0
     with open_regular(file) as stream:
         pieces = Pieces(stream, start)
         pieces.take(b"[")
-        while not pieces.follows(b"]"):
-            if pieces.follows(b","):
+        while True:
+            commas = 0
+            while pieces.follows(b","):
                 pieces.take(b",")
-                continue
+                commas += 1
+            is_last = pieces.follows(b"]")
+            if commas != (count > 0 and not is_last) and not pieces.ended:
+                where = "behind the last element" if is_last else f"before `{path}[{count}]`"
+                yield InputError(f"malformed JSON: {commas or 'no'} comma{'s' * (commas > 1)} {where}", file)
+            if is_last:
+                break
             place = pieces.place
             try:
                 yield Record(pieces.value(broken=True).rstrip(), f"{path}[{count}]", 0, place)

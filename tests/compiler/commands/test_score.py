@@ -61,6 +61,30 @@ def report(*words: str) -> dict[str, Any]:
     return result
 
 
+def test_a_batch_that_can_not_be_opened_is_not_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    batch("good", case("T1"))
+    Path("cases", "gone.json").symlink_to("moved.json")
+    assert score("--batch", "*") == 3
+    assert "cases/gone.json: No such file or directory" in capsys.readouterr().err
+
+
+def test_a_folder_that_can_not_be_read_is_not_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    batch("good", case("T1"))
+    Path("cases", "locked").mkdir()
+    scandir = os.scandir
+
+    def refusing(path: str) -> Any:
+        if os.path.basename(path) == "locked":
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert score("--batch", "*") == 3
+    assert "cases/locked: Permission denied" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("cases", "status"),
     [

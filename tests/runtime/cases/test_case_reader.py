@@ -381,13 +381,26 @@ def test_the_list_of_an_object_is_the_same_however_the_file_arrives(
         assert [r.path for r in items if isinstance(r, records.Record)] == ["$.cases[0]", "$.cases[1]"]
 
 
+def test_json_lines_without_a_record_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    path.write_text("\n\n")
+    (refused,) = records.records_of(str(path))[1]
+    assert isinstance(refused, InputError)
+    assert refused.reason == "the file is empty"
+
+
 @pytest.mark.parametrize("size", [1, 5, 1 << 18])
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ('[1,{"a":},2]', ["1", '{"a":}', "2"]),
         ("[1,},2]", ["1", "}", "2"]),
-        ('[1,{"a" "],"}{"b":1}]', ["1", '{"a" "],"}', '{"b":1}']),
+        ('[1,{"a" "],"}{"b":1}]', ["1", '{"a" "],"}', "malformed JSON: no comma before `$[2]`", '{"b":1}']),
+        ("[1 2]", ["1", "malformed JSON: no comma before `$[1]`", "2"]),
+        ("[1,,2]", ["1", "malformed JSON: 2 commas before `$[1]`", "2"]),
+        ("[,1]", ["malformed JSON: 1 comma before `$[0]`", "1"]),
+        ("[1,]", ["1", "malformed JSON: 1 comma behind the last element"]),
+        ("[1,", ["1", "the file ends inside the array, after 1 elements"]),
         ("[1,tru,2]", ["1", "tru", "2"]),
         ("[1,[{]", ["1", "the file ends inside the array, after 1 elements"]),
         ('[1,{"a', ["1", "the file ends inside the array, after 1 elements"]),
