@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.arguments.shared_options import LEDGER
+from rulewright.commands.output import answer
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.project import load_project
 from rulewright.reporting.forget import forget, told
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.files import write_whole
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import say
 
 DAY = 86400.0
@@ -46,15 +48,16 @@ def _root(ledger: str | None = None) -> Path:
 
 def _stats(ledger: Ledger, args: argparse.Namespace) -> None:
     found = _figures(ledger)
-    if args.format == "json":
-        print(json.dumps(found, ensure_ascii=False))
-        return
-    say(f"ledger      {found['ledger']}, {found['bytes']} bytes")
+    answer(args.format, found, _shown(found))
+
+
+def _shown(found: JsonMapping) -> Iterator[str]:
+    yield f"ledger      {found['ledger']}, {found['bytes']} bytes"
     for model, row in found["models"].items():
         usd = "" if row["usd"] is None else f", ${row['usd']}"
-        say(f"model       {model}: {row['answered']} of {row['calls']} calls answered{usd}")
-    say(f"attempts    {', '.join(f'{number} {kind}' for kind, number in found['attempts'].items()) or 'none'}")
-    say(f"runs        {found['runs']} with {found['transcripts']} transcripts")
+        yield f"model       {model}: {row['answered']} of {row['calls']} calls answered{usd}"
+    yield f"attempts    {', '.join(f'{number} {kind}' for kind, number in found['attempts'].items()) or 'none'}"
+    yield f"runs        {found['runs']} with {found['transcripts']} transcripts"
 
 
 def _figures(ledger: Ledger) -> dict[str, Any]:
@@ -91,7 +94,7 @@ def _export(ledger: Ledger, args: argparse.Namespace) -> None:
 
 
 def _lines(ledger: Ledger) -> Iterator[str]:
-    for key, state, identity, call, answer in ledger.rows(
+    for key, state, identity, call, reply in ledger.rows(
         "select key, state, identity, call, answer from calls order by key"
     ):
         places = ledger.rows(
@@ -105,7 +108,7 @@ def _lines(ledger: Ledger) -> Iterator[str]:
             "state": state,
             "identity": json.loads(identity),
             "call": json.loads(call),
-            "answer": None if answer is None else json.loads(answer),
+            "answer": None if reply is None else json.loads(reply),
             "uses": [dict(zip(names, place, strict=True)) for place in places],
         }
         yield json.dumps(row, ensure_ascii=False) + "\n"

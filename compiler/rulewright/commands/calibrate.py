@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -11,12 +10,12 @@ from typing import Final
 from rulewright.calibration.calibrate import FAILED as GATE_FAILED
 from rulewright.calibration.calibrate import INCONCLUSIVE, calibrate
 from rulewright.calibration.gold import read_gold
+from rulewright.commands.output import answer
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import read_run
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.strict_json import JsonMapping
-from rulewright_runtime.terminal import say
 
 MOST: Final = 5  # checks that are named
 
@@ -31,10 +30,7 @@ def run(args: argparse.Namespace) -> int:
         choose_on=args.choose_on,
         required=dict(map(_required, args.require)),
     )
-    if args.format == "json":
-        print(json.dumps(found, ensure_ascii=False, indent=2))
-    else:
-        say(*_shown(found))
+    answer(args.format, found, _shown(found), indent=2)
     statuses = {gate.get("status") for gate in found["gates"]}
     if GATE_FAILED in statuses:
         return FAILED

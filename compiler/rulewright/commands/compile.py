@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
 from rulewright.commands.chosen_project import compile_chosen
+from rulewright.commands.output import answer
 from rulewright.diagnostics import Severity
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.errors import DocumentError
@@ -19,7 +19,7 @@ from rulewright.scoring.batches import find_scorecard, load_scorecard
 from rulewright.scoring.score_settings import environment_of_process, gather
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.plan.envelope import encode, seal
-from rulewright_runtime.terminal import complain, say
+from rulewright_runtime.terminal import complain
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,7 +64,4 @@ def _hand_over(args: argparse.Namespace, data: bytes, facts: dict[str, Any], sai
         return
     target = Path(args.out)
     write_whole(target, data)
-    if args.format == "json":
-        print(json.dumps({"plan": str(target), **facts}))
-    else:
-        say(f"{target}: {said}, hash {facts['hash'][:16]}")
+    answer(args.format, {"plan": str(target), **facts}, [f"{target}: {said}, hash {facts['hash'][:16]}"])

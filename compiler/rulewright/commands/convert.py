@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
+from rulewright.commands.output import writing_to
 from rulewright.commands.running import reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import MET, REFUSED
@@ -24,11 +25,8 @@ def run(args: argparse.Namespace) -> int:
     """Read, write, and say what was refused."""
     if os.path.lexists(args.out) and not args.overwrite:
         raise UsageError(f"`{args.out}` is there already; replace it with `--overwrite`")
-    try:
-        with open_whole(args.out) as file, _writing(file, args) as write:
-            count, refused = _convert(args, write)
-    except OSError as error:
-        raise UsageError(f"can't write `{args.out}`: {(error.strerror or str(error)).lower()}") from None
+    with writing_to(args.out), open_whole(args.out) as file, _writing(file, args) as write:
+        count, refused = _convert(args, write)
     complain(*refusals([str(each) for each in refused]))
     say(f"wrote {plural(count, 'conversation')} to {args.out}")
     return REFUSED if refused or not count else MET

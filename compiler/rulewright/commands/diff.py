@@ -7,13 +7,13 @@ import json
 import sys
 from pathlib import Path
 
+from rulewright.commands.output import hand_over
 from rulewright.comparing.diff import INCONCLUSIVE, MARGIN, WORSE, diff
 from rulewright.comparing.page import diff_page
 from rulewright.comparing.render import markdown, text
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
-from rulewright_runtime.files import write_whole
-from rulewright_runtime.terminal import say, width_for
+from rulewright_runtime.terminal import width_for
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,11 +42,4 @@ def _write(args: argparse.Namespace, found: dict[str, object]) -> None:
         shown = "".join(diff_page(found))
     else:
         shown = markdown(found) if args.format == "markdown" else json.dumps(found, ensure_ascii=False, indent=2) + "\n"
-    if args.out is None:
-        sys.stdout.write(shown)
-        return
-    try:
-        write_whole(args.out, shown.encode())
-    except OSError as error:
-        raise UsageError(f"can't write `{args.out}`: {(error.strerror or str(error)).lower()}") from None
-    say(f"wrote {args.out}: {found['verdict']}")
+    hand_over(shown, args.out, f": {found['verdict']}")

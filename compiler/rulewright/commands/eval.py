@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rulewright.commands.output import answer
 from rulewright.errors import DocumentError, UsageError
 from rulewright.expression.build import build
 from rulewright.expression.decompile import decompile
@@ -22,7 +23,7 @@ from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.terminal import complain, say
+from rulewright_runtime.terminal import complain
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,11 +51,9 @@ def _context(path: str | None) -> dict[str, object]:
 
 def _decide(program: Any, place: str, context: JsonObject, style: str) -> int:
     decision = condition(program, Polarity(place))(context)
-    if style == "json":
-        print(json.dumps({"holds": decision.holds, "undecided": decision.undecided}, ensure_ascii=False))
-    else:
-        why = f" (could not be decided: {decision.undecided})" if decision.undecided else ""
-        say(("met" if decision.holds else "not met") + why)
+    why = f" (could not be decided: {decision.undecided})" if decision.undecided else ""
+    said = ("met" if decision.holds else "not met") + why
+    answer(style, {"holds": decision.holds, "undecided": decision.undecided}, [said])
     return 0 if decision.holds else 1
 
 
@@ -68,10 +67,7 @@ def _value(program: Any, context: JsonObject, style: str) -> int:
             complain(f"error: {error}")
         return 1
     text = _text(value)
-    if style == "json":
-        print(json.dumps({"value": _plain(value), "text": text}, ensure_ascii=False))
-    else:
-        say(text)
+    answer(style, {"value": _plain(value), "text": text}, [text])
     return 0
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rulewright.categories import MEANINGS, category_of, since
+from rulewright.commands.output import answer
 from rulewright.documents.base import items, text
 from rulewright.documents.library import parameters_of, ready_check, ready_checks
 from rulewright.errors import UsageError
 from rulewright.load import plain
 from rulewright.manual import explain, pages
 from rulewright.spelling import did_you_mean, suggest
-from rulewright_runtime.terminal import say
 
 if TYPE_CHECKING:
     from rulewright.load import Mapping
@@ -23,11 +24,7 @@ def run(args: argparse.Namespace) -> int:
     """Print one page, or the list."""
     if args.code is None:
         listing = {code: page.strip().partition("\n")[0] for code, page in sorted(pages().items())}
-        if args.format == "json":
-            print(json.dumps(listing, ensure_ascii=False))
-        else:
-            width = max(map(len, listing))
-            print("\n".join(f"{code:<{width}}  {summary}" for code, summary in listing.items()))
+        answer(args.format, listing, _columns(listing))
         return 0
     if args.code.startswith("library"):
         return _ready_checks(args.code, args.format)
@@ -37,12 +34,16 @@ def run(args: argparse.Namespace) -> int:
         hint = f"; did you mean `{near}`?" if near else "; `rulewright explain` lists them"
         raise UsageError(f"unknown diagnostic `{args.code}`{hint}")
     category = category_of(args.code)
-    if args.format == "json":
-        print(json.dumps({"code": args.code, "page": page, "category": category, "since": since(args.code)}))
-    else:
-        print(page.rstrip(), end="\n\n")
-        say(f"Category: {category} ({MEANINGS[category]}). Since: {since(args.code)}.")
+    found = {"code": args.code, "page": page, "category": category, "since": since(args.code)}
+    last = f"Category: {category} ({MEANINGS[category]}). Since: {found['since']}."
+    answer(args.format, found, [*page.rstrip().split("\n"), "", last])
     return 0
+
+
+def _columns(listing: dict[str, str]) -> Iterator[str]:
+    """Names beside what is said of each."""
+    width = max(map(len, listing))
+    return (f"{name:<{width}}  {summary}" for name, summary in listing.items())
 
 
 def _ready_checks(name: str, format: str) -> int:
@@ -50,22 +51,17 @@ def _ready_checks(name: str, format: str) -> int:
     found = ready_checks()
     if name in ("library", "library/"):
         listing = {each: text(root, "pass_rule") for each, root in found.items()}
-        width = max(map(len, listing))
-        lines = [f"{each:<{width}}  {summary}" for each, summary in listing.items()]
-        print(json.dumps(listing, ensure_ascii=False) if format == "json" else "\n".join(lines))
+        answer(format, listing, _columns(listing))
         return 0
     root = ready_check(name)
     if root is None:
         hint = did_you_mean(name, found) or "`rulewright explain library` lists them"
         raise UsageError(f"unknown ready check `{name}`; {hint}")
-    if format == "json":
-        print(json.dumps(plain(root), ensure_ascii=False))
-    else:
-        print(_page(name, root))
+    answer(format, plain(root), _page(name, root))
     return 0
 
 
-def _page(name: str, root: Mapping) -> str:
+def _page(name: str, root: Mapping) -> list[str]:
     """What a ready check does, in Markdown as the pages of diagnostics are."""
     lines = [f"It passes when: {text(root, 'pass_rule')}", "", f"    id: {text(root, 'id')}", f"    use: {name}"]
     declared: dict[str, Any] = plain(parameters_of(root)) or {}
@@ -79,4 +75,4 @@ def _page(name: str, root: Mapping) -> str:
         lines.append(f"  {each}: {about['type']}, {about.get('description', '')}{default}")
     judged = "a judge decides" if "prompt" in root else "no judge is asked"
     examples = items(root, "examples")
-    return "\n".join([*lines, "", f"Verified by {len(examples)} examples; {judged}."])
+    return [*lines, "", f"Verified by {len(examples)} examples; {judged}."]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from rulewright.calibration.gold import REPORT, draw, fingerprinted, read_gold, written
+from rulewright.commands.output import hand_over
 from rulewright.errors import UsageError
 from rulewright.exit_codes import MET
 from rulewright.reporting.stored_run import read_run
-from rulewright_runtime.files import write_whole
-from rulewright_runtime.terminal import say
 
 
 def run(args: argparse.Namespace) -> int:
@@ -25,14 +23,7 @@ def run(args: argparse.Namespace) -> int:
     known = [each.item for each in read_gold(Path(args.known))] if args.known else []
     drawn = draw(stored, args.draw, args.seed, args.split or [REPORT], args.check, known)
     text = written(fingerprinted(stored, drawn) if args.fingerprint else drawn)
-    if args.out is None:
-        sys.stdout.write(text)
-        return MET
-    if Path(args.out).exists():
+    if args.out is not None and Path(args.out).exists():
         raise UsageError(f"`{args.out}` is there already; labels are not overwritten")
-    try:
-        write_whole(args.out, text.encode())
-    except OSError as error:
-        raise UsageError(f"can't write `{args.out}`: {(error.strerror or str(error)).lower()}") from None
-    say(f"wrote {args.out}: {len(drawn)} items to label")
+    hand_over(text, args.out, f": {len(drawn)} items to label")
     return MET

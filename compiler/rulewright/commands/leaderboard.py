@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rulewright.errors import UsageError
+from rulewright.commands.output import writing_to
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.leaderboard import RAW, leaderboard
 from rulewright_runtime.files import write_whole
@@ -26,10 +26,8 @@ def run(args: argparse.Namespace) -> int:
     board = leaderboard([Path(run) for run in args.runs], args.harness or [RAW])
     text = json.dumps(board, ensure_ascii=False, indent=2) + "\n"
     if args.out is not None:
-        try:
+        with writing_to(args.out):
             write_whole(args.out, text.encode())
-        except OSError as error:
-            raise UsageError(f"can't write `{args.out}`: {(error.strerror or str(error)).lower()}") from None
     sys.stdout.write(text if args.format == "json" else "".join(f"{line.rstrip()}\n" for line in _shown(board)))
     settled = not any(model["unproven"] for model in board["models"])
     complete = board["models"] and settled and not (board["excluded"] or board["incomplete"] or board["refused"])

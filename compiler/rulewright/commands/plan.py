@@ -10,6 +10,7 @@ from typing import Any
 
 from rulewright.check.project_check import compile_project
 from rulewright.commands.chosen_project import compile_chosen, find_project
+from rulewright.commands.output import answer
 from rulewright.commands.running import reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
@@ -23,7 +24,7 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
-from rulewright_runtime.terminal import complain, say
+from rulewright_runtime.terminal import complain
 from rulewright_runtime.transcripts.completeness import ScriptedScenario
 from rulewright_runtime.transcripts.messages import Transcript
 
@@ -37,10 +38,7 @@ def run(args: argparse.Namespace) -> int:
     project, plan = compile_chosen(args)
     if args.show_fusion:
         found = fusion_of(plan)
-        if args.format == "json":
-            print(json.dumps(found, ensure_ascii=False))
-        else:
-            say(*shown_fusion(found))
+        answer(args.format, found, shown_fusion(found))
         return 0
     transcripts, refused = read_transcripts(plan, args)
     model = args.judge_model or judge_model(project)
@@ -48,10 +46,7 @@ def run(args: argparse.Namespace) -> int:
     planned["bound"] = bound_of(plan, transcripts, project.pricing.get(model) if model else None)
     folder = Path(args.out)
     _write(folder, {"scan_plan.json": planned, "cost_report.json": cost_report(planned)})
-    if args.format == "json":
-        print(json.dumps(planned, ensure_ascii=False))
-    else:
-        say(*_figures(planned, folder))
+    answer(args.format, planned, _figures(planned, folder))
     return REFUSED if refused else 0
 
 
@@ -72,10 +67,7 @@ def _compare(args: argparse.Namespace) -> int:
     )
     folder = Path(args.out)
     _write(folder, {"comparison.json": comparison})
-    if args.format == "json":
-        print(json.dumps(comparison, ensure_ascii=False))
-    else:
-        say(*shown(comparison).split("\n"))
+    answer(args.format, comparison, shown(comparison).split("\n"))
     return REFUSED if refused else 0
 
 

@@ -9,6 +9,7 @@ from difflib import ndiff
 from pathlib import Path
 from typing import Any, Final
 
+from rulewright.commands.output import answer
 from rulewright.commands.running import parameters_given
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
@@ -16,7 +17,6 @@ from rulewright.policies.compare import CASES, DIFFERENT, EQUAL, policy_diff
 from rulewright.reporting.stored_run import read_run
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.strict_json import JsonMapping
-from rulewright_runtime.terminal import say
 
 MOST: Final = 20  # conditions of one region, and stored rows
 LONG: Final = 60  # characters of a text that is told line by line
@@ -38,10 +38,7 @@ def run(args: argparse.Namespace) -> int:
         run=None if args.run is None or is_report else read_run(Path(args.run)),
         report=Path(args.run) if is_report else None,
     )
-    if args.format == "json":
-        print(json.dumps(found, ensure_ascii=False, indent=2, default=str))
-    else:
-        say(*_shown(found))
+    answer(args.format, found, _shown(found), indent=2)
     return {DIFFERENT: FAILED, EQUAL: MET}.get(found["verdict"], UNDECIDED)
 
 

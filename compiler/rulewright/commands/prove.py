@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from rulewright.claims.documents import prove
+from rulewright.commands.output import answer
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.proving.results import Property, Proved, Refuted
-from rulewright_runtime.terminal import say
 
 
 def run(args: argparse.Namespace) -> int:
@@ -21,10 +20,8 @@ def run(args: argparse.Namespace) -> int:
     found: list[tuple[str, list[Property]]] = []
     for name in args.files:
         found.append((name, prove(Path(name), args.set, args.config)))
-    if args.format == "json":
-        print(json.dumps([_as_data(name, each) for name, claims in found for each in claims], indent=2))
-    else:
-        say(*(line for name, claims in found for line in _in_words(name, claims)))
+    data = [_as_data(name, each) for name, claims in found for each in claims]
+    answer(args.format, data, (line for name, claims in found for line in _in_words(name, claims)), indent=2)
     statuses = {_status(each) for _, claims in found for each in claims if each.required}
     if "refuted" in statuses:
         return FAILED

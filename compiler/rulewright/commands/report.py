@@ -7,13 +7,12 @@ import json
 from contextlib import nullcontext
 from pathlib import Path
 
+from rulewright.commands.output import hand_over, writing_to
 from rulewright.commands.running import print_run
-from rulewright.errors import UsageError
 from rulewright.reporting.formats import run_as
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judged import FinishedRun, open_run
 from rulewright.reporting.writing import RunReport
-from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.report.threshold import status_at
 from rulewright_runtime.terminal import say
@@ -40,10 +39,8 @@ def _write_page(args: argparse.Namespace, found: FinishedRun, status: int, out: 
     if out == "-":
         print_run("html", report.text())
         return
-    try:
+    with writing_to(out):
         written = report.write(Path(out), one_file=args.one_file)
-    except OSError as error:
-        raise UsageError(f"can't write `{out}`: {(error.strerror or str(error)).lower()}") from None
     say(f"wrote {' and '.join(written)}")
 
 
@@ -54,9 +51,5 @@ def _write_text(form: str, found: FinishedRun, status: int, out: str) -> None:
         text = run_as(form, found.folder, status)
     if out == "-":
         print_run(form, text)
-        return
-    try:
-        write_whole(out, text.encode())
-    except OSError as error:
-        raise UsageError(f"can't write `{out}`: {(error.strerror or str(error)).lower()}") from None
-    say(f"wrote {out}")
+    else:
+        hand_over(text, out)

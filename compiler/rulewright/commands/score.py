@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,6 +13,7 @@ from time import monotonic
 from typing import Any
 
 from rulewright.commands.live_judge import open_waiting_judge, within
+from rulewright.commands.output import answer
 from rulewright.diagnostics import Severity
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import DocumentError, UsageError
@@ -47,7 +47,7 @@ from rulewright_runtime.judging.judge import Judge, JudgeRequest
 from rulewright_runtime.locks import held_file
 from rulewright_runtime.runs.live import JudgeSettings
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.terminal import complain, safe_stream, say, width_for
+from rulewright_runtime.terminal import complain, safe_stream, width_for
 
 FLAGS = ("--strict-ah", "--fold", "--cases", "--outputs", "--format", "--semantic", "--semantics")
 _TICK = 0.2  # seconds between two lines of progress
@@ -64,10 +64,7 @@ def run(args: argparse.Namespace) -> int:
     card = card.under(settings.written)
     plan = card.plan
     if args.show_config:
-        if args.format == "json":
-            print(json.dumps(settings.as_data(plan), indent=2))
-        else:
-            say(*describe(settings))
+        answer(args.format or "human", settings.as_data(plan), describe(settings), indent=2)
     prepared = settings.prepared(plan)  # refuses what does not fit together, also when it is only shown
     check_thresholds(prepared, settings.choices)
     return 0 if args.show_config else _score(args, card, settings, prepared)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from rulewright.commands.chosen_project import compile_chosen
+from rulewright.commands.output import answer
 from rulewright.commands.running import parameters_given
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
@@ -23,7 +23,6 @@ from rulewright.whatif.voting import VOTES, sweep_votes, with_votes
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.text import number, plural
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.terminal import say
 
 MOST: Final = 20  # unknown verdicts that are named
 
@@ -82,10 +81,7 @@ def run(args: argparse.Namespace) -> int:
     }
     if args.sweep is not None:
         found["sweep"] = _sweep(args, under.run, policy)
-    if args.format == "json":
-        print(json.dumps(found, ensure_ascii=False, indent=2))
-    else:
-        say(*_shown(found))
+    answer(args.format, found, _shown(found), indent=2)
     if found["unasked"] or found["other_rules"] or under.unknown or found.get("sweep", {}).get("unknown"):
         return UNDECIDED
     return FAILED if found["flips"] else MET
@@ -103,10 +99,7 @@ def _of_report(args: argparse.Namespace) -> int:
     if any(each is not None for each in (args.profile, args.project, args.votes, args.majority_of)):
         raise UsageError(f"`{args.run}` is a report of `score`, which has no profile, no project and no votes")
     found = relabelled(Path(args.run), args.scorecard, dict(parameters_given(args.set)), args.sweep)
-    if args.format == "json":
-        print(json.dumps(found, ensure_ascii=False, indent=2))
-    else:
-        say(*_cases(found))
+    answer(args.format, found, _cases(found), indent=2)
     if found["not_told"]:
         return UNDECIDED
     return FAILED if found["flips"] else MET

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from rulewright.commands.output import answer
 from rulewright.errors import UsageError
 from rulewright.expression.decompile import decompile
 from rulewright.expression.unparse import unparse
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"the run has no check `{args.check}`{_near(args.check, [c.id for c in plan.checks])}")
     scores = _row(folder / "scores.jsonl", transcript_id=args.transcript)
     if scores is None:
-        known = [row["transcript_id"] for row in _rows(folder / "scores.jsonl")]
+        known = [row["transcript_id"] for row in rows(folder / "scores.jsonl")]
         raise UsageError(f"the run has no transcript `{args.transcript}`{_near(args.transcript, known)}")
     verdict = _row(folder / "verdicts.jsonl", transcript_id=args.transcript, check_id=args.check)
     story = [] if check is None else _story(plan, check, scores, verdict)
@@ -47,23 +47,15 @@ def run(args: argparse.Namespace) -> int:
     story += _said(said)
     if left_out is not None:
         story += _left_out(plan, left_out, scores)
-    if args.format == "json":
-        print(
-            json.dumps({"check": args.check, "scores": scores, "verdict": verdict, "story": story, "exchanges": said})
-        )
-    else:
-        say(*_wrapped(story))
-        if args.prompt:
-            say(*_prompts(said))
+    found = {"check": args.check, "scores": scores, "verdict": verdict, "story": story, "exchanges": said}
+    answer(args.format, found, _wrapped(story))
+    if args.prompt and args.format == "human":
+        say(*_prompts(said))
     return 0
 
 
-def _rows(path: Path) -> Iterator[JsonObject]:
-    return rows(path)
-
-
 def _row(path: Path, **wanted: str) -> dict[str, object] | None:
-    return next((row for row in _rows(path) if all(row.get(key) == value for key, value in wanted.items())), None)
+    return next((row for row in rows(path) if all(row.get(key) == value for key, value in wanted.items())), None)
 
 
 def _near(word: str, known: list[str]) -> str:
@@ -137,7 +129,7 @@ def _verdict(verdict: JsonMapping) -> Iterator[tuple[str, str]]:
 def _exchanges(folder: Path, transcript: str, check: str) -> Iterator[dict[str, object]]:
     """What the judge was asked about the check and what it said, where the run keeps it."""
     if (folder / REPLIES).is_file():
-        for row in _rows(folder / REPLIES):
+        for row in rows(folder / REPLIES):
             if (row.get("transcript_id"), row.get("check_id")) == (transcript, check):
                 yield row
 

@@ -1,0 +1,43 @@
+"""What a command hands over: data as JSON or lines for people, printed or written to a file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+
+from rulewright.errors import UsageError
+from rulewright_runtime.files import write_whole
+from rulewright_runtime.terminal import say
+
+TYPE_CHECKING = False  # `typing` takes longer to import than all that is written here
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator
+
+
+def answer(form: str, data: object, lines: Iterable[str], *, indent: int | None = None) -> None:
+    """Print `data` where the format is `json`, else the lines for people, which are then made."""
+    if form == "json":
+        print(json.dumps(data, ensure_ascii=False, indent=indent, default=str))
+    else:
+        say(*lines)
+
+
+@contextmanager
+def writing_to(place: str | os.PathLike[str]) -> Iterator[None]:
+    """UsageError, in words, for a place that can't be written."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"can't write `{place}`: {(error.strerror or str(error)).lower()}") from None
+
+
+def hand_over(text: str, out: str | None, about: str = "") -> None:
+    """Print a text, or write it to the file `out`, whole or not at all, and say so. Raises UsageError."""
+    if out is None:
+        sys.stdout.write(text)
+        return
+    with writing_to(out):
+        write_whole(out, text.encode())
+    say(f"wrote {out}{about}")
