@@ -45,7 +45,8 @@ ROWS: Final[dict[str, str]] = {
         gate-severity-outside-gate-bucket
         hard-fail-contradicts-severity human-gate-bypassed input-not-awaited integer-division
         judge-answers-as-the-author label-row-is-dead label-table-not-proved lexicon-hits-good-example
-        lexicon-misses-own-example listed-check-is-silenced loop-nothing-ends misspelt-rule-key output-written-twice
+        lexicon-misses-own-example listed-check-is-silenced loop-nothing-ends misspelt-path
+        misspelt-rule-key output-written-twice
         pattern-lost-in-folding pattern-shared-by-gates probe-expects-an-untold-name probe-names-another-turn
         prompt-names-another-check prompt-without-judge question-of-common-words review-above-pass
         rubric-dimension-unknown short-word-hits-inside-others tag-no-scenario-carries tags-on-universal-check

@@ -223,7 +223,7 @@ def manual_page(code: str) -> str:
 
 
 @pytest.mark.parametrize("code", sorted(pages()))
-def test_the_manual_in_the_docs_is_what_the_tests_show(code: str) -> None:
+def test_the_page_in_the_docs_is_what_the_tests_show(code: str) -> None:
     path = DOCS / f"{code}.md"
     page = manual_page(code)
     if os.environ.get("RULEWRIGHT_WRITE_EXPECTED"):
@@ -240,7 +240,7 @@ def test_every_page_ends_with_what_to_do(code: str) -> None:
     assert " ".join(str(explain(code)).split()).endswith(f"Instead: {said}.")
 
 
-def test_the_docs_list_every_code() -> None:
+def test_the_list_of_pages_holds_every_code() -> None:
     path = DOCS / "index.md"
     rows = "".join(
         f"| [{code}]({code}.md) | {category_of(code)} | {page.splitlines()[0]} |\n" for code, page in pages().items()

@@ -30,6 +30,7 @@ from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.loop_nothing_ends import loop_nothing_ends
 from rulewright.rules.loop_without_bound import loop_without_bound
 from rulewright.rules.metric_without_source import metric_without_source
+from rulewright.rules.misspelt_path import misspelt_path
 from rulewright.rules.no_tasks import no_tasks
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
 from rulewright.rules.output_written_twice import output_written_twice
@@ -61,6 +62,7 @@ WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
     judge_answers_as_the_author,
     output_written_twice,
     input_not_awaited,
+    misspelt_path,
     contract_mismatch,
     file_of_another_format,
 )

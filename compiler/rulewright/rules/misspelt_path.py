@@ -1,0 +1,60 @@
+"""Rule: a path that spells a folder or a file otherwise than the others."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from rulewright import dependencies
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.load import Scalar, walk
+from rulewright.spelling import Guess, is_slip_of
+
+if TYPE_CHECKING:
+    from rulewright.workflow import Workflow
+
+PATH: Final = re.compile(r"(?:[\w.*-]+/)+[\w.*-]+")
+DIGITS: Final = re.compile(r"\d")
+SHORTEST: Final = 4  # letters of a name: shorter ones differ by one letter often enough
+
+
+def misspelt_path(workflow: Workflow) -> Iterator[Diagnostic]:
+    """One path of a workflow names a folder or file that several others spell with one letter more, less or other.
+
+    Why it matters: what is written under one name is looked for under the other, after the work was paid.
+    Instead: spell both alike. A folder or file that exists is not asked about.
+    """
+    paths = [
+        node
+        for task in workflow.document.tasks
+        for node in walk(task.node)
+        if type(node) is Scalar and isinstance(node.value, str) and PATH.fullmatch(node.value)
+    ]
+    named: defaultdict[str, set[int]] = defaultdict(set)  # the places of every name
+    for place, node in enumerate(paths):
+        for name in str(node.value).split("/"):
+            named[name].add(place)
+    for node in paths:
+        names = str(node.value).split("/")
+        for at, name in enumerate(names):
+            meant = _meant(name, named)
+            if meant is not None and not dependencies.exists(workflow.root.joinpath(*names[: at + 1])):
+                right = "/".join([*names[:at], meant, *names[at + 1 :]])
+                message = f"no other path of the workflow names `{name}`, and {len(named[meant])} name `{meant}`"
+                yield warning(node, message, help=Guess(right))
+
+
+def _meant(name: str, named: defaultdict[str, set[int]]) -> str | None:
+    """The name that several other paths have, where only one has this one and it is a slip of it."""
+    if len(name) < SHORTEST or len(named[name]) > 1:
+        return None
+    several = (other for other in sorted(named) if len(named[other]) > 1 and is_slip_of(name, other))
+    return next((other for other in several if not _is_on_purpose(name, other)), None)
+
+
+def _is_on_purpose(name: str, other: str) -> bool:
+    """Whether two names differ in a digit or in a plural: `part1.md` and `part2.md`, `user.py` and `users.py`."""
+    stems = [each.partition(".")[0] for each in (name, other)]
+    return DIGITS.sub("", name) == DIGITS.sub("", other) or stems[0] + "s" == stems[1] or stems[1] + "s" == stems[0]
