@@ -33,13 +33,16 @@ class VerdictKey:
             if getattr(verdict, name, None) != EMPTY[name]:
                 return None
         found: tuple[Any, ...] = self._fields(verdict)
-        if not self._extra:
+        extra = getattr(verdict, "extra", None)
+        if not self._extra or not extra:
             return found
-        extra = getattr(verdict, "extra", EMPTY["extra"])
-        values = [(name, extra[name]) for name in self._extra if name in extra]
-        if not all(type(value) in _SCALARS for _, value in values):
-            return None
-        return (*found, *((name, type(value), value) for name, value in values))
+        for name in self._extra:
+            if name in extra:
+                value = extra[name]
+                if type(value) not in _SCALARS:
+                    return None
+                found = (*found, name, type(value), value)
+        return found
 
 
 def fields_of_extra(programs: Iterable[Program]) -> list[str] | None:
