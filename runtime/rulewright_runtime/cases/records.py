@@ -332,8 +332,8 @@ def _text(raw: bytes | None) -> str | None:
 
 def elements_of(file: str, start: int = 0, path: str = "$") -> Iterator[Record | InputError]:
     """The elements of the array that stands at `start` of `file`, split without reading it as a whole; `path` leads to
-    it, and only what is `$` is the whole file. An element that can't be read ends where its brackets are balanced. Where
-    commas are missing or too many, an error says so and the elements behind it follow."""
+    it, and only what is `$` is the whole file. An element that can't be read ends where its brackets are balanced.
+    Where commas are missing or too many, an error says so and the elements behind it follow."""
     count = 0
     with open_regular(file) as stream:
         pieces = Pieces(stream, start)
