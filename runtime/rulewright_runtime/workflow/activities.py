@@ -16,7 +16,7 @@ from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.workflow import collectors
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply
-from rulewright_runtime.workflow.artifacts import breaches, contents, hashes, strays
+from rulewright_runtime.workflow.artifacts import breaches, contents, hashes, strays, too_large
 from rulewright_runtime.workflow.collectors.metric_judge import judge_prompt, parse_score
 from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence, measured
 from rulewright_runtime.workflow.events import Said
@@ -24,7 +24,7 @@ from rulewright_runtime.workflow.gate import GateReport, judge_evidence
 from rulewright_runtime.workflow.machine import Activity, Event, used
 from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.security import look_through
-from rulewright_runtime.workflow.task_context import Measured, TaskRecord
+from rulewright_runtime.workflow.task_context import NO_USAGE, Measured, TaskRecord, Usage
 from rulewright_runtime.workflow.workflow_plan import Contract, ProcessMetric, TaskPlan
 
 LOG: Final = logging.getLogger("rulewright.workflow")
@@ -42,8 +42,7 @@ class ActivityOutcome:
     report: GateReport | None = None
     review: JsonObject | None = None
     outputs: tuple[tuple[str, bytes], ...] = ()
-    tokens_used: int = 0
-    cost_usd: float = 0.0
+    usage: Usage = NO_USAGE
     reason: str = ""
 
 
@@ -51,8 +50,7 @@ class ActivityOutcome:
 class _Spent:
     """What the judges of one scoring used."""
 
-    tokens_used: int = 0
-    cost_usd: float = 0.0
+    usage: Usage = NO_USAGE
     calls: list[str] = field(default_factory=list)
     said: list[Said] = field(default_factory=list)
 
@@ -98,10 +96,19 @@ def _work(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activi
     agent = worker(task, record)
     record = replace(record, inputs=hashes(run_context.root, task.inputs))
     reply = run_context.ask(task, record, agent, "work")
+    try:
+        return _worked(task, record, run_context, reply)
+    except AgentError as error:
+        raise AgentError(str(error), (*reply.said, *error.said), reply.usage) from None
+
+
+def _worked(task: TaskPlan, record: TaskRecord, run_context: RunContext, reply: AgentReply) -> ActivityOutcome:
+    """The outcome of work whose outputs are there and keep their contracts. Raises AgentError where they do not."""
+    agent = worker(task, record)
     broken = [*strays(task.outputs, run_context.root), *breaches(task.outputs, run_context.root)]
     if broken:
         raise AgentError(f"outputs: {'; '.join(broken)}")
-    record = _answered(record, f"{agent}/work", reply)
+    record = record.after(f"{agent}/work", reply.usage)
     words = reply.text[:MAX_SHOWN]
     record = replace(record, iteration=record.iteration + 1, feedback=(), locked={}, reply=words)
     outputs = tuple(contents(run_context.root, task.outputs))
@@ -113,8 +120,7 @@ def _work(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activi
         _remember(record, "work", entry),
         (*reply.said, *orders, said),
         outputs=outputs,
-        tokens_used=reply.tokens_used,
-        cost_usd=reply.cost_usd,
+        usage=reply.usage,
     )
 
 
@@ -130,16 +136,9 @@ def _score(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activ
     context = replace(
         record.context, metrics=tuple(found), confidence=None if confidence is None else str(confidence), advisory=""
     )
-    calls = dict(record.calls)
-    for key in spent.calls:
-        calls[key] = calls.get(key, 0) + 1
-    record = replace(
-        record,
-        context=context,
-        calls=calls,
-        tokens_used=record.tokens_used + spent.tokens_used,
-        cost_usd=record.cost_usd + spent.cost_usd,
-    )
+    for call in spent.calls:
+        record = record.after(call, NO_USAGE)
+    record = replace(record.spending(spent.usage), context=context)
     entry: JsonObject = {"confidence_score": None if confidence is None else float(confidence)}
     entry["metrics"] = {metric.type: metric.value for metric in found}
     failures = tuple(
@@ -155,8 +154,7 @@ def _score(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activ
         "scored",
         _remember(record, "score", entry),
         (*spent.said, *failures),
-        tokens_used=spent.tokens_used,
-        cost_usd=spent.cost_usd,
+        usage=spent.usage,
     )
 
 
@@ -218,6 +216,7 @@ def _ask_judge(
     if evaluator in {worker(task, record), task.agent}:
         raise AgentError("llm_judge evaluator_agent must differ from task agent")
     shown = [(path, _text(content)) for path, content in contents(run_context.root, task.outputs)]
+    shown += [(path, f"[{size} bytes are left out]") for path, size in too_large(run_context.root, task.outputs)]
     if not task.outputs and record.reply.strip():
         shown = [(REPLY, record.reply)]
     prompt = judge_prompt(metric.criteria or _criteria(task), shown)
@@ -227,10 +226,11 @@ def _ask_judge(
             break
         except AgentError as error:
             failure = error
+            spent.usage += error.usage
+            spent.said += error.said
     else:
         raise failure
-    spent.tokens_used += reply.tokens_used
-    spent.cost_usd += reply.cost_usd
+    spent.usage += reply.usage
     spent.calls.append(f"{evaluator}/judge:{metric.type}")
     spent.said += reply.said
     return parse_score(reply.text)
@@ -263,7 +263,7 @@ def _challenge(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> A
         return ActivityOutcome("escalated", _remember(record, "escalate", {"reason": wrong}), reason=wrong)
     agent = challenger(task, record)
     reply = run_context.ask(task, record, agent, "challenge")
-    record = _answered(record, f"{agent}/challenge", reply)
+    record = record.after(f"{agent}/challenge", reply.usage)
     context = replace(
         record.context,
         challenger_approved=reply.approved,
@@ -317,7 +317,7 @@ def _review(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Acti
     assert task.review is not None
     agent = task.review.reviewer_agent
     reply = run_context.ask(task, record, agent, "review")
-    record = _answered(record, f"{agent}/review", reply)
+    record = record.after(f"{agent}/review", reply.usage)
     decision: object = reply.decision
     context = replace(
         record.context,
@@ -342,8 +342,11 @@ def _review(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Acti
 
 def _gate(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     now = hashes(run_context.root, task.outputs)
-    changed = [path for path, digest in record.locked.items() if now.get(path) != digest]
-    violations = [f"locked output `{path}` was changed after its review" for path in changed]
+    locked = record.locked
+    changed = sorted(path for path in {*locked, *now} if locked and now.get(path) != locked.get(path))
+    violations = [
+        f"locked output `{path}` was {'changed' if path in locked else 'added'} after its review" for path in changed
+    ]
     since = record.started_at
     report = judge_evidence(
         task, record.context, run_context.root, run_context.now(), violations=violations, since=since
@@ -401,17 +404,7 @@ _ACTIVITIES: Final[Mapping[Activity, Callable[[TaskPlan, TaskRecord, RunContext]
 
 
 def _told(event: Event, record: TaskRecord, reply: AgentReply) -> ActivityOutcome:
-    return ActivityOutcome(event, record, reply.said, tokens_used=reply.tokens_used, cost_usd=reply.cost_usd)
-
-
-def _answered(record: TaskRecord, call: str, reply: AgentReply) -> TaskRecord:
-    calls = {**record.calls, call: record.calls.get(call, 0) + 1}
-    return replace(
-        record,
-        calls=calls,
-        tokens_used=record.tokens_used + reply.tokens_used,
-        cost_usd=record.cost_usd + reply.cost_usd,
-    )
+    return ActivityOutcome(event, record, reply.said, usage=reply.usage)
 
 
 def _remember(record: TaskRecord, step: str, entry: JsonMapping) -> TaskRecord:

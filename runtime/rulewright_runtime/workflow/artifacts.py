@@ -27,6 +27,13 @@ def contents(root: Path, artifacts: Iterable[Artifact]) -> list[tuple[str, bytes
     return [(name, file.read_bytes()) for name, file in _files(root, artifacts) if file.stat().st_size <= MAX_BYTES]
 
 
+def too_large(root: Path, artifacts: Iterable[Artifact]) -> Iterator[tuple[str, int]]:
+    """Path and size of every file whose contents are not read."""
+    for name, file in _files(root, artifacts):
+        if (size := file.stat().st_size) > MAX_BYTES:
+            yield name, size
+
+
 def hashes(root: Path, artifacts: Iterable[Artifact]) -> dict[str, str]:
     """The sha256 (hex) of every file by its path, however large."""
     found = {}

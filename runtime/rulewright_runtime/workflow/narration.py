@@ -18,7 +18,7 @@ def narrate(events: Iterable[Event]) -> Iterator[str]:
     for event in events:
         moment = datetime.fromisoformat(event.timestamp)
         began = began or moment
-        yield line(event, (moment - began).total_seconds())
+        yield line(event, max(0.0, (moment - began).total_seconds()))  # a clock may go back
 
 
 def line(event: Event, seconds: float) -> str:

@@ -19,7 +19,7 @@ from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.run_database import AgentCall, Store
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
 from rulewright_runtime.workflow.security import look_through, redacted, without_secrets
-from rulewright_runtime.workflow.task_context import TaskRecord
+from rulewright_runtime.workflow.task_context import NO_USAGE, TaskRecord
 from rulewright_runtime.workflow.workflow_plan import Artifact, TaskPlan, WorkflowPlan
 
 
@@ -96,20 +96,22 @@ class RunContext:
         )
         own = self.settings.adapter(agent)
         timeout = self.plan.limits.timeout_seconds if own is None else own.timeout_seconds
-        warned = self._context_warning(brief)
+        said, usage = self._context_warning(brief), NO_USAGE
         try:
             reply = self.adapter(agent).call(brief, timeout or self.plan.limits.timeout_seconds)
+            usage = reply.usage
             reply, hidden = redacted(self.settings.security, reply)
+            said = (*said, *hidden)
             orders = look_through(self.settings.security, [("the reply", reply.text)])
         except AgentError as error:
             message, _ = without_secrets(self.settings.security, str(error))
-            raise AgentError(message, (*warned, *error.said)) from error
+            raise AgentError(message, (*said, *error.said), usage + error.usage) from error
         except OutageError:
             raise  # nobody was asked: the run stops, and can be resumed
         except Exception as error:  # an adapter may be anybody's code
             message, _ = without_secrets(self.settings.security, f"{type(error).__name__}: {error}")
-            raise AgentError(message, warned) from error
-        return msgspec.structs.replace(reply, said=(*warned, *hidden, *orders))
+            raise AgentError(message, said, usage) from error
+        return msgspec.structs.replace(reply, said=(*said, *orders))
 
     def _context_warning(self, brief: Brief) -> tuple[Said, ...]:
         """The event for a brief that nears what its agent can take in; four bytes are about a token."""

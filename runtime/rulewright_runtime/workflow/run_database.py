@@ -32,7 +32,7 @@ from rulewright_runtime.workflow.events import Event, Said
 from rulewright_runtime.workflow.gate import GateReport
 from rulewright_runtime.workflow.hil import MOVES, OPEN, Move, QueueError, QueueItem, decided
 from rulewright_runtime.workflow.processes import Origin, Process, ancestry, here, machine
-from rulewright_runtime.workflow.task_context import TaskRecord
+from rulewright_runtime.workflow.task_context import NO_USAGE, TaskRecord, Usage
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan, decode
 
 LOG: Final = logging.getLogger("rulewright.workflow")
@@ -72,8 +72,7 @@ class TaskChange(msgspec.Struct, frozen=True):
     report: GateReport | None = None
     review: JsonObject | None = None
     outputs: tuple[tuple[str, bytes], ...] = ()
-    tokens_used: int = 0
-    cost_usd: float = 0.0
+    usage: Usage = NO_USAGE
 
 
 class AgentCall(NamedTuple):
@@ -221,10 +220,10 @@ class Store(Database):
             if change.review is not None:
                 self._log_review(db, run_id, change.task_id, change.review)
             self._keep_outputs(db, run_id, change)
-            if change.cost_usd or change.tokens_used:
+            if change.usage != NO_USAGE:
                 db.execute(
                     "update runs set cost_usd = cost_usd + ?, tokens_used = tokens_used + ? where run_id = ?",
-                    (change.cost_usd, change.tokens_used, run_id),
+                    (change.usage.cost_usd, change.usage.tokens, run_id),
                 )
             written = self._say(db, run_id, self.run(run_id).workflow, change.task_id, now, change.events)
             if change.item is not None:

@@ -41,7 +41,8 @@ def advance(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Task
         agent = _called(task, record, doing)
         if record.retries < run_context.max_retries(agent):
             return _retry(task, record, run_context, agent, failure)
-        outcome = ActivityOutcome("failed", record, failure.said, reason=str(failure))
+        record = record.spending(failure.usage)
+        outcome = ActivityOutcome("failed", record, failure.said, usage=failure.usage, reason=str(failure))
     return take(task, outcome, run_context)
 
 
@@ -71,13 +72,12 @@ def take(task: TaskPlan, outcome: ActivityOutcome, run_context: RunContext) -> T
         report=outcome.report if outcome.report is None else replace(outcome.report),
         review=outcome.review,
         outputs=outcome.outputs,
-        tokens_used=outcome.tokens_used,
-        cost_usd=outcome.cost_usd,
+        usage=outcome.usage,
     )
     run_context.tell(run_context.store.commit(run_context.run_id, change, run_context.now()))
     if item is not None:
         run_context.notify(item)
-    if outcome.cost_usd:
+    if outcome.usage.cost_usd:
         watch_budget(run_context)
     return record
 
@@ -262,10 +262,12 @@ def _retry(task: TaskPlan, record: TaskRecord, run_context: RunContext, agent: s
     reason = str(failure)
     LOG.warning("task `%s`: agent `%s` failed and is asked again: %s", task.id, agent, reason)
     retry = record.retries + 1
-    record = replace(record, retries=retry, retry_count=record.retry_count + 1)
+    record = replace(record.spending(failure.usage), retries=retry, retry_count=record.retry_count + 1)
     said = Said("task.retrying", {"retry": retry, "reason": reason}, "warning", agent)
-    change = TaskChange(task_id=task.id, record=record, events=(*failure.said, said))
+    change = TaskChange(task_id=task.id, record=record, events=(*failure.said, said), usage=failure.usage)
     run_context.tell(run_context.store.commit(run_context.run_id, change, run_context.now()))
+    if failure.usage.cost_usd:
+        watch_budget(run_context)
     run_context.stop.wait(min(run_context.plan.limits.retry_backoff_seconds * 2 ** (retry - 1), _MOST_BACKOFF))
     return record
 

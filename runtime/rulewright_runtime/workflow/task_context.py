@@ -33,6 +33,20 @@ class Measured(msgspec.Struct, frozen=True):
     failure: str = ""
 
 
+class Usage(msgspec.Struct, frozen=True):
+    """What calls of agents used."""
+
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Both together."""
+        return Usage(self.tokens + other.tokens, self.cost_usd + other.cost_usd)
+
+
+NO_USAGE: Final = Usage()
+
+
 class TaskContext(msgspec.Struct, frozen=True):
     """What the overlays know of a task. None and nothing mean that it was not said of the present outputs.
 
@@ -123,3 +137,13 @@ class TaskRecord(msgspec.Struct, frozen=True):
     reason: str = ""
     started: bool = False
     started_at: float = 0.0
+
+    def after(self, call: str, usage: Usage) -> TaskRecord:
+        """The record after an answered call, `agent/purpose`."""
+        calls = {**self.calls, call: self.calls.get(call, 0) + 1}
+        return msgspec.structs.replace(self.spending(usage), calls=calls)
+
+    def spending(self, usage: Usage) -> TaskRecord:
+        """The record with what was used besides."""
+        tokens, cost = self.tokens_used + usage.tokens, self.cost_usd + usage.cost_usd
+        return msgspec.structs.replace(self, tokens_used=tokens, cost_usd=cost)

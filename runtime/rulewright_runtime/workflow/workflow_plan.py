@@ -212,6 +212,8 @@ def decode(data: bytes) -> WorkflowPlan:
 
 def _guard(plan: WorkflowPlan) -> None:
     known = [task.id for task in plan.tasks]
+    if not known:
+        raise PlanError("the workflow has no task: nothing could be COMPLETED")
     if len(set(known)) != len(known):
         raise PlanError("two tasks have the same id")
     for number, task in enumerate(plan.tasks):

@@ -34,7 +34,7 @@ def test_a_command_reads_the_brief_and_writes_files(tmp_path: Path) -> None:
         "print(json.dumps({'summary': 'done', 'usage': {'tokens': 5, 'cost_usd': 0.25}}))"
     )
     reply = python(code, tmp_path).call(brief(), 20)
-    assert (reply.summary, reply.tokens_used, reply.cost_usd) == ("done", 5, 0.25)
+    assert (reply.summary, reply.usage.tokens, reply.usage.cost_usd) == ("done", 5, 0.25)
     assert (tmp_path / "out.md").read_text() == "build"
 
 

@@ -11,6 +11,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.events import Said
+from rulewright_runtime.workflow.task_context import NO_USAGE, Usage
 
 Purpose = Literal["work", "challenge", "review", "judge"]
 Started = Callable[[int], None]  # is given the id of the process under which a command runs, before the command starts
@@ -20,9 +21,9 @@ MOST_USAGE: Final = 10**12  # tokens or dollars of one call; more is not a bill 
 class AgentError(RuntimeFailure):
     """A call that failed: the agent can't be reached, took too long, or answered nothing that can be used."""
 
-    def __init__(self, message: str, said: tuple[Said, ...] = ()) -> None:
-        """Keep what is to be told of the call."""
-        self.said = said
+    def __init__(self, message: str, said: tuple[Said, ...] = (), usage: Usage = NO_USAGE) -> None:
+        """Keep what is to be told of the call, and what it used: a call that failed costs, too."""
+        self.said, self.usage = said, usage
         super().__init__(message)
 
 
@@ -61,34 +62,6 @@ class Brief(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self)
 
 
-class AgentReply(msgspec.Struct, frozen=True):
-    """What an agent answered. Which fields count depends on what it was asked."""
-
-    text: str = ""
-    summary: str = ""
-    decision: str | None = None
-    feedback: str = ""
-    approved: bool | None = None
-    critique: str = ""
-    subtask_completed: bool = False
-    quality_checks: dict[str, bool] = msgspec.field(default_factory=dict)
-    tokens_used: int = 0
-    cost_usd: float = 0.0
-    said: tuple[Said, ...] = ()  # what is to be told of the call
-
-
-class AgentAdapter(Protocol):
-    """Carries a brief to an agent."""
-
-    def call(self, brief: Brief, timeout: float) -> AgentReply:
-        """The agent's reply, within `timeout` seconds. Raises AdapterError."""
-
-
-class _Usage(msgspec.Struct, frozen=True):
-    tokens: int = 0
-    cost_usd: float = 0.0
-
-
 class _Answer(msgspec.Struct, frozen=True):
     """The object an agent may write; keys we do not know are the agent's own."""
 
@@ -99,13 +72,58 @@ class _Answer(msgspec.Struct, frozen=True):
     critique: str = ""
     subtask_completed: bool = False
     quality_checks: dict[str, bool] = msgspec.field(default_factory=dict)
-    usage: _Usage = _Usage()
+    usage: Usage = NO_USAGE
+
+
+class AgentReply(_Answer, frozen=True):
+    """What an agent answered. Which fields count depends on what it was asked."""
+
+    text: str = ""
+    said: tuple[Said, ...] = ()  # what is to be told of the call
+
+
+class AgentAdapter(Protocol):
+    """Carries a brief to an agent."""
+
+    def call(self, brief: Brief, timeout: float) -> AgentReply:
+        """The agent's reply, within `timeout` seconds. Raises AdapterError."""
 
 
 def read_reply(text: str, purpose: Purpose) -> AgentReply:
     """The reply in `text`: a JSON object, or for `work` and `judge` any text. Raises AdapterError for a reply that
     can't be used: a review without GO or NO_GO, a challenge without a verdict, or usage that is none."""
-    answer = _answer(text, strict=purpose in {"review", "challenge"})
+    found = _object(text)
+    usage = _usage(found)
+    try:
+        answer = _answer(text, found, strict=purpose in {"review", "challenge"})
+        _check(answer, purpose)
+    except AgentError as error:
+        raise AgentError(str(error), usage=usage) from None
+    return AgentReply(**msgspec.structs.asdict(answer), text=text)
+
+
+def _object(text: str) -> JsonObject | None:
+    """The JSON object that the text is, or None."""
+    try:
+        found: object = strict_json.decode(text)
+    except strict_json.DoubledKeyError as error:
+        raise AgentError(f"the reply can't be used: {error}") from None
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _usage(found: JsonObject | None) -> Usage:
+    try:
+        usage = msgspec.convert((found or {}).get("usage", {}), Usage)
+    except msgspec.ValidationError as error:
+        raise AgentError(f"the reply can't be used: {error} - at `usage`") from None
+    if not (0 <= usage.tokens <= MOST_USAGE and 0 <= usage.cost_usd <= MOST_USAGE):
+        raise AgentError(f"`usage` must not be negative, nor more than {MOST_USAGE:.0e}")
+    return usage
+
+
+def _check(answer: _Answer, purpose: Purpose) -> None:
     if purpose == "review" and answer.decision not in {"GO", "NO_GO"}:
         raise AgentError(f"a review must answer with `decision` GO or NO_GO, found `{answer.decision}`")
     if purpose == "challenge" and answer.approved is None:
@@ -113,30 +131,10 @@ def read_reply(text: str, purpose: Purpose) -> AgentReply:
     both = answer.approved is not None and answer.decision is not None
     if purpose in {"review", "challenge"} and both and answer.approved != (answer.decision == "GO"):
         raise AgentError("the reply contradicts itself: `decision` and `approved` say different things")
-    if not (0 <= answer.usage.tokens <= MOST_USAGE and 0 <= answer.usage.cost_usd <= MOST_USAGE):
-        raise AgentError(f"`usage` must not be negative, nor more than {MOST_USAGE:.0e}")
-    return AgentReply(
-        text=text,
-        summary=answer.summary,
-        decision=answer.decision,
-        feedback=answer.feedback,
-        approved=answer.approved,
-        critique=answer.critique,
-        subtask_completed=answer.subtask_completed,
-        quality_checks=answer.quality_checks,
-        tokens_used=answer.usage.tokens,
-        cost_usd=answer.usage.cost_usd,
-    )
 
 
-def _answer(text: str, *, strict: bool) -> _Answer:
-    try:
-        found: object = strict_json.decode(text)
-    except strict_json.DoubledKeyError as error:
-        raise AgentError(f"the reply can't be used: {error}") from None
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+def _answer(text: str, found: JsonObject | None, *, strict: bool) -> _Answer:
+    if found is None:
         if strict:
             raise AgentError("the reply is not a JSON object")
         return _Answer(summary=text.strip()[:2000])

@@ -14,7 +14,13 @@ from rulewright_runtime.workflow.collectors.checklist import checklist, requirem
 from rulewright_runtime.workflow.collectors.coverage import cobertura, coverage_json, lcov
 from rulewright_runtime.workflow.collectors.findings import bandit_json, ruff_json, sarif
 from rulewright_runtime.workflow.collectors.junit import junit
-from rulewright_runtime.workflow.collectors.report_reading import CollectionError, ReportReading, read_json, read_text
+from rulewright_runtime.workflow.collectors.report_reading import (
+    CollectionError,
+    ReportReading,
+    read_json,
+    read_text,
+    share,
+)
 
 __all__ = [
     "CollectionError",
@@ -109,9 +115,11 @@ def together(
 
 
 def _read(collector: Collector, root: Path, path: str, scope: Sequence[str]) -> ReportReading:
-    """The reading of one file; whatever else a report does to its collector is a CollectionError, too."""
+    """The reading of one file; whatever else a report does to its collector is a CollectionError, too, and so is a
+    reading of a plug-in that counts more than all."""
     try:
-        return collector(root, path, scope)
+        found = collector(root, path, scope)
+        return share(path, found.good, found.total, found.details)
     except CollectionError:
         raise
     except Exception as error:  # a report is foreign data, and must not end a run

@@ -100,6 +100,8 @@ def lcov(root: Path, path: str) -> ReportReading:
             ended = True
             if own[1]:
                 _check_shown(path, (totals[0], totals[1]), (own[0], own[1]))
+            elif totals[0] > totals[1]:
+                raise CollectionError(path, f"contradicts itself: `{source}` states {totals[0]} of {totals[1]} lines")
             else:
                 stated = [stated[0] + totals[0], stated[1] + totals[1]]
     if not ended:

@@ -92,8 +92,8 @@ def sarif(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
 
 def _check_invocation(path: str, invocation: JsonObject, *, clean: bool) -> None:
     """A tool that failed, crashed or was ended says so; what it did not find until then is not known."""
-    if invocation.get("executionSuccessful", True) is not True:
-        raise CollectionError(path, "the tool says that its run failed")
+    if invocation.get("executionSuccessful") is not True:  # a key that SARIF requires
+        raise CollectionError(path, "the tool does not say that its run succeeded")
     if "exitSignalName" in invocation or "processStartFailureMessage" in invocation:
         raise CollectionError(path, "the tool says that it was ended by a signal, or did not start")
     if clean and invocation.get("exitCode", 0) != 0:
