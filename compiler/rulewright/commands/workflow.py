@@ -61,7 +61,7 @@ def _check(args: argparse.Namespace) -> int:
     if found:
         print(render(found, width=width_for(sys.stdout)), end="")
     errors = sum(each.severity is Severity.ERROR for each in found)
-    if not errors:
+    if not errors and workflow.document.tasks:
         for extra, why in _missing_extras(workflow):
             complain(f"warning: {why}: install `rulewright[{extra}]` before a run")
         say(f"{workflow.path}: {len(workflow.document.tasks)} tasks, nothing stands in the way of a run")

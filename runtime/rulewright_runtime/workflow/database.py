@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
@@ -22,6 +22,7 @@ except ImportError:  # another kind of system
     fcntl = None  # type: ignore[assignment]
 
 Kind = TypeVar("Kind")
+TIMEOUT: Final = 30.0  # seconds that one process waits for the others
 
 
 class StoreError(RuntimeFailure):
@@ -37,13 +38,25 @@ class Database:
         self._lock = threading.RLock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+            self._db = sqlite3.connect(self.path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False)
             self._db.row_factory = sqlite3.Row
-            self._db.execute("pragma journal_mode = wal")
+            self._write_ahead()
             self._db.execute("pragma synchronous = full")
             self._prepare()
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"the database `{self.path}` can't be opened: {error}") from None
+
+    def _write_ahead(self) -> None:
+        """Switch to write-ahead logging, for which SQLite does not wait by itself while another process opens."""
+        end = time.monotonic() + TIMEOUT
+        while True:
+            try:
+                self._db.execute("pragma journal_mode = wal")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
+                    raise
+            time.sleep(0.01)
 
     def _prepare(self) -> None:
         with self.transaction():

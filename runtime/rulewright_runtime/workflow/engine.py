@@ -80,9 +80,11 @@ def run(
     `only` names a task that is brought to its end, with what it depends on, and nothing else. `one_step` does a single
     activity. `patient` waits for people, looking at the queue every few seconds; else the run ends when only people can
     go on, and is resumed later. `judge` answers what evaluators are asked. `tell` hears every event after it was
-    written. Raises EngineError where there is nothing to resume, the plan has changed, the database is in use, or
-    nobody answers for an agent.
+    written. Raises EngineError where there is nothing to run or to resume, the plan has changed, the database is in
+    use, or nobody answers for an agent.
     """
+    if not plan.tasks:
+        raise EngineError(f"`{plan.name}` has no task: nothing could be COMPLETED")
     tell = _unfailing(tell)
     root = Path(settings.folder)
     try:

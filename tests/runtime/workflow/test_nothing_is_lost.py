@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +16,15 @@ from tests.runtime.workflow.running import GATE, bench, plan_of
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.envelope import encode, seal
-from rulewright_runtime.workflow import artifacts
+from rulewright_runtime.workflow import artifacts, engine
 from rulewright_runtime.workflow.adapters import AgentError
 from rulewright_runtime.workflow.adapters.agent_adapter import read_reply
 from rulewright_runtime.workflow.collectors import CollectionError, ReportReading, line_coverage, scan, together
+from rulewright_runtime.workflow.engine import EngineError
 from rulewright_runtime.workflow.events import Event
 from rulewright_runtime.workflow.narration import narrate
-from rulewright_runtime.workflow.run_settings import Security
+from rulewright_runtime.workflow.run_database import Store
+from rulewright_runtime.workflow.run_settings import RunSettings, Security
 from rulewright_runtime.workflow.workflow_plan import decode
 
 WRITES = "tasks: {build: {agent: dev, outputs: [out.md]}}"
@@ -107,10 +113,30 @@ def test_an_output_too_large_for_a_judge_is_named_to_it(tmp_path: Path, monkeypa
     assert "file: small.md\n\nfine" in prompt
 
 
-def test_a_plan_without_tasks_is_refused() -> None:
+def test_a_plan_without_tasks_is_refused(tmp_path: Path) -> None:
     plan = seal(replace(plan_of("tasks: {build: {agent: dev}}"), tasks=(), groups=()))
     with pytest.raises(PlanError, match="no task"):
         decode(encode(plan))
+    with Store(tmp_path / "runs.db") as store, pytest.raises(EngineError, match="no task"):
+        engine.run(plan, store, RunSettings(folder=str(tmp_path)))
+
+
+def test_processes_that_open_a_new_database_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    opening = "import sys; from rulewright_runtime.workflow.run_database import Store; Store(sys.argv[1]).close()"
+    opened = f"import sys; sys.stdin.read(); {opening}"
+    command = [sys.executable, "-c", opened, str(tmp_path / "runs.db")]
+    others = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(6)]
+    reader = sqlite3.connect(tmp_path / "runs.db", isolation_level=None)
+    reader.execute("create table t (a)")
+    reader.execute("begin immediate")
+    for each in others:
+        assert each.stdin is not None
+        each.stdin.close()
+    time.sleep(0.5)
+    assert [each.poll() for each in others] == [None] * 6
+    reader.execute("rollback")
+    reader.close()
+    assert [each.wait(60) for each in others] == [0] * 6
 
 
 def test_a_clock_that_goes_back_does_not_turn_the_story_around() -> None:
