@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from collections.abc import Mapping as Environment
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
@@ -21,9 +21,6 @@ from rulewright.documents.workflow import WorkflowDocument, read_workflow
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, load_file, load_text
 from rulewright.lower.workflow import Surroundings, limits_of
-
-if TYPE_CHECKING:
-    pass
 
 USUAL_AGENTS: Final = "agents"
 USUAL_CONTRACTS: Final = "contracts.yaml"

@@ -90,18 +90,10 @@ def _graph(args: argparse.Namespace) -> int:
     workflow = load_workflow(args.file)
     plan, at = compile_workflow(workflow), {}
     if args.run is not None:
-        with _opened(workflow) as store:
+        with open_store(workflow) as store:
             at = dict(places(store, _run_id(store, None if args.run == "latest" else args.run)))
     print(draw(plan, form=args.format, task=_known(plan, args.task), at=at), end="")
     return 0
-
-
-def _opened(workflow: Workflow) -> Store:
-    """The database of runs, which has to be there."""
-    state = state_of(workflow)
-    if not state.is_file():
-        raise UsageError(f"no database of runs at `{state}`: nothing has run yet")
-    return Store(state)
 
 
 def _run_id(store: Store, given: str | None) -> str:
@@ -116,7 +108,7 @@ def _run_id(store: Store, given: str | None) -> str:
 
 def _watch(args: argparse.Namespace) -> int:
     output = safe_stream(sys.stdout)
-    with _opened(load_workflow(args.file)) as store:
+    with open_store(load_workflow(args.file)) as store:
         run_id = _run_id(store, args.run_id)
         before: list[str] = []
         while True:
@@ -175,9 +167,9 @@ def _read_resume(args: argparse.Namespace) -> None:
     args.resume = args.run or args.resume
 
 
-def _flags(file: str | None) -> str:
+def _flags(file: str | None, option: str = "") -> str:
     """What a command needs to find the same workflow again."""
-    return f" {shlex.quote(file)}" if file else ""
+    return f"{option} {shlex.quote(file)}" if file else ""
 
 
 def _exit_code(result: Result, task: str | None) -> int:
@@ -222,12 +214,8 @@ def _tell_before(
                 command = f"rulewright workflow run{_flags(args.file)} --resume {run.run_id}"
                 complain(
                     f"note: {run.run_id} is {run.status}: `{command}` goes on with it,"
-                    f" `rulewright workflow cancel {run.run_id}{_file(args.file)}` gives it up"
+                    f" `rulewright workflow cancel {run.run_id}{_flags(args.file, ' --file')}` gives it up"
                 )
-
-
-def _file(file: str | None) -> str:
-    return f" --file {shlex.quote(file)}" if file else ""
 
 
 def _carried(
@@ -395,7 +383,7 @@ def _cancel(args: argparse.Namespace) -> int:
 
 
 def _trace(args: argparse.Namespace) -> int:
-    with _opened(load_workflow(args.file)) as store:
+    with open_store(load_workflow(args.file)) as store:
         run_id = _run_id(store, args.run_id)
         if args.format == "json":
             print(json.dumps(store.export(run_id), ensure_ascii=False, indent=2))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rulewright.workflow import Workflow
 
 STATE: Final = ".rulewright/workflow.db"
+LOOKING_ON: Final = RunSettings()  # of whoever only reads what happened
 
 
 def settings_of(workflow: Workflow, environment: Mapping[str, str] | None = None) -> RunSettings:
@@ -76,7 +77,7 @@ def _constitution(file: str, root: Path) -> dict[str, str]:
         raise UsageError(f"the constitution `{file}` can't be read: {why}") from None
 
 
-def open_store(workflow: Workflow, settings: RunSettings, *, create: bool = False) -> Store:
+def open_store(workflow: Workflow, settings: RunSettings = LOOKING_ON, *, create: bool = False) -> Store:
     """The database of the workflow's runs, which knows who may decide. Raises UsageError where there is none and
     `create` is not set, and StoreError for one that can't be opened."""
     path = state_of(workflow)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -107,5 +107,4 @@ def places(store: Store, run_id: str) -> Mapping[str, tuple[str, str]]:
 
 def as_data(tasks: list[Standing], run: StoredWorkflow) -> dict[str, object]:
     """The same as JSON data."""
-    rows = [{name: getattr(task, name) for name in Standing.__slots__} for task in tasks]
-    return {"run_id": run.run_id, "status": run.status, "elapsed": elapsed(run), "tasks": rows}
+    return {"run_id": run.run_id, "status": run.status, "elapsed": elapsed(run), "tasks": list(map(asdict, tasks))}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.documents.base import descend, number, texts, value
+from rulewright.documents.base import fraction, optional_text, text, texts, value
 from rulewright.documents.contracts import ContractRegistry, contract_of
 from rulewright.documents.workflow import REQUIRED, ArtifactDocument, TaskDocument, WorkflowDocument
 from rulewright.expression.build import Built
@@ -16,6 +18,7 @@ from rulewright.lower.workflow_guards import Guards
 from rulewright.lower.workflow_machine import LoopShape, TaskShape, machine_of
 from rulewright.lower.workflow_order import order, waves
 from rulewright_runtime.plan.envelope import seal
+from rulewright_runtime.plan.part import PlanPart
 from rulewright_runtime.workflow.machine import Guard, Machine
 from rulewright_runtime.workflow.workflow_plan import (
     METRIC_TYPES,
@@ -33,6 +36,8 @@ from rulewright_runtime.workflow.workflow_plan import (
 
 if TYPE_CHECKING:
     from rulewright.documents.agents import Registry
+
+Part = TypeVar("Part", bound=PlanPart)
 
 LANGUAGE: Final = "1"
 OPTIONAL: Final[dict[str, tuple[str, ...]]] = {
@@ -189,13 +194,13 @@ def _confidence(task: TaskDocument, threshold: Built | None) -> Confidence | Non
 
 
 def _metric(kind: Any, node: Mapping) -> ProcessMetric:
-    weight = value(node, "weight")
+    weight = fraction(node, "weight")
     return ProcessMetric(
         type=kind,
-        weight=float(weight) if isinstance(weight, (int, float)) and not isinstance(weight, bool) else 1.0,
+        weight=1.0 if weight is None else weight,
         sources=_listed(node, "source"),
         requirements=_listed(node, "requirements"),
-        evaluator_agent=_text_or_none(node, "evaluator_agent"),
+        evaluator_agent=optional_text(node, "evaluator_agent"),
         criteria=_listed(node, "criteria"),
     )
 
@@ -209,57 +214,29 @@ def _pair(task: TaskDocument) -> Pair | None:
 
 
 def _agent(name: str, fields: dict[str, Any]) -> Agent:
-    role = fields["role"]
-    llm = fields.get("llm")
-    return Agent(
-        name=name,
-        display_name=str(fields.get("display_name") or ""),
-        description=role["description"],
-        expertise=_words(role.get("expertise")),
-        responsibilities=_words(role.get("responsibilities")),
-        llm=llm if isinstance(llm, dict) else {},
+    return _converted(Agent, {**fields, **fields["role"], "name": name}) or Agent(
+        name, description=fields["role"]["description"]
     )
-
-
-def _words(found: object) -> tuple[str, ...]:
-    return tuple(each for each in found if isinstance(each, str)) if isinstance(found, list) else ()
 
 
 def limits_of(engine: Node | None) -> RunLimits:
     """The limits that a project file's `workflow.engine` sets; what it leaves out is the usual."""
-    usual = RunLimits()
-    enforcement: Any = _text_or_none(engine, "cost_enforcement") or usual.cost_enforcement
-    return RunLimits(
-        max_concurrent_tasks=number(engine, "max_concurrent_tasks") or usual.max_concurrent_tasks,
-        max_retries=_or(number(engine, "max_retries"), usual.max_retries),
-        retry_backoff_seconds=_float(engine, "retry_backoff_seconds", usual.retry_backoff_seconds),
-        timeout_seconds=_float(engine, "timeout_seconds", usual.timeout_seconds) or usual.timeout_seconds,
-        cost_budget_per_run_usd=_float(engine, "cost_budget_per_run_usd", usual.cost_budget_per_run_usd),
-        cost_enforcement=enforcement,
-        context_warning_threshold_pct=_float(
-            engine, "context_warning_threshold_pct", usual.context_warning_threshold_pct
-        ),
-    )
+    return _converted(RunLimits, {name: value(engine, name) for name in RunLimits.__struct_fields__}) or RunLimits()
 
 
-def _or(found: int | None, usual: int) -> int:
-    return usual if found is None else found
-
-
-def _float(node: Node | None, key: str, usual: float) -> float:
-    found = value(node, key)
-    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else usual
+def _converted(kind: type[Part], written: dict[str, object]) -> Part | None:
+    """The part of the plan with the fields that are written; None for what validation refuses."""
+    known = {name: written[name] for name in kind.__struct_fields__ if written.get(name) is not None}
+    try:
+        return msgspec.convert(known, kind)
+    except msgspec.ValidationError:
+        return None
 
 
 def _listed(node: Node | None, key: str) -> tuple[str, ...]:
     """One text or a list of them."""
-    alone = _text_or_none(node, key)
+    alone = text(node, key)
     return (alone,) if alone else texts(node, key)
-
-
-def _text_or_none(node: Node | None, key: str) -> str | None:
-    found = descend(node, key)
-    return found.value if isinstance(found, Scalar) and isinstance(found.value, str) and found.value else None
 
 
 def _unit(scalar: Scalar | None, usual: float) -> float:

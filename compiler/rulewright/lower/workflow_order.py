@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,23 +51,14 @@ def order(document: WorkflowDocument) -> tuple[str, ...]:
 def waves(document: WorkflowDocument) -> list[tuple[str, ...]]:
     """The tasks wave by wave: each wave depends only on those before it, so that its tasks may run side by side."""
     below = edges(document)
-    above: dict[str, list[str]] = {name: [] for name in below}
-    for name, needed in below.items():
-        for each in needed:
-            above[each].append(name)
-    missing = {name: len(needed) for name, needed in below.items()}
     position = {name: number for number, name in enumerate(below)}
-    wave = [name for name, count in missing.items() if count == 0]
+    sorter = TopologicalSorter(below)
+    with suppress(CycleError):  # what no cycle keeps apart is ordered all the same
+        sorter.prepare()
     found: list[tuple[str, ...]] = []
-    while wave:
-        found.append(tuple(wave))
-        ready: list[str] = []
-        for name in wave:
-            for heir in above[name]:
-                missing[heir] -= 1
-                if missing[heir] == 0:
-                    ready.append(heir)
-        wave = sorted(ready, key=position.__getitem__)
+    while wave := sorter.get_ready():
+        found.append(tuple(sorted(wave, key=position.__getitem__)))
+        sorter.done(*wave)
     return found
 
 

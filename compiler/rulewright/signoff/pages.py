@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -11,18 +10,6 @@ from rulewright.web.rendering import LOCAL, Look
 from rulewright.web.server import local_page
 from rulewright_runtime.workflow.hil import OPEN, QueueItem
 from rulewright_runtime.workflow.hil_text import Version, changes
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """What the form of an item holds: its token, the name that it suggests, what was wrong with the last try, the notes
-    of that, and whether decisions are signed."""
-
-    token: str
-    reviewer: str
-    problem: str = ""
-    notes: str = ""
-    signed: bool = False
 
 
 def _page(name: str, at: str, **values: object) -> str:
@@ -40,9 +27,9 @@ def queue_page(items: Sequence[QueueItem], at: str = "") -> str:
     return _page("queue", at, title=title, waiting=waiting, decided=decided)
 
 
-def item_page(item: QueueItem, versions: Sequence[Version], form: Form, at: str = "") -> str:
-    """One item with its gate report, history and outputs, and the form that decides it; where decisions are signed the
-    command that does."""
+def item_page(item: QueueItem, versions: Sequence[Version], at: str = "", **form: object) -> str:
+    """One item with its gate report, history and outputs, and the form that decides it: its `token`, the `reviewer` it
+    suggests, the `problem` and the `notes` of the last try; where decisions are `signed` the command that does."""
     return _page(
         "item",
         at,
@@ -50,9 +37,5 @@ def item_page(item: QueueItem, versions: Sequence[Version], form: Form, at: str 
         item=item,
         is_open=item.status in OPEN,
         changes=list(changes(versions)),
-        token=form.token,
-        reviewer=form.reviewer,
-        problem=form.problem,
-        notes=form.notes,
-        signed=form.signed,
+        **form,
     )

@@ -56,9 +56,8 @@ class QueueApp:
         except QueueError as error:
             raise RefusedError(HTTPStatus.NOT_FOUND, str(error)) from None
         versions = self.store.outputs(item.run_id, item.task_id)
-        signed = bool(self.store.deciders.signers)
-        form = pages.Form(token, by or self.reviewer, problem, notes, signed)
-        return pages.item_page(item, versions, form, self.at)
+        form = {"token": token, "reviewer": by or self.reviewer, "problem": problem, "notes": notes}
+        return pages.item_page(item, versions, self.at, signed=bool(self.store.deciders.signers), **form)
 
 
 def serve(store: Store, *, port: int = 0, reviewer: str = "") -> LocalServer:

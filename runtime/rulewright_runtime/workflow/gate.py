@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -102,7 +102,7 @@ def collect(task: TaskPlan, gate: Gate, root: Path) -> tuple[dict[Evidence, Evid
             checks[name] = _skipped(name, gate)
             continue
         try:
-            reading = _READERS[name](task, gate, root)
+            reading = _read(name, task, gate, root)
         except CollectionError as error:
             checks[name] = EvidenceCheck("FAIL", f"missing {_NAMES[name]} evidence: {error}")
             continue
@@ -140,39 +140,31 @@ def _covered(reading: ReportReading, gate: Gate) -> EvidenceCheck:
     return EvidenceCheck("FAIL", f"requirement coverage below threshold {threshold:g}: {reading.details}")
 
 
-def _acceptance(task: TaskPlan, gate: Gate, root: Path) -> ReportReading | None:
-    sources = gate.sources.get("acceptance", ())
-    return collectors.together(collectors.acceptance, "acceptance", root, sources, ()) if sources else None
+# How each kind of evidence is read, and the sources it is read from, all of which have to be clean.
+_READERS: Final[Mapping[Evidence, tuple[collectors.Collector, tuple[str, ...]]]] = {
+    "acceptance_evidence": (collectors.acceptance, ("acceptance",)),
+    "verification": (collectors.scan, ("lint", "security")),
+    "operational_readiness": (collectors.readiness, ("readiness",)),
+}
 
 
-def _verification(task: TaskPlan, gate: Gate, root: Path) -> ReportReading | None:
-    """Lint and security reports, all of which have to be clean."""
-    named = [(kind, gate.sources[kind]) for kind in ("lint", "security") if gate.sources.get(kind)]
-    scope = [output.path for output in task.outputs]
-    readings = [(kind, collectors.together(collectors.scan, kind, root, paths, scope)) for kind, paths in named]
+def _read(name: Evidence, task: TaskPlan, gate: Gate, root: Path) -> ReportReading | None:
+    """What the sources of a kind of evidence say together; None where none is named."""
+    outputs = tuple(output.path for output in task.outputs)
+    if name == "requirement_coverage":
+        lists = gate.sources.get("requirements", ())
+        places = gate.sources.get("implemented", ()) or outputs
+        return collectors.requirement_coverage(root, lists, places) if lists else None
+    collector, kinds = _READERS[name]
+    readings = [
+        (kind, collectors.together(collector, kind, root, gate.sources[kind], outputs))
+        for kind in kinds
+        if gate.sources.get(kind)
+    ]
     if not readings:
         return None
-    details = "; ".join(f"{kind}: {reading.details}" for kind, reading in readings)
-    return ReportReading(sum(r.good for _, r in readings), sum(r.total for _, r in readings), details)
-
-
-def _readiness(task: TaskPlan, gate: Gate, root: Path) -> ReportReading | None:
-    sources = gate.sources.get("readiness", ())
-    return collectors.together(collectors.readiness, "readiness", root, sources, ()) if sources else None
-
-
-def _requirements(task: TaskPlan, gate: Gate, root: Path) -> ReportReading | None:
-    lists = gate.sources.get("requirements", ())
-    places = gate.sources.get("implemented", ()) or tuple(output.path for output in task.outputs)
-    return collectors.requirement_coverage(root, lists, places) if lists else None
-
-
-_READERS: Final[Mapping[Evidence, Callable[[TaskPlan, Gate, Path], ReportReading | None]]] = {
-    "acceptance_evidence": _acceptance,
-    "verification": _verification,
-    "operational_readiness": _readiness,
-    "requirement_coverage": _requirements,
-}
+    details = "; ".join(f"{kind}: {each.details}" if len(kinds) > 1 else each.details for kind, each in readings)
+    return ReportReading(sum(each.good for _, each in readings), sum(each.total for _, each in readings), details)
 
 
 def _reasons(gate: Gate, checks: Mapping[Evidence, EvidenceCheck], undecided: str | None) -> list[str]:

@@ -11,7 +11,14 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.workflow.activities import ActivityOutcome, definition, overlay_state, perform, worker
+from rulewright_runtime.workflow.activities import (
+    ActivityOutcome,
+    challenger,
+    definition,
+    overlay_state,
+    perform,
+    worker,
+)
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.artifacts import hashes
 from rulewright_runtime.workflow.events import Said
@@ -69,7 +76,7 @@ def take(task: TaskPlan, outcome: ActivityOutcome, run_context: RunContext) -> T
         moved=(source, event, target, taken.before, taken.after, "; ".join(taken.undecided)),
         events=(*outcome.said, *said),
         item=item,
-        report=outcome.report if outcome.report is None else replace(outcome.report),
+        report=outcome.report,
         review=outcome.review,
         outputs=outcome.outputs,
         usage=outcome.usage,
@@ -250,8 +257,8 @@ def _spent(record: TaskRecord) -> JsonObject:
 
 
 def _called(task: TaskPlan, record: TaskRecord, doing: str) -> str:
-    if doing == "challenge" and task.pair is not None:
-        return record.context.challenger or task.pair.challenger_agent
+    if doing == "challenge":
+        return challenger(task, record)
     if doing == "review" and task.review is not None:
         return task.review.reviewer_agent
     return worker(task, record)
