@@ -3,8 +3,8 @@ every task can be COMPLETED."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -16,10 +16,10 @@ from rulewright.claims.workflow_reach import in_words, reach
 from rulewright.lower.workflow_environments import ADVISORY
 from rulewright.lower.workflow_machine import TaskShape
 from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown
-from rulewright.proving.workflow_values import Truths, paths_of, shape_of, spoken
+from rulewright.proving.workflow_values import Truths, paths_of, spoken
 from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.workflow.machine import TERMINAL, Machine, Status, events_of
-from rulewright_runtime.workflow.workflow_plan import Gate
+from rulewright_runtime.workflow.workflow_plan import Gate, TaskPlan
 
 INVARIANTS: Final = (
     "every loop is bounded",
@@ -52,7 +52,7 @@ def prove_workflow(source: Workflow | Path | str, machines: Mapping[str, Machine
     """
     workflow = source if isinstance(source, Workflow) else load_workflow(source)
     compile_workflow(workflow)
-    prover = Prover()
+    truths = Truths()
     faults: dict[str, list[tuple[str, str]]] = {claim: [] for claim in CLAIMS}
     open_: list[str] = []
     lost: list[str] = []
@@ -61,12 +61,12 @@ def prove_workflow(source: Workflow | Path | str, machines: Mapping[str, Machine
         made = (
             task.task if machines is None else replace(task.task, machine=machines.get(task.task.id, task.task.machine))
         )
-        found = prover.faults(made.machine, task.shape, made.gate)
+        found = faults_of(made, task.shape, truths)
         if found is None:
             open_.append(made.id)
         for fault in found or ():
             faults[fault.claim].append((made.id, fault.trace))
-        reached = reach(made, task.shape, prover.truths)
+        reached = reach(made, task.shape, truths)
         if reached.way is not None:
             ways.append(in_words(made, reached))
         elif reached.why_not:
@@ -102,48 +102,15 @@ def _property(
     return Property(claim, result, place)
 
 
-@dataclass(slots=True)
-class Prover:
-    """Proves tasks; machines that differ in nothing are explored once."""
-
-    truths: Truths = field(default_factory=Truths)
-    known: dict[Hashable, tuple[Fault, ...] | None] = field(default_factory=dict)
-
-    def faults(self, machine: Machine, shape: TaskShape, gate: Gate | None) -> tuple[Fault, ...] | None:
-        """The claims that do not hold, each with a trace; None where the machine is too large to tell."""
-        key = self.key(machine, shape, gate)
-        if key not in self.known:
-            self.known[key] = self._faults(machine, shape, gate)
-        return self.known[key]
-
-    def key(self, machine: Machine, shape: TaskShape, gate: Gate | None) -> Hashable:
-        """Everything the faults depend on; machines that differ in thresholds alone have the same faults."""
-        guards = [each.guard for each in machine.transitions]
-        exits = [loop.exit for loop in shape.loops]
-        programs = [program for guard in (*guards, *exits) if guard is not None for program in guard.conditions]
-        programs += [shape.passed] if shape.passed is not None else []
-        modes = tuple(
-            None if each is None else (each.mode, each.loop, len(each.conditions)) for each in (*guards, *exits)
-        )
-        flags = (shape.confidence, shape.sign_off, shape.hil, shape.requires_human, shape.passed is None)
-        ways = tuple((each.source, each.event, each.target, each.counts, each.effects) for each in machine.transitions)
-        loops = (machine.loops, tuple(loop.name for loop in shape.loops))
-        read = next(_reading(gate), None)
-        return (machine.places, ways, loops, modes, flags, read, shape_of(programs, self.truths))
-
-    def _faults(self, machine: Machine, shape: TaskShape, gate: Gate | None) -> tuple[Fault, ...] | None:
-        own = tuple(_reading(gate))
-        abstract = Explorer(machine, shape, self.truths)
-        graph = abstract.explore()
-        if graph.complete:
-            found = tuple(_faults_of(graph, machine, shape))
-            if not found:
-                return own
-        counted = Explorer(machine, shape, self.truths, concrete=True).explore()
-        shown = tuple(_faults_of(counted, machine, shape))
-        if counted.complete or shown:
-            return own + shown
-        return None
+def faults_of(task: TaskPlan, shape: TaskShape, truths: Truths) -> tuple[Fault, ...] | None:
+    """The claims about a task that do not hold, each with a trace; None where its machine is too large to tell."""
+    own = tuple(_reading(task.gate))
+    graph = Explorer(task.machine, shape, truths).explore()
+    if graph.complete and not any(_faults_of(graph, task.machine, shape)):
+        return own
+    counted = Explorer(task.machine, shape, truths, concrete=True).explore()
+    shown = tuple(_faults_of(counted, task.machine, shape))
+    return own + shown if counted.complete or shown else None
 
 
 def _faults_of(graph: Graph, machine: Machine, shape: TaskShape) -> Iterator[Fault]:

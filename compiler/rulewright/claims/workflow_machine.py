@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rulewright.lower.workflow_machine import TaskShape
-from rulewright.proving.workflow_values import Truths, World, worlds
+from rulewright.proving.workflow_values import TooManyContextsError, Truths, World, worlds
 from rulewright_runtime.workflow.machine import (
     Event,
     LoopName,
@@ -109,7 +109,11 @@ class Explorer:
         graph.edges[first] = []
         while waiting and graph.complete:
             node = waiting.popleft()
-            graph.edges[node] = list(self.steps(node))
+            try:
+                graph.edges[node] = list(self.steps(node))
+            except TooManyContextsError:
+                graph.complete = False
+                break
             for edge in graph.edges[node]:
                 if edge.target is not None and edge.target not in graph.edges:
                     graph.edges[edge.target] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
@@ -37,6 +37,10 @@ _COMPARING: Final = frozenset({"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "sc
 _PLAIN: Final = frozenset(
     {"const", "name", "local", "select", "index", "and", "or", "not", "cond", "all", "exists", "map_values"}
 )
+
+
+class TooManyContextsError(Exception):
+    """Conditions whose answers have more combinations than are looked at: nothing is proved of them."""
 
 
 @dataclass(slots=True)
@@ -77,25 +81,6 @@ def _is_plain(program: Program) -> bool:
     )
 
 
-def shape_of(programs: Iterable[Program], truths: Truths) -> Hashable:
-    """What the answers of conditions depend on: programs whose constants between 0 and 1 stand in the same order give
-    the same answers in the same contexts, whatever the constants are. With a coin among them only equals are equal."""
-    each = list(programs)
-    if any(truths.is_coin(program) for program in each):
-        return tuple((program.source, *map(_written, program.nodes)) for program in each)
-    fractions = sorted({cut for program in each for cut in _own_constants(program) if 0 < cut < 1})
-    ranks = {cut: rank for rank, cut in enumerate(fractions)}
-    return tuple(tuple(_written(node, ranks) for node in program.nodes) for program in each)
-
-
-def _written(node: Node, ranks: Mapping[Fraction, int] | None = None) -> Hashable:
-    if node.op != "const":
-        return node.op, node.args, str(node.value)
-    number = _number(node) if ranks else None
-    rank = None if number is None or ranks is None else ranks.get(number)
-    return node.op, str(node.value) if rank is None else rank
-
-
 def paths_of(program: Program) -> frozenset[Path]:
     """The longest paths that the condition reads."""
     above: dict[int, list[int]] = {}
@@ -126,7 +111,7 @@ def _onwards(nodes: tuple[Node, ...], above: Mapping[int, list[int]], number: in
 
 
 def worlds(programs: Iterable[Program], truths: Truths) -> list[World]:
-    """Contexts enough to see every combination of answers the conditions can give."""
+    """Contexts enough to see every combination of answers the conditions can give. Raises TooManyContextsError."""
     each = list({id(program): program for program in programs}.values())
     coins = sorted({program.source for program in each if truths.is_coin(program)})
     plain = [program for program in each if not truths.is_coin(program)]
@@ -140,10 +125,13 @@ def worlds(programs: Iterable[Program], truths: Truths) -> list[World]:
 
 
 def _coins_only(programs: list[Program], truths: Truths) -> list[World]:
-    """Too many combinations: every condition may fall either way, one independently of the other."""
+    """Too many combinations: every condition may fall either way, one independently of the other. Raises
+    TooManyContextsError where there are too many conditions for that, too."""
+    sources = sorted({program.source for program in programs})
+    if 2 ** len(sources) > MOST_CONTEXTS:
+        raise TooManyContextsError(f"{len(sources)} conditions at one place")
     for program in programs:
         truths.prepared[id(program)] = (program, None)
-    sources = sorted({program.source for program in programs})[:12]
     return [
         {COIN: dict(zip(sources, falls, strict=True))}
         for falls in itertools.product((True, False), repeat=len(sources))
@@ -169,13 +157,8 @@ def _values(path: Path, points: list[float], programs: list[Program]) -> tuple[V
 
 
 def _constants(programs: list[Program]) -> list[Fraction]:
-    return sorted({number for program in programs for number in _own_constants(program)})
-
-
-def _own_constants(program: Program) -> Iterator[Fraction]:
-    for node in program.nodes:
-        if node.op == "const" and (number := _number(node)) is not None:
-            yield number
+    constants = (node for program in programs for node in program.nodes if node.op == "const")
+    return sorted({number for node in constants if (number := _number(node)) is not None})
 
 
 def _number(node: Node) -> Fraction | None:

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 from tests.compiler.workflow.workflows_in_place import Walk, composed, task_of, workflow
 
 from rulewright.check.workflow_check import lowered
-from rulewright.claims.workflow import CLAIMS, Fault, Prover, prove_workflow
+from rulewright.claims.workflow import CLAIMS, Fault, faults_of, prove_workflow
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, SCORE
 from rulewright.proving.results import Proved, Refuted, Unknown
+from rulewright.proving.workflow_values import Truths
 from rulewright_runtime.workflow.machine import Guard, Machine, MachineLoop, MachineState, MachineTransition
 
 BOUNDED, PASSED, GATED, SIGNED, SETTLED, REACHABLE = CLAIMS
@@ -196,9 +197,32 @@ def test_a_verdict_that_reads_confidence_is_found_in_the_plan_itself() -> None:
     assert task.task.gate is not None
     reads = build("confidence_score > 0.5", Environment(variables={"confidence_score": SCORE}), expect=BOOL).program
     broken = replace(task.task.gate, verdict=reads)
-    found = Prover().faults(task.task.machine, task.shape, broken)
+    found = faults_of(replace(task.task, gate=broken), task.shape, Truths())
     assert found == (Fault(GATED, "the gate's verdict reads `confidence_score`"),)
-    assert Prover().faults(task.task.machine, task.shape, task.task.gate) == ()
+    assert faults_of(task.task, task.shape, Truths()) == ()
+
+
+def test_more_conditions_at_one_place_than_can_be_told_apart_prove_nothing() -> None:
+    asked = "confidence_score > {0} and metrics.lint_score > {0} and review.decision == GO"
+    conditions = "\n".join(f"      - {asked.format(number / 100)}" for number in range(10, 30))
+    text = f"""
+version: "1"
+name: many
+tasks:
+  build:
+    agent: dev
+    loop:
+      max_iterations: 2
+      exit_conditions:
+{conditions}
+    overlays:
+      agentic_review: {{enabled: true, coder_agent: dev, reviewer_agent: reviewer, max_iterations: 2}}
+      policy_gate: {{enabled: true, risk_tier: T0, evidence: {{acceptance: junit.xml}}}}
+      confidence_loop:
+        {{enabled: true, max_iterations: 2, threshold: 0.5, metrics: [{{type: lint_score, source: ruff.json}}]}}
+"""
+    found = prove_workflow(workflow(text))
+    assert {type(each.result) for each in found if each.claim != REACHABLE} == {Unknown}
 
 
 def test_what_is_too_large_to_explore_is_unknown_and_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
