@@ -57,7 +57,7 @@ _ABOUT_THE_RUN: Final = ("about", "planned", "category_of", "headline", "label")
 
 
 class Group(Struct):
-    """The transcripts of one model or of one category of scenarios."""
+    """The transcripts of one model in one category of scenarios, or of several such groups."""
 
     transcripts: int = 0
     failed: int = 0
@@ -75,6 +75,14 @@ class Group(Struct):
         self.unproven += is_unproven(row[ENGINE])
         self.overall.add(row.get(headline or ""))
         self.profiles.add(_mapping(row.get("blindspot_profile")))
+
+    @classmethod
+    def of(cls, groups: Iterable[Group]) -> Group:
+        """Several groups as one."""
+        whole = cls()
+        for group in groups:
+            merge(whole, group)
+        return whole
 
     def result(self) -> JsonObject:
         """`{transcripts, failed, unproven, overall}`."""
@@ -102,15 +110,12 @@ class Summary(Struct):
     decided_by: str = "checks"
     statuses: dict[str, int] = field(default_factory=dict)
     gates: dict[str, dict[str, int]] = field(default_factory=dict)
-    overall: Means = field(default_factory=Means)
     dimensions: dict[str, Means] = field(default_factory=dict)
     checks: dict[str, dict[str, int]] = field(default_factory=dict)
-    models: dict[str, Group] = field(default_factory=dict)
+    groups: dict[str, dict[str, Group]] = field(default_factory=dict)  # by model and category
     failed: Listed = field(default_factory=Listed)
-    unproven: int = 0
     unproven_causes: dict[str, int] = field(default_factory=dict)
     failing_checks: dict[str, JsonObject] = field(default_factory=dict)
-    profiles: Flags = field(default_factory=Flags)
     adjudication: Listed = field(default_factory=Listed)
     refused: Listed = field(default_factory=Listed)
     incomplete: Listed = field(default_factory=Listed)
@@ -118,7 +123,6 @@ class Summary(Struct):
     unresolved: Unresolved = field(default_factory=Unresolved)
     planned: int = 0
     category_of: Mapping[str, str] = field(default_factory=dict)
-    categories: dict[str, Group] = field(default_factory=dict)
     headline: str | None = HEADLINE
     label: str | None = LABEL
     left_out: dict[str, int] = field(default_factory=dict)
@@ -137,7 +141,6 @@ class Summary(Struct):
         if (status := row.get(self.label or "")) is not None:
             self.statuses[str(status)] = self.statuses.get(str(status), 0) + 1
         self.unresolved.add(row, self.headline)
-        self.overall.add(row.get(self.headline or ""))
         for name, value in _mapping(row.get("dimension_scores")).items():
             self.dimensions.setdefault(name, Means()).add(value)
         if row.get("missing"):
@@ -146,10 +149,11 @@ class Summary(Struct):
             self.gaps += len(row["missing"])
         for check_id in row.get("left_out", ()):
             self.left_out[check_id] = self.left_out.get(check_id, 0) + 1
-        self.profiles.add(_mapping(row.get("blindspot_profile")))
-        self.models.setdefault(str(row.get("model")), Group()).add(row, harness, self.headline)
-        if category := self.category_of.get(str(row.get("scenario_id"))):
-            self.categories.setdefault(category, Group()).add(row, harness, self.headline)
+        category = self.category_of.get(str(row.get("scenario_id")), "")
+        groups = self.groups.setdefault(str(row.get("model")), {})
+        if category not in groups:
+            groups[category] = Group()
+        groups[category].add(row, harness, self.headline)
         transcript = row.get("transcript_id")
         for verdict in verdicts:
             self._add_verdict(str(transcript), verdict)
@@ -163,7 +167,6 @@ class Summary(Struct):
         because, unproven = engine["because"], engine["unproven"]
         self.failed.add({**{key: row.get(key) for key in kept}, "because": because, "unproven": unproven})
         if is_unproven(engine):
-            self.unproven += 1
             for cause in unproven.values():
                 self.unproven_causes[cause] = self.unproven_causes.get(cause, 0) + 1
         known = {verdict.check_id: verdict for verdict in verdicts}
@@ -202,6 +205,9 @@ class Summary(Struct):
     def result(self) -> JsonObject:
         """The summary as JSON data, the same for the same rows in the same order."""
         total = {name: sum(check.get(name, 0) for check in self.checks.values()) for name in _COUNTED}
+        models = {name: Group.of(groups.values()) for name, groups in sorted(self.groups.items())}
+        categories = sorted({name for groups in self.groups.values() for name in groups if name})
+        whole = Group.of(models.values())
         return {
             "version": VERSION,
             **self.about,
@@ -220,7 +226,7 @@ class Summary(Struct):
             "failed": {
                 "count": self.failed.count,
                 "rate": self.failed.count / self.rows if self.rows else None,
-                "unproven": self.unproven,
+                "unproven": whole.unproven,
                 "unproven_causes": dict(sorted(self.unproven_causes.items())),
                 "by_check": sorted(
                     self.failing_checks.values(), key=lambda entry: (-entry["count"], entry["check_id"])
@@ -230,14 +236,17 @@ class Summary(Struct):
             "headline": self.headline,
             "label": self.label,
             "status": dict(sorted(self.statuses.items())),
-            "overall_score": self.overall.result(),
+            "overall_score": whole.overall.result(),
             "unresolved": self.unresolved.result(self.refused.count, self.headline),
             "dimension_scores": {name: means.result() for name, means in self.dimensions.items()},
             "verdicts": {name: total[name] for name in ("eligible", *VERDICTS)},
             "checks": dict(sorted(self.checks.items())),
-            "blindspots": {"rates": self.profiles.rates(), "n_runs": self.rows},
-            "categories": {name: group.result() for name, group in sorted(self.categories.items())},
-            "models": {name: group.of_model() for name, group in sorted(self.models.items())},
+            "blindspots": {"rates": whole.profiles.rates(), "n_runs": self.rows},
+            "categories": {
+                name: Group.of(each[name] for each in self.groups.values() if name in each).result()
+                for name in categories
+            },
+            "models": {name: group.of_model() for name, group in models.items()},
             "adjudication": {"count": self.adjudication.count, "items": self.adjudication.items},
         }
 
