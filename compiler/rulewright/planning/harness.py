@@ -17,11 +17,11 @@ from rulewright.load import Mapping, load_file
 from rulewright.lower.harness import lower_run_plan
 from rulewright.project import Project, stopping
 from rulewright_runtime.calls.ask import Ask
-from rulewright_runtime.harness.adapters import Adapter, ChatMessage, TurnRequest
+from rulewright_runtime.harness.adapters import Adapter
 from rulewright_runtime.harness.branches import choose
 from rulewright_runtime.harness.harness_plan import RunPlan, Script, ScriptTurn
 from rulewright_runtime.harness.model_adapter import ModelAdapter
-from rulewright_runtime.harness.play import context_of
+from rulewright_runtime.harness.play import turn_request
 from rulewright_runtime.harness.simulated_user import SimulatedUser
 from rulewright_runtime.models.call import ModelAnswer
 from rulewright_runtime.transcripts.messages import Turn as Said
@@ -164,9 +164,7 @@ def _calls_of(
             said.append(Said(turn.number, "user", words))
             if not isinstance(adapter, ModelAdapter):
                 return found  # nobody knows what is said next
-            messages = tuple(ChatMessage(each.role, each.content) for each in said)
-            request = TurnRequest(script.id, session.number, turn.number, place == 0, context_of(script), messages)
-            reply = spoken(adapter, adapter.ask_of(request)).text
+            reply = spoken(adapter, adapter.ask_of(turn_request(script, session, place, said))).text
             said.append(Said(turn.number, "assistant", reply))
     return found
 

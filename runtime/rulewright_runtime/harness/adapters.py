@@ -20,6 +20,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.input_files import read_expanded
+from rulewright_runtime.models.call import ChatMessage
 from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
@@ -31,13 +32,6 @@ MAX_REPLY: Final = 2**20  # bytes of a product's answer
 
 class AdapterError(RuntimeFailure):
     """A model that can't be opened, or a turn that it did not answer."""
-
-
-class ChatMessage(msgspec.Struct, frozen=True):
-    """One message of the conversation so far."""
-
-    role: str
-    content: str
 
 
 class TurnRequest(msgspec.Struct, frozen=True):

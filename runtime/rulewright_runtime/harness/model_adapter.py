@@ -71,10 +71,9 @@ class ModelAdapter:
     def ask_of(self, request: TurnRequest) -> Ask:
         """The call that a turn is."""
         told = (ChatMessage("system", request.context),) if request.context else ()
-        said = tuple(
-            ChatMessage("assistant" if each.role == "assistant" else "user", each.content) for each in request.messages
+        return self.ask(
+            (*told, *request.messages), transcript_id_of(self.model, request.conversation), "turn", request.turn
         )
-        return self.ask((*told, *said), transcript_id_of(self.model, request.conversation), "turn", request.turn)
 
     def ask(self, messages: tuple[ChatMessage, ...], transcript_id: str, purpose: str, turn: int) -> Ask:
         """The call that asks the model what comes behind `messages`, for a turn of a transcript."""

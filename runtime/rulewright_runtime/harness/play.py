@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.errors import OutageError
-from rulewright_runtime.harness.adapters import ChatMessage, Reply, TurnRequest
+from rulewright_runtime.harness.adapters import Reply, TurnRequest
 from rulewright_runtime.harness.branches import choose
+from rulewright_runtime.models.call import ChatMessage
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import says_something
 from rulewright_runtime.transcripts.messages import Turn as Said
@@ -76,8 +77,7 @@ def play(
             yield said[-1]
             if said[-1].error is not None:
                 return
-            messages = tuple(ChatMessage(each.role, each.content) for each in said)
-            request = TurnRequest(script.id, session.number, turn.number, place == 0, context_of(script), messages)
+            request = turn_request(script, session, place, said)
             blank = Line(turn.number, "assistant", "", harness=adapter.harness, model=adapter.model, session=number)
             answer = known.get((turn.number, "assistant")) or _asked(partial(adapter.reply, request), blank, attempts)
             said.append(_redacted(answer, redaction))
@@ -111,9 +111,12 @@ def _redacted(line: Line, redaction: Redaction) -> Line:
     return replace(line, content=redaction.text(line.content), error=redaction.data(line.error))
 
 
-def context_of(script: Script) -> str:
-    """What the model is told of the persona before the first message; empty where the persona shows nothing."""
-    return "\n".join(f"{key.replace('_', ' ')}: {value}" for key, value in script.context)
+def turn_request(script: Script, session: ScriptSession, place: int, said: Sequence[Line | Said]) -> TurnRequest:
+    """The request for the reply to the turn at `place` of a session, behind what was `said`. Before the first message
+    the model is told of the persona; nothing where the persona shows nothing."""
+    context = "\n".join(f"{key.replace('_', ' ')}: {value}" for key, value in script.context)
+    messages = [ChatMessage("assistant" if each.role == "assistant" else "user", each.content) for each in said]
+    return TurnRequest(script.id, session.number, session.turns[place].number, place == 0, context, tuple(messages))
 
 
 def _asked(ask: Callable[[], Reply], blank: Line, attempts: int) -> Line:
