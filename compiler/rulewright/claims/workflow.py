@@ -14,7 +14,7 @@ from rulewright.check.workflow_check import compile_workflow, lowered
 from rulewright.claims.workflow_machine import Explorer, Graph, StateEdge, StateNode
 from rulewright.claims.workflow_reach import in_words, reach
 from rulewright.lower.workflow_environments import ADVISORY
-from rulewright.lower.workflow_machine import TaskShape
+from rulewright.lower.workflow_machine import LoweredTask
 from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown
 from rulewright.proving.workflow_values import Truths, paths_of, spoken
 from rulewright.workflow import Workflow, load_workflow
@@ -61,12 +61,12 @@ def prove_workflow(source: Workflow | Path | str, machines: Mapping[str, Machine
         made = (
             task.task if machines is None else replace(task.task, machine=machines.get(task.task.id, task.task.machine))
         )
-        found = faults_of(made, task.shape, truths)
+        found = faults_of(made, task, truths)
         if found is None:
             open_.append(made.id)
         for fault in found or ():
             faults[fault.claim].append((made.id, fault.trace))
-        reached = reach(made, task.shape, truths)
+        reached = reach(made, task, truths)
         if reached.way is not None:
             ways.append(in_words(made, reached))
         elif reached.why_not:
@@ -102,7 +102,7 @@ def _property(
     return Property(claim, result, place)
 
 
-def faults_of(task: TaskPlan, shape: TaskShape, truths: Truths) -> tuple[Fault, ...] | None:
+def faults_of(task: TaskPlan, shape: LoweredTask, truths: Truths) -> tuple[Fault, ...] | None:
     """The claims about a task that do not hold, each with a trace; None where its machine is too large to tell."""
     own = tuple(_reading(task.gate))
     graph = Explorer(task.machine, shape, truths).explore()
@@ -113,9 +113,9 @@ def faults_of(task: TaskPlan, shape: TaskShape, truths: Truths) -> tuple[Fault, 
     return own + shown if counted.complete or shown else None
 
 
-def _faults_of(graph: Graph, machine: Machine, shape: TaskShape) -> Iterator[Fault]:
+def _faults_of(graph: Graph, machine: Machine, shape: LoweredTask) -> Iterator[Fault]:
     """The first trace against each claim."""
-    checks: tuple[Callable[[Graph, Machine, TaskShape], str | None], ...] = (
+    checks: tuple[Callable[[Graph, Machine, LoweredTask], str | None], ...] = (
         _endless, _not_passed, _not_gated, _not_signed, _stuck,
     )  # fmt: skip
     for claim, check in zip(INVARIANTS, checks, strict=True):
@@ -135,32 +135,32 @@ def _completed(graph: Graph, machine: Machine) -> Iterator[StateNode]:
     return (node for node in graph.edges if node.place in done)
 
 
-def _not_passed(graph: Graph, machine: Machine, shape: TaskShape) -> str | None:
+def _not_passed(graph: Graph, machine: Machine, shape: LoweredTask) -> str | None:
     needed = {str(loop.name) for loop in shape.loops} & OVERLAY_LOOPS
     for node in _completed(graph, machine):
         missing: list[str] = sorted(needed - node.seen.passed)
         missing += ["policy_gate"] if shape.passed is not None and not node.seen.gate else []
-        missing += ["hil"] if shape.requires_human and shape.hil and not node.seen.released else []
+        missing += ["hil"] if shape.task.requires_human and shape.hil and not node.seen.released else []
         if missing:
             return _trace(graph, node, f"COMPLETED although `{missing[0]}` has not passed")
     return None
 
 
-def _not_gated(graph: Graph, machine: Machine, _: TaskShape) -> str | None:
+def _not_gated(graph: Graph, machine: Machine, _: LoweredTask) -> str | None:
     for node in _completed(graph, machine):
         if node.seen.scored and not node.seen.gate:
             return _trace(graph, node, "COMPLETED after scoring, although the gate has not said PASS")
     return None
 
 
-def _not_signed(graph: Graph, machine: Machine, shape: TaskShape) -> str | None:
+def _not_signed(graph: Graph, machine: Machine, shape: LoweredTask) -> str | None:
     for node in _completed(graph, machine):
         if shape.sign_off and not node.seen.signed:
             return _trace(graph, node, "COMPLETED although nobody signed the T2 gate")
     return None
 
 
-def _stuck(graph: Graph, machine: Machine, _: TaskShape) -> str | None:
+def _stuck(graph: Graph, machine: Machine, _: LoweredTask) -> str | None:
     places = {place.name: place for place in machine.places}
     waiting: dict[str, frozenset[Status]] = {
         "wait": frozenset({"PENDING"}), "human": frozenset({"HIL_PENDING"}), "none": TERMINAL,
@@ -178,7 +178,7 @@ def _stuck(graph: Graph, machine: Machine, _: TaskShape) -> str | None:
     return None
 
 
-def _endless(graph: Graph, _machine: Machine, _shape: TaskShape) -> str | None:
+def _endless(graph: Graph, _machine: Machine, _shape: LoweredTask) -> str | None:
     """A circle in which no iteration of any loop is used: what is left when every node that leads nowhere, or only to
     such nodes, is taken away."""
     ways = {

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rulewright.lower.workflow_machine import TaskShape
+from rulewright.lower.workflow_machine import LoweredTask
 from rulewright.proving.workflow_values import TooManyContextsError, Truths, World, worlds
 from rulewright_runtime.workflow.machine import (
     Event,
@@ -90,7 +90,7 @@ class Explorer:
     its bound does not matter; with `concrete` iterations are counted."""
 
     machine: Machine
-    shape: TaskShape
+    shape: LoweredTask
     truths: Truths
     concrete: bool = False
     possible: Callable[[World], bool] = lambda _: True  # what the world can say

@@ -22,7 +22,7 @@ from rulewright_runtime.workflow.machine import ENDS, TERMINAL, activity, start,
 from rulewright_runtime.workflow.workflow_plan import EVIDENCE
 
 if TYPE_CHECKING:
-    from rulewright.lower.workflow_machine import TaskShape
+    from rulewright.lower.workflow_machine import LoweredTask
     from rulewright_runtime.ir import Program
     from rulewright_runtime.workflow.workflow_plan import Gate, TaskPlan
 
@@ -37,7 +37,6 @@ class Way:
 
     places: tuple[str, ...]
     people: int
-    context: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def _mean(metrics: list[EvalMetric]) -> Score:
     return exact_confidence(metrics) if any(metric.weight for metric in metrics) else ZERO
 
 
-def reach(task: TaskPlan, shape: TaskShape, truths: Truths) -> Reach:
+def reach(task: TaskPlan, shape: LoweredTask, truths: Truths) -> Reach:
     """Whether the task can be COMPLETED."""
     best = best_confidence(task)
     ways = [way for context in _contexts(task) if (way := _walked(task, context)) is not None]
@@ -213,7 +212,7 @@ def _walked(task: TaskPlan, context: Mapping[str, Any]) -> Way | None:
     for _ in range(MOST_STEPS):
         doing = activity(machine, state)
         if status(machine, state) in TERMINAL:
-            return Way((*places, state.place), people, context) if status(machine, state) == "COMPLETED" else None
+            return Way((*places, state.place), people) if status(machine, state) == "COMPLETED" else None
         if doing not in QUIET:
             places.append(state.place)
         people += doing == "human"

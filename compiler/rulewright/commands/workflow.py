@@ -322,16 +322,9 @@ def _rehearse(plan: WorkflowPlan, settings: RunSettings) -> list[str]:
     return lines
 
 
-def _asked(task: Any, settings: RunSettings) -> list[str]:
-    roles = [("agent", task.agent)]
-    if task.pair is not None:
-        roles = [("driver", task.pair.driver_agent), ("challenger", task.pair.challenger_agent)]
-    elif task.review is not None:
-        roles = [("coder", task.review.coder_agent), ("reviewer", task.review.reviewer_agent)]
-    if task.confidence is not None:
-        roles += [("evaluator", m.evaluator_agent) for m in task.confidence.metrics if m.evaluator_agent]
+def _asked(task: TaskPlan, settings: RunSettings) -> list[str]:
     lines = []
-    for role, agent in roles:
+    for role, agent in task.roles:
         adapter = settings.adapter(agent)
         lines.append(f"{role} {agent} through {adapter.type if adapter else 'nothing: no adapter answers for it'}")
     return lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -15,7 +15,7 @@ from rulewright.expression.build import Built
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.lower.workflow_environments import Facts, facts
 from rulewright.lower.workflow_guards import Guards
-from rulewright.lower.workflow_machine import LoopShape, TaskShape, machine_of
+from rulewright.lower.workflow_machine import LoopShape, LoweredTask, machine_of
 from rulewright.lower.workflow_order import order, waves
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.plan.part import PlanPart
@@ -60,14 +60,6 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class LoweredTask:
-    """A task of the plan, and the shape from which its machine was made."""
-
-    task: TaskPlan
-    shape: TaskShape
-
-
-@dataclass(frozen=True, slots=True)
 class Lowered:
     """A workflow as it runs: its sealed plan, its tasks in the order of the file, and what stands in the way. With
     findings the plan is good for nothing but further checks."""
@@ -104,15 +96,17 @@ class _WorkflowLowering:
     def lowered(self, task: TaskDocument) -> LoweredTask:
         known = facts(task)
         threshold = self.guards.threshold(task, known)
-        shape = self.shape(task, known, threshold)
-        return LoweredTask(self.task(task, known, threshold, machine_of(shape)), shape)
+        loops = self.loops(task, known, threshold)
+        passed = self.guards.ours("policy_gate.verdict == PASS", known).program if known.gate else None
+        made = LoweredTask(self.task(task, known, threshold), loops, passed)
+        return replace(made, task=msgspec.structs.replace(made.task, machine=machine_of(made)))
 
-    def task(self, task: TaskDocument, known: Facts, threshold: Built | None, machine: Machine) -> TaskPlan:
+    def task(self, task: TaskDocument, known: Facts, threshold: Built | None) -> TaskPlan:
         enabled = task.enabled
         return TaskPlan(
             id=task.id,
             agent=_name(task.agent),
-            machine=machine,
+            machine=Machine((), ()),
             overlays=enabled,  # type: ignore[arg-type]
             description=task.description,
             dependencies=tuple(dict.fromkeys(str(each.value) for each in task.dependencies)),
@@ -124,22 +118,6 @@ class _WorkflowLowering:
             pair=_pair(task),
             review=Review(_name(task.coder), _name(task.reviewer)) if task.on("agentic_review") else None,
             warnings=(HUMAN_BYPASSED,) if task.requires_human and "hil" not in enabled else (),
-        )
-
-    def shape(self, task: TaskDocument, known: Facts, threshold: Built | None) -> TaskShape:
-        enabled = task.enabled
-        pair = task.on("paired_workflow")
-        return TaskShape(
-            loops=self.loops(task, known, threshold),
-            confidence="confidence_loop" in enabled,
-            met=None if threshold is None else threshold.program,
-            passed=self.guards.ours("policy_gate.verdict == PASS", known).program if known.gate else None,
-            pair=pair is not None,
-            role_switch=pair.text("role_switch") if pair else "",
-            review="agentic_review" in enabled,
-            sign_off=task.tier == "T2",
-            hil="hil" in enabled,
-            requires_human=task.requires_human,
         )
 
     def loops(self, task: TaskDocument, known: Facts, threshold: Built | None) -> tuple[LoopShape, ...]:

@@ -5,6 +5,7 @@ See `docs/decisions/workflow-machine.md` for the places and why they stand in th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -22,7 +23,7 @@ from rulewright_runtime.workflow.machine import (
     StateEffect,
     Status,
 )
-from rulewright_runtime.workflow.workflow_plan import ADVISORY
+from rulewright_runtime.workflow.workflow_plan import ADVISORY, TaskPlan
 
 Stage = Literal["work", "score", "challenge", "review", "gate", "sign_off"]
 
@@ -57,41 +58,43 @@ class LoopShape:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskShape:
-    """Everything about a task that decides its machine. `loops` are listed from the outermost."""
+class LoweredTask:
+    """A task of the plan, with its loops from the outermost, and when its gate's verdict is PASS (None: no gate)."""
 
+    task: TaskPlan
     loops: tuple[LoopShape, ...]
-    confidence: bool
-    met: Program | None  # the threshold, where the advisory has one
-    passed: Program | None  # the gate's verdict is PASS; None without a gate
-    pair: bool
-    role_switch: str
-    review: bool
-    sign_off: bool
-    hil: bool
-    requires_human: bool
+    passed: Program | None
+
+    @property
+    def hil(self) -> bool:
+        """Whether people are asked."""
+        return "hil" in self.task.overlays
+
+    @property
+    def sign_off(self) -> bool:
+        """Whether a person signs the gate."""
+        return self.task.gate is not None and self.task.gate.sign_off
 
 
-def machine_of(shape: TaskShape) -> Machine:
-    """The state machine of a task."""
+def machine_of(shape: LoweredTask) -> Machine:
+    """The state machine of a task, whatever machine it has so far."""
     return _Builder(shape).machine()
 
 
 class _Builder:
     """Collects places and transitions; one for each task."""
 
-    def __init__(self, shape: TaskShape) -> None:
-        self.shape = shape
+    def __init__(self, shape: LoweredTask) -> None:
+        self.shape, self.task = shape, shape.task
         self.places: dict[str, MachineState] = {}
         self.transitions: list[MachineTransition] = []
-        on = {"work": True, "score": shape.confidence, "challenge": shape.pair, "review": shape.review}
-        on |= {"gate": shape.passed is not None, "sign_off": shape.sign_off}
-        self.stages = [stage for stage in STAGES if on[stage]]
+        task, gate = self.task, shape.passed is not None
+        scored, paired, reviewed = task.confidence is not None, task.pair is not None, task.review is not None
+        on = (True, scored, paired, reviewed, gate, shape.sign_off)
+        self.stages = list(itertools.compress(STAGES, on))
         self.at = {loop.name: self.stage_of(loop) for loop in shape.loops}
         self.every: tuple[LoopName, ...] = tuple(loop.name for loop in shape.loops)
-        present = {"confidence_score": shape.confidence, "metrics": shape.confidence, "pair": shape.pair}
-        present |= {"review": shape.review, "policy_gate": shape.passed is not None}
-        self.forgets = tuple(root for root in SAID_OF_OUTPUTS if present[root])
+        self.forgets = tuple(itertools.compress(SAID_OF_OUTPUTS, (scored, scored, paired, reviewed, gate)))
         self.chain = [name for stage in self.stages for name in self.steps_of(stage)]
 
     def stage_of(self, loop: LoopShape) -> Stage:
@@ -142,7 +145,7 @@ class _Builder:
     def begin(self) -> None:
         self.place("start", "PENDING", "wait")
         through = (StateEffect("pass", "hil"),) if self.shape.hil else ()
-        if self.shape.requires_human and self.shape.hil:
+        if self.task.requires_human and self.shape.hil:
             ask = StateEffect("ask", "requires_human", "the task requires a person's release")
             self.go("start", "ready", "before", effects=(ask,))
             self.place("before", "HIL_PENDING", "human")
@@ -156,9 +159,9 @@ class _Builder:
 
     def stage_score(self) -> None:
         self.place("score", "RUNNING", "score")
-        if self.shape.met is not None:
+        if self.task.confidence is not None and self.task.confidence.met is not None:
             advise = StateEffect("advise", "confidence_loop", ADVISORY)
-            self.go("score", "scored", self.after("score"), guard=Guard((self.shape.met,)), effects=(advise,))
+            self.go("score", "scored", self.after("score"), guard=Guard((self.task.confidence.met,)), effects=(advise,))
         self.go("score", "scored", self.after("score"))
 
     def stage_challenge(self) -> None:
@@ -251,4 +254,4 @@ class _Builder:
 
     def swap(self, *kinds: str) -> tuple[StateEffect, ...]:
         """Driver and challenger change roles, where the pair switches at this occasion."""
-        return (StateEffect("swap"),) if self.shape.pair and self.shape.role_switch in kinds else ()
+        return (StateEffect("swap"),) if self.task.pair is not None and self.task.pair.role_switch in kinds else ()

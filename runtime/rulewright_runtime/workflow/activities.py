@@ -75,17 +75,6 @@ def challenger(task: TaskPlan, record: TaskRecord) -> str:
     return record.context.challenger or task.pair.challenger_agent
 
 
-def callable_agents(task: TaskPlan) -> set[str]:
-    """Every agent that may be called for a task."""
-    found = {task.agent}
-    if task.pair is not None:
-        found = {task.pair.driver_agent, task.pair.challenger_agent}
-    elif task.review is not None:
-        found = {task.review.coder_agent, task.review.reviewer_agent}
-    judges = [] if task.confidence is None else [metric.evaluator_agent for metric in task.confidence.metrics]
-    return found | {judge for judge in judges if judge}
-
-
 def _work(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     lacking = list(breaches(task.inputs, run_context.root))
     if lacking:

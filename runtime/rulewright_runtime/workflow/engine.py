@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.plan.envelope import content_hash
-from rulewright_runtime.workflow.activities import callable_agents
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentError, open_adapters
 from rulewright_runtime.workflow.carry import Carry, begun_anew, carry
 from rulewright_runtime.workflow.database import StoreError
@@ -155,7 +154,7 @@ def _unfailing(tell: Callable[[Sequence[Event]], None]) -> Callable[[Sequence[Ev
 
 def _reach(plan: WorkflowPlan, adapter: Callable[[str], AgentAdapter]) -> None:
     """Nothing begins while an agent can't be reached."""
-    for agent in sorted({agent for task in plan.tasks for agent in callable_agents(task)}):
+    for agent in sorted({agent for task in plan.tasks for _, agent in task.roles}):
         try:
             adapter(agent)
         except AgentError as error:

@@ -149,11 +149,18 @@ class TaskPlan(PlanPart, frozen=True):
     @property
     def agents(self) -> frozenset[str]:
         """Every agent that the task names."""
-        named = {self.agent}
-        named |= {self.pair.driver_agent, self.pair.challenger_agent} if self.pair else set()
-        named |= {self.review.coder_agent, self.review.reviewer_agent} if self.review else set()
-        judges = [metric.evaluator_agent for metric in self.confidence.metrics] if self.confidence else []
-        return frozenset({*named, *judges} - {"", None})  # type: ignore[arg-type]
+        return frozenset({self.agent, *(agent for _, agent in self.roles)} - {""})
+
+    @property
+    def roles(self) -> tuple[tuple[str, str], ...]:
+        """Every agent that may be called, with its role: the task's agent where no pair or review names who works."""
+        roles = [("agent", self.agent)]
+        if self.pair is not None:
+            roles = [("driver", self.pair.driver_agent), ("challenger", self.pair.challenger_agent)]
+        elif self.review is not None:
+            roles = [("coder", self.review.coder_agent), ("reviewer", self.review.reviewer_agent)]
+        metrics = self.confidence.metrics if self.confidence is not None else ()
+        return (*roles, *(("evaluator", each.evaluator_agent) for each in metrics if each.evaluator_agent))
 
 
 class Agent(PlanPart, frozen=True):

@@ -197,9 +197,9 @@ def test_a_verdict_that_reads_confidence_is_found_in_the_plan_itself() -> None:
     assert task.task.gate is not None
     reads = build("confidence_score > 0.5", Environment(variables={"confidence_score": SCORE}), expect=BOOL).program
     broken = replace(task.task.gate, verdict=reads)
-    found = faults_of(replace(task.task, gate=broken), task.shape, Truths())
+    found = faults_of(replace(task.task, gate=broken), task, Truths())
     assert found == (Fault(GATED, "the gate's verdict reads `confidence_score`"),)
-    assert faults_of(task.task, task.shape, Truths()) == ()
+    assert faults_of(task.task, task, Truths()) == ()
 
 
 def test_more_conditions_at_one_place_than_can_be_told_apart_prove_nothing() -> None:
