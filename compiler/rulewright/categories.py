@@ -1,7 +1,7 @@
 """What kind of mistake each finding is about: its category decides whether it is shown by default.
 
 A code that stands in no row is about correctness. `pedantic` findings are right and rarely worth a change, so they are
-shown only where somebody selects them. Codes in `PREVIEW` are new and may still change; `--preview` shows them.
+shown only where somebody selects them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,6 @@ ROWS: Final[dict[str, str]] = {
     """,
 }
 CATEGORIES: Final = tuple(LEVELS)
-PREVIEW: Final[frozenset[str]] = frozenset()
 SINCE: Final[dict[str, str]] = {}  # the version that a code came with, where that is not the first one
 FIRST: Final = "0.1.0"
 _CATEGORY_OF: Final = {code: category for category, codes in ROWS.items() for code in codes.split()}
@@ -96,9 +95,9 @@ def since(code: str) -> str:
     return SINCE.get(code, FIRST)
 
 
-def is_default(code: str, *, preview: bool = False) -> bool:
+def is_default(code: str) -> bool:
     """Whether findings of a code are shown where nothing was selected."""
-    return category_of(code) != PEDANTIC and (preview or code not in PREVIEW)
+    return category_of(code) != PEDANTIC
 
 
 def fits_any(code: str, patterns: Iterable[str]) -> bool:

@@ -105,9 +105,12 @@ _CROWDED: Final = """
     tag-no-scenario-carries unread-expectation
 """
 CROWDS: Final = frozenset(_CROWDED.split())
-# Codes whose findings in all documents have one cause: a line that the profiles lack, a habit of all prompts; where
-# keys are read by nobody, each key is a cause.
-ACROSS: Final = frozenset({"dead-key", "dev-repetitions-nobody-uses", "prompt-names-another-check"})
+# Codes whose findings in all documents have one cause: a line that the profiles lack, a habit of all prompts. Of keys
+# that nobody reads, and of dimensions that nobody knows, each word is a cause.
+ACROSS: Final = frozenset(
+    {"dead-key", "dev-repetitions-nobody-uses", "prompt-names-another-check", "rubric-dimension-unknown"}
+)
+EACH_WORD: Final = frozenset({"dead-key", "rubric-dimension-unknown"})
 # A code, and those that tell of the same mistake where one of its notes points, or at its own place.
 TOLD_WITH: Final[dict[str, frozenset[str]]] = {
     "any-mixed-with-tags": frozenset({"tags-on-universal-check"}),
@@ -145,7 +148,7 @@ def _leader(found: Diagnostic, leaders: Mapping[tuple[str, Span], Diagnostic]) -
 def _cause(found: Diagnostic) -> object:
     """What all findings of one cause have in common."""
     if found.fix is None and found.code in ACROSS:
-        return found.code, found.severity, found.message if found.code == "dead-key" else None
+        return found.code, found.severity, found.message if found.code in EACH_WORD else None
     if found.fix is None and found.code == "bad-expression":
         return found.span.path, found.code, found.message, found.help
     if found.fix is None and found.code in CROWDS:

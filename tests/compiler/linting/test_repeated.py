@@ -37,6 +37,16 @@ def test_every_key_that_nobody_reads_is_told_once() -> None:
     ]
 
 
+def test_a_dimension_that_nobody_knows_is_told_once_for_all_scenarios() -> None:
+    found = [
+        warning(at(path, line), f"unknown dimension: `{word}`", code="rubric-dimension-unknown")
+        for path, line, word in (("a.json", 1, "belonging"), ("a.json", 9, "safty"), ("b.json", 2, "belonging"))
+    ]
+    first, other = together(found)
+    assert first.message == "unknown dimension: `belonging` (and 1 more place in other documents)"
+    assert other.message == "unknown dimension: `safty`"
+
+
 def test_a_name_that_the_routing_lacks_as_well_is_told_there() -> None:
     missing = error(at("a.yaml", 9), "unknown lexicon `x`", code="unknown-lexicon")
     named = (missing.span, "the routing names it as well")
