@@ -192,23 +192,27 @@ def _pair(task: TaskDocument) -> Pair | None:
 
 
 def _agent(name: str, fields: dict[str, Any]) -> Agent:
-    return _converted(Agent, {**fields, **fields["role"], "name": name}) or Agent(
-        name, description=fields["role"]["description"]
-    )
+    return _part(Agent, {**fields, **fields["role"], "name": name})
 
 
 def limits_of(engine: Node | None) -> RunLimits:
     """The limits that a project file's `workflow.engine` sets; what it leaves out is the usual."""
-    return _converted(RunLimits, {name: value(engine, name) for name in RunLimits.__struct_fields__}) or RunLimits()
+    return _part(RunLimits, {name: value(engine, name) for name in RunLimits.__struct_fields__})
 
 
-def _converted(kind: type[Part], written: dict[str, object]) -> Part | None:
-    """The part of the plan with the fields that are written; None for what validation refuses."""
-    known = {name: written[name] for name in kind.__struct_fields__ if written.get(name) is not None}
+def _part(kind: type[Part], written: dict[str, Any]) -> Part:
+    """The part of the plan with the fields that are written. What validation refuses stays as it is: such a plan is
+    not run, and must not look like one with the usual values."""
+    known = {name: _whole(written[name]) for name in kind.__struct_fields__ if written.get(name) is not None}
     try:
         return msgspec.convert(known, kind)
     except msgspec.ValidationError:
-        return None
+        return kind(**known)
+
+
+def _whole(found: object) -> Any:
+    """3.0 is a whole number, too."""
+    return int(found) if isinstance(found, float) and found.is_integer() else found
 
 
 def _listed(node: Node | None, key: str) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError
 from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.run import lint
+from rulewright.load import load_text
+from rulewright.lower.workflow import limits_of
 from rulewright.lower.workflow_order import ancestors, cycles, order, waves
 from rulewright.proving.results import Proved
 from rulewright.workflow import load_workflow, workflow_of_text
@@ -50,7 +52,7 @@ def test_a_project_sets_defaults_below_those_of_the_workflow(tmp_path: Path) -> 
             workflow:
               file: w.yaml
               overlays: {policy_gate: {enabled: true, default_risk_tier: T2, coverage_threshold: 0.5}}
-              engine: {max_concurrent_tasks: 7, cost_enforcement: stop, retry_backoff_seconds: 0}
+              engine: {max_concurrent_tasks: 7.0, cost_enforcement: stop, retry_backoff_seconds: 0}
         """,
         w="""
             overlays: {policy_gate: {require_coverage: true}}
@@ -64,6 +66,13 @@ def test_a_project_sets_defaults_below_those_of_the_workflow(tmp_path: Path) -> 
     ]  # fmt: skip
     limits = plan.limits
     assert (limits.max_concurrent_tasks, limits.cost_enforcement, limits.retry_backoff_seconds) == (7, "stop", 0.0)
+
+
+def test_a_mistake_in_one_limit_leaves_the_others_as_they_are_written() -> None:
+    limits = limits_of(
+        load_text("{cost_budget_per_run_usd: 2, max_retries: 1000, timeout_seconds: soon}", "l.yaml").root
+    )
+    assert (limits.cost_budget_per_run_usd, limits.max_retries) == (2, 1000)
 
 
 @pytest.mark.parametrize(
