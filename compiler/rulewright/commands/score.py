@@ -34,7 +34,7 @@ from rulewright.scoring.score_settings import ScoreSettings, describe, environme
 from rulewright_runtime.cases.baseline import Baseline, compare
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
-from rulewright_runtime.cases.case_run import BatchRun, refusal, report_head, score_batches
+from rulewright_runtime.cases.case_run import BatchRun, report_head, score_batches
 from rulewright_runtime.cases.case_settings import CaseSettings, check_thresholds
 from rulewright_runtime.cases.hooks import Hooks
 from rulewright_runtime.cases.json_report import complaints, moment
@@ -110,9 +110,6 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
                 on_case=None if hooks is None else hooks.on_case,
                 progress=progress,
             )
-        if outputs is not None:
-            for refused in outputs.errors:
-                run.note_error(refusal(refused))
         about: JsonObject = {"configuration": settings.as_data(plan)}
         if baseline is not None:
             results, settings_hash = run.spool.results(), about["configuration"]["hash"]

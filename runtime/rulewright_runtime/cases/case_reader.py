@@ -68,6 +68,11 @@ class CaseReader:
         self._seen = DuplicateIds()
         self.others = 0  # cases of another concern, left out
 
+    @property
+    def refused_outputs(self) -> list[InputError]:
+        """What could not be read of the files of outputs."""
+        return [] if self._outputs is None else self._outputs.errors
+
     def cases(self, batch: Batch) -> Iterator[Case | InputError]:
         """The cases of a batch in their order, and what could not be read as a case."""
         holder, records = records_of(batch.file)

@@ -241,9 +241,11 @@ def score_batches(
             if progress is not None:
                 progress(number)
             if isinstance(item, InputError):
-                run.note_error(refusal(item, batch.name))
+                run.note_error(_refusal(item, batch.name))
             else:
                 run.score(settings, group, item)
+    for refused in reader.refused_outputs:
+        run.note_error(_refusal(refused))
     run.other_concerns = reader.others
     return run
 
@@ -260,7 +262,7 @@ def _about(case: Case, message: str) -> JsonObject:
     }
 
 
-def refusal(error: InputError, batch: str | None = None) -> JsonObject:
+def _refusal(error: InputError, batch: str | None = None) -> JsonObject:
     """An input that was refused, as an entry of the report's errors."""
     return {
         "test_id": None,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices, Chosen
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
-from rulewright_runtime.cases.case_run import refusal, report_head, score_batches
+from rulewright_runtime.cases.case_run import report_head, score_batches
 from rulewright_runtime.cases.case_settings import check_thresholds, configuration, defaults, plain_value, prepared
 from rulewright_runtime.cases.json_report import complaints, moment, write_json
 from rulewright_runtime.cases.outputs import Outputs
@@ -48,8 +48,6 @@ def score(
         embedding=None if semantic is None else open_embedding(semantic),
         judge=None if judge is None else open_judge(judge),
     )
-    for refused in found.errors if found is not None else ():
-        run.note_error(refusal(refused))
     head = report_head(
         run,
         batch_id=", ".join(batch.name for batch in batches),

@@ -169,9 +169,7 @@ class _PreparedMetric:
         self.flagged = None if metric.flagged is None else prepare(metric.flagged)
         self.of = metric.share.of
         self.unclear = None if metric.judge is None else metric.judge.unclear
-        when = metric.share.when
-        self._list = None if when is None else _required_list(when)
-        self._when = None if when is None or self._list else prepare(when)
+        self._when = None if metric.share.when is None else prepare(metric.share.when)
         self._folds = bool(metric.share.fold and parameters.get(metric.share.fold))
         self._text = _searched_text(metric.share.found)
         self._found = prepare(metric.share.found)
@@ -179,9 +177,7 @@ class _PreparedMetric:
     def search(self, bindings: Values, lowered: dict[str, str]) -> tuple[list[str], list[str], int]:
         """The phrases found, those missing, and how many count; nothing counts where `when` does not hold."""
         phrases = bindings[self.of]
-        if not phrases or (self._list is not None and not bindings[self._list]):
-            return [], [], 0
-        if self._when is not None and not self._when(bindings):
+        if not phrases or (self._when is not None and not self._when(bindings)):
             return [], [], 0
         if self._text is None or self._folds:
             return self._search_slowly(phrases, bindings)
@@ -245,16 +241,6 @@ def _listed(nodes: list[Node], at: int) -> list[tuple[str, bool]] | None:
         left, right = (_listed(nodes, arg) for arg in node.args)
         return None if left is None or right is None else [*left, *right]
     return None
-
-
-def _required_list(when: Program) -> str | None:
-    """The name of the list when the condition is just `size(list) > 0`."""
-    nodes = when.nodes
-    if [node.op for node in nodes] != ["name", "call", "const", "call"] or nodes[3].args != (1, 2):
-        return None
-    is_size = nodes[1].value == "size" and nodes[3].value == "_>_" and tuple(nodes[2].value) == ("int", "0")
-    name = nodes[0].value
-    return str(name[0][0]) if is_size and len(name) == 1 and not name[0][1] else None
 
 
 def _searched_text(found: Program) -> str | None:
