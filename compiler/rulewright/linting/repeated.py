@@ -98,19 +98,18 @@ def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:
 
 # Codes whose findings in one document have one cause: an anchor that was copied, a scheme of tags, a shared habit.
 _CROWDED: Final = """
-    adaptive-with-one-repetition anchor-names-ineligible-check anchor-without-event-window ascii-only-apostrophe
+    adaptive-with-one-repetition anchor-names-ineligible-check ascii-only-apostrophe
     comment-contradicts-files cue-text-not-in-turn event-window-without-anchor lexicon-misses-own-example
     pattern-shared-by-gates probe-expects-an-untold-name reference-to-missing-file retired-rubric-dialect
     several-anchors-for-check short-word-hits-inside-others subsumed-pattern tag-no-check-looks-for
     tag-no-scenario-carries unread-expectation
 """
 CROWDS: Final = frozenset(_CROWDED.split())
-# Codes whose findings in all documents have one cause: a line that the profiles lack, a habit of all prompts. Of keys
-# that nobody reads, and of dimensions that nobody knows, each word is a cause.
-ACROSS: Final = frozenset(
-    {"dead-key", "dev-repetitions-nobody-uses", "prompt-names-another-check", "rubric-dimension-unknown"}
-)
-EACH_WORD: Final = frozenset({"dead-key", "rubric-dimension-unknown"})
+# Codes whose findings in all documents have one cause where they say the same: a key that nobody reads, a dimension
+# that nobody knows, a check whose unit uses no anchor.
+ALIKE: Final = frozenset({"anchor-without-event-window", "dead-key", "rubric-dimension-unknown"})
+# And those that have it whatever they say: a line that the profiles lack, a habit of all prompts.
+ACROSS: Final = ALIKE | {"dev-repetitions-nobody-uses", "prompt-names-another-check"}
 # A code, and those that tell of the same mistake where one of its notes points, or at its own place.
 TOLD_WITH: Final[dict[str, frozenset[str]]] = {
     "any-mixed-with-tags": frozenset({"tags-on-universal-check"}),
@@ -148,7 +147,7 @@ def _leader(found: Diagnostic, leaders: Mapping[tuple[str, Span], Diagnostic]) -
 def _cause(found: Diagnostic) -> object:
     """What all findings of one cause have in common."""
     if found.fix is None and found.code in ACROSS:
-        return found.code, found.severity, found.message if found.code in EACH_WORD else None
+        return found.code, found.severity, found.message if found.code in ALIKE else None
     if found.fix is None and found.code == "bad-expression":
         return found.span.path, found.code, found.message, found.help
     if found.fix is None and found.code in CROWDS:
