@@ -45,12 +45,13 @@ def case_flips(report: Path, found: JsonMapping, settings: Sequence[CaseSettings
         raise UsageError(f"{message}; run `rulewright score` with each of the scorecards")
     if any(each.metric_ids for each in settings):
         raise UsageError("a report does not say which clinical metric a case belongs to, and the settings ask for that")
+    labels = [CaseLabels(each) for each in settings]
     flips, open_cases = [], []
     for case in results_of(report):
         if is_counted_otherwise(case):
             open_cases.append(case.test_id)
             continue
-        one, two = (label_of(each, case) for each in settings)
+        one, two = (each.of(case) for each in labels)
         if one != two:
             flips.append({"test_id": case.test_id, "batch_id": case.batch_id, "before": one, "after": two})
     return {"run": str(report), "flips": flips, **({"not_told": open_cases} if open_cases else {})}
@@ -83,23 +84,38 @@ def _counts(said: object) -> bool:
     return any(isinstance(one, dict) and "counted" in one for one in each)
 
 
-def label_of(settings: CaseSettings, case: CaseResult) -> str:
-    """The label that a case's recorded scores have under some settings. Raises UsageError where a score is lacking."""
-    scorer = settings.scorer(case.archetype, None)
-    names = [metric.name for metric in scorer.plan.metrics]
-    missing = next((name for name in names if name not in case.scores), None)
-    if missing is not None:
-        raise UsageError(f"the report's case `{case.test_id}` has no score of `{missing}`")
-    bindings = {**scorer.parameters, **{name: exact(case.scores[name]) for name in names}}
-    try:
-        composite = prepare(scorer.plan.composite)(bindings)
-        if isinstance(composite, Optional):
-            if not composite.present:
-                raise EvaluationError("the composite has no value", "absent")
-            composite = composite.value
-        return scorer.label({**bindings, "composite": composite})
-    except EvaluationError as failure:
-        return f"an error: {failure}"
+class CaseLabels:
+    """The labels that recorded scores have under some settings; cases of the same scores are labelled once."""
+
+    def __init__(self, settings: CaseSettings) -> None:
+        """Nothing is labelled yet."""
+        self._settings = settings
+        self._names = [metric.name for metric in settings.plan.metrics]
+        self._composite = prepare(settings.plan.composite)
+        self._known: dict[tuple[str, tuple[float, ...]], str] = {}
+
+    def of(self, case: CaseResult) -> str:
+        """The label of a case. Raises UsageError where a score is lacking."""
+        missing = next((name for name in self._names if name not in case.scores), None)
+        if missing is not None:
+            raise UsageError(f"the report's case `{case.test_id}` has no score of `{missing}`")
+        key = case.archetype, tuple([case.scores[name] for name in self._names])
+        if key not in self._known:
+            self._known[key] = self._label(*key)
+        return self._known[key]
+
+    def _label(self, archetype: str, scores: tuple[float, ...]) -> str:
+        scorer = self._settings.scorer(archetype, None)
+        bindings = {**scorer.parameters, **dict(zip(self._names, map(exact, scores), strict=True))}
+        try:
+            composite = self._composite(bindings)
+            if isinstance(composite, Optional):
+                if not composite.present:
+                    raise EvaluationError("the composite has no value", "absent")
+                composite = composite.value
+            return scorer.label({**bindings, "composite": composite})
+        except EvaluationError as failure:
+            return f"an error: {failure}"
 
 
 def exact(score: float) -> Score:

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from rulewright.errors import UsageError
-from rulewright.policies.case_rows import CaseResult, exact, is_counted_otherwise, label_of, results_of
+from rulewright.policies.case_rows import CaseLabels, CaseResult, exact, is_counted_otherwise, results_of
 from rulewright.scoring.batches import load_scorecard
 from rulewright.whatif.sweep import changes, is_number, literals_of, range_of, swept
 from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan, Choices, Chosen
@@ -61,15 +61,16 @@ def relabelled(
     _refuse_other_scores(recorded, before.choices, plan, choices, parameter)
     settings, old = prepared(plan, choices), prepared(recorded, before.choices)
     check_thresholds(settings, choices)
+    labels, recorded_labels = CaseLabels(settings), CaseLabels(old)
     flips: list[JsonObject] = []
     not_told: list[str] = []
     cases: list[CaseResult] = []
     for case in results_of(report):
-        if is_counted_otherwise(case) or label_of(old, case) != case.label:
+        if is_counted_otherwise(case) or recorded_labels.of(case) != case.label:
             not_told.append(case.test_id)
             continue
         cases.append(case)
-        label = label_of(settings, case)
+        label = labels.of(case)
         if label != case.label:
             flips.append({"test_id": case.test_id, "batch_id": case.batch_id, "before": case.label, "after": label})
     found: JsonObject = {
@@ -183,6 +184,6 @@ def _label_at(
     given[parameter.name] = value if parameter.type == "score" else float(value)
     groups = {name: {each: chosen.value for each, chosen in of.items()} for name, of in choices.archetypes.items()}
     try:
-        return partial(label_of, CaseSettings(plan, given, archetypes=groups))
+        return CaseLabels(CaseSettings(plan, given, archetypes=groups)).of
     except PlanError:
         return lambda _: _REFUSED

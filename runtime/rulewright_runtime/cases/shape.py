@@ -197,7 +197,7 @@ class CaseShape:
             return f"; did you mean `{near}`?"
         for place, keys in self._known.items():
             near = _nearest(key, keys, 1.0)
-            if near is not None:
+            if near is not None and (place or near != key):  # the same word would be no suggestion
                 return f"; did you mean `{'.'.join((*place, near))}`?"
         return "; list it under `metadata` in the scorecard if it is meant"
 

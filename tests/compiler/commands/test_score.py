@@ -559,6 +559,7 @@ def test_the_semantics_can_be_chosen_everywhere_and_are_said(
     ("change", "message"),
     [
         ({"expectation": {}}, "unknown key `expectation`; did you mean `expectations`?"),
+        ({"expectations": {"signals": []}}, "`signals` in `expectations`; did you mean `engine_output.signals`?"),
         ({"forbidden_terms": ["x"]}, "did you mean `expectations.followup_questions.forbidden_terms`?"),
         ({"signals": ["x"]}, "there are two outputs, in `engine_output` and in `signals`"),
         ({"output": {"summary": "", "signals": [], "followup_questions": []}}, "there are two outputs, in"),
