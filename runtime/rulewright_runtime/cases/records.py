@@ -213,14 +213,8 @@ def outline_of(file: str, lists: Container[str], values: Container[str]) -> Outl
     with open_regular(file) as stream:
         pieces = Pieces(stream)
         try:
-            pieces.take(b"{")
-            is_first = True
-            while not pieces.follows(b"}"):
-                if not is_first:
-                    pieces.take(b",")
-                is_first = False
+            for _ in pieces.entries(b"{", b"}"):
                 _pass_entry(pieces, outline, lists, values)
-            pieces.take(b"}")
         except DoubledKeyError:
             raise
         except UNREADABLE:
@@ -238,7 +232,8 @@ def _pass_entry(pieces: Pieces, outline: Outline, lists: Container[str], values:
         raise msgspec.DecodeError("more keys than an object around a list has")
     if key in lists and pieces.follows(b"["):
         outline.lists[key] = pieces.place
-        pieces.pass_list()
+        for _ in pieces.entries(b"[", b"]"):
+            pieces.value()
         return
     value = pieces.value()
     refuse_doubled_keys(value)
@@ -303,16 +298,16 @@ class Pieces:
             if len(self._data) - self._at > MAX_RECORD or not self._more():
                 raise msgspec.DecodeError("malformed")
 
-    def pass_list(self) -> None:
-        """Pass over the list that comes next."""
-        self.take(b"[")
+    def entries(self, opening: bytes, closing: bytes) -> Iterator[None]:
+        """Pass over the list or object that comes next, but for its entries: whoever iterates passes over each."""
+        self.take(opening)
         is_first = True
-        while not self.follows(b"]"):
+        while not self.follows(closing):
             if not is_first:
                 self.take(b",")
-            self.value()
             is_first = False
-        self.take(b"]")
+            yield
+        self.take(closing)
 
     def _more(self) -> bool:
         kept = self.rest

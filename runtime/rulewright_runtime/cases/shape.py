@@ -230,7 +230,7 @@ _NAMES: Final = msgspec.json.Decoder(_Names)
 
 
 def named(data: bytes) -> tuple[Json, Json] | None:
-    """The names in a record that could not be decoded, and in the case that it wraps; None for a non- object."""
+    """The names in a record that could not be decoded, and in the case that it wraps; None for what is no object."""
     try:
         envelope = case = _NAMES.decode(data)
         if isinstance(envelope.test_case, dict):
