@@ -119,8 +119,12 @@ def occurs(quote: Quote, turn: str) -> bool:
         return False
     if quote.text == turn.strip(_ENDS):
         return True
-    found = [enough for _, enough in _matches(quote.text, turn)]
-    if any(found) or len(found) == 1:
+    found = 0
+    for _, enough in _matches(quote.text, turn):
+        if enough:
+            return True
+        found += 1
+    if found == 1:
         return True
     return len(quote.parts) > 1 and _in_order(quote.parts, turn)
 

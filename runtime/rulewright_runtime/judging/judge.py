@@ -9,7 +9,7 @@ import os
 import zlib
 from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -19,9 +19,6 @@ from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.input_files import MAX_EXPANDED, read_expanded
 from rulewright_runtime.plan.question import ReplyField
 from rulewright_runtime.strict_json import JsonObject
-
-if TYPE_CHECKING:
-    pass
 
 REPLAY: Final = "replay:"
 PLUGIN: Final = "plugin:"  # a judge that an installed distribution brings
@@ -288,8 +285,8 @@ def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
         data = read_expanded(path, max_expanded)
         if holds_answers(data):
             return AnsweredElsewhere(data, os.path.basename(path))
-        replies = strict_json.decode(data, type=dict[str, dict[str, list[list[Any]]]])
-        return ReplayJudge(replies, os.path.basename(path))
+        decoder = strict_json.Decoder(dict[str, dict[str, list[list[Any]]]], keeps_keys=True)
+        return ReplayJudge(decoder.decode(data), os.path.basename(path))
     except (OSError, EOFError, zlib.error, msgspec.MsgspecError, ValueError, RecursionError, JudgeError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise JudgeError(f"the recorded replies `{path}` can't be read: {reason}") from None

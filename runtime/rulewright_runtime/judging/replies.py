@@ -103,7 +103,7 @@ def strict(raw: str) -> JsonObject:
         raise JudgeError("the reply gives two verdicts")
     if (_verdicts_in(before) | _verdicts_in(after)) - {verdict}:
         raise JudgeError("the reply's prose names another verdict than its object")
-    return _storable(found)
+    return _storable(found, raw)
 
 
 def _texts_of(values: list[Json]) -> Iterator[str]:
@@ -267,11 +267,13 @@ def _verdict_object(text: str) -> dict[str, object] | None:
     if not isinstance(value, dict):
         return None
     verdict = value.get("verdict")
-    return _storable(value) if isinstance(verdict, str) and verdict in VERDICTS else None
+    return _storable(value, text) if isinstance(verdict, str) and verdict in VERDICTS else None
 
 
-def _storable(value: JsonObject) -> JsonObject:
-    """The value with half surrogate pairs replaced, which no file of ours can hold."""
+def _storable(value: JsonObject, text: str) -> JsonObject:
+    """The value of a JSON text with half surrogate pairs replaced, which no file of ours can hold."""
+    if text.isascii() and "\\u" not in text:
+        return value
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError:

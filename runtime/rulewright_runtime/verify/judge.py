@@ -242,14 +242,7 @@ class _Question:
         vote = self.judging.vote
         planned = 1 if ballot.stopped else self.judging.repetitions
         outcome = votes.count(ballot.votes, planned if vote.denominator == "planned" else None)
-        finding = Finding(
-            outcome.verdict,
-            outcome.confidence,
-            self._code(ballot, outcome),
-            extra={**self._record(ballot, outcome, planned), **self.extra},
-            prompt_hash=self.judging.prompt_hash,
-        )
-        return self._with_evidence(finding, ballot.replies[outcome.kept or 0])
+        return self._with_evidence(ballot, outcome, planned)
 
     def _code(self, ballot: _Ballot, outcome: votes.VoteOutcome) -> str | None:
         codes = [
@@ -282,16 +275,18 @@ class _Question:
             record["fields"] = [{name: reply.said[name] for name in names} for reply in ballot.replies]
         return {**record, "all_verdicts": verdicts}
 
-    def _with_evidence(self, finding: Finding, reply: _Reply) -> Finding:
-        """The finding with the reply's quotes, as far as the plan's policy lets them count."""
-        policy = self.judging.evidence
+    def _with_evidence(self, ballot: _Ballot, outcome: votes.VoteOutcome, planned: int) -> Finding:
+        """The outcome with the quotes of the reply that counts, as far as the plan's policy lets them count."""
+        policy, reply = self.judging.evidence, ballot.replies[outcome.kept or 0]
         quotes = evidence.quoted(reply.said) if policy.malformed == "exception" else reply.quotes
-        extra = {**finding.extra, "unverified_evidence": list(reply.unverified)} if reply.unverified else finding.extra
-        given = self.given if finding.verdict == "FAIL" else ()
-        finding = replace(finding, evidence=(*given, *quotes), extra=extra)
-        if finding.verdict != "FAIL" or finding.evidence or not policy.required:
+        shown = (*self.given, *quotes) if outcome.verdict == "FAIL" else quotes
+        extra = {**self._record(ballot, outcome, planned), **self.extra}
+        if reply.unverified:
+            extra["unverified_evidence"] = list(reply.unverified)
+        code, hash_ = self._code(ballot, outcome), self.judging.prompt_hash
+        finding = Finding(outcome.verdict, outcome.confidence, code, shown, extra, hash_)
+        if outcome.verdict != "FAIL" or shown or not policy.required:
             return finding
         if policy.unverified_fail == "keep":
             return replace(finding, needs_adjudication=True, cause="unverified")
-        extra = {**finding.extra, "unverified_fail": True}
-        return replace(finding, verdict="UNCLEAR", extra=extra, needs_adjudication=True)
+        return replace(finding, verdict="UNCLEAR", extra={**extra, "unverified_fail": True}, needs_adjudication=True)
