@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions import PROFILE, STRICT, lookup
+from rulewright_runtime.functions import lookup
+from rulewright_runtime.functions.language import PROFILE, STRICT
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import NONE, Duration, Optional, UInt, equal
 

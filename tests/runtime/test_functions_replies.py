@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions import PROFILE, STRICT, lookup, personal, texts
+from rulewright_runtime.functions import lookup, personal, texts
+from rulewright_runtime.functions.language import PROFILE, STRICT
 from rulewright_runtime.functions.table import MAX_STEPS
 
 

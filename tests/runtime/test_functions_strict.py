@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions import STRICT, lookup
+from rulewright_runtime.functions import lookup
 from rulewright_runtime.functions.conversions import format_double
+from rulewright_runtime.functions.language import STRICT
 from rulewright_runtime.functions.table import MAX_LIST, MAX_TEXT
 from rulewright_runtime.values import NONE, Duration, Map, Optional, Timestamp, TypeValue, UInt, equal
 

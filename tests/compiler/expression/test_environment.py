@@ -10,7 +10,7 @@ from rulewright.expression.declarations import parse_signature, profile_function
 from rulewright.expression.environment import Environment, enums_in
 from rulewright.expression.parser import Dialect, parse
 from rulewright.expression.types import BOOL, DYN, INT, STRING, EnumType, ListType, RecordType
-from rulewright_runtime.functions import PROFILE, STRICT
+from rulewright_runtime.functions.language import PROFILE, STRICT
 
 GATE = EnumType("gate", ("PASS", "FAIL"))
 

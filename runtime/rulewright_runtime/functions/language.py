@@ -1,0 +1,45 @@
+"""The functions of the language, by canonical name: what `call` in the instruction set may name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rulewright_runtime.functions import (
+    conversions,
+    formatting,
+    json_texts,
+    lists,
+    mathematics,
+    operators,
+    optionals,
+    personal,
+    profile,
+    similarity,
+    statistics,
+    strings,
+    texts,
+    times,
+    tool_use,
+)
+from rulewright_runtime.functions.table import Table
+
+STRICT: Final[Table] = {
+    **operators.TABLE,
+    **conversions.TABLE,
+    **strings.TABLE,
+    **formatting.TABLE,
+    **times.TABLE,
+    **mathematics.TABLE,
+    **lists.TABLE,
+    **optionals.TABLE,
+}
+PROFILE: Final[Table] = {
+    **STRICT,
+    **profile.TABLE,
+    **statistics.TABLE,
+    **texts.TABLE,
+    **similarity.TABLE,
+    **personal.TABLE,
+    **json_texts.TABLE,
+    **tool_use.TABLE,
+}
