@@ -15,7 +15,7 @@ from lark.grammar import Rule
 from lark.lexer import TerminalDef
 
 import rulewright_grammar
-from rulewright.expression.ast_builder import AstBuilder, MacroBuilder
+from rulewright.expression.ast_builder import AstBuilder
 from rulewright.expression.lexer import ExpressionLexer
 from rulewright_runtime.values import Value
 
@@ -27,7 +27,7 @@ def expression_parser(macros: bool = True) -> Lark:
     """The parser, which gives syntax trees; without `macros` a macro is an ordinary call."""
     tables: dict[str, Value] = rulewright_grammar.grammar_tables()
     data = tables["data"]
-    data["options"] |= {"lexer": ExpressionLexer, "transformer": MacroBuilder() if macros else AstBuilder()}
+    data["options"] |= {"lexer": ExpressionLexer, "transformer": AstBuilder(macros)}
     data["parser"]["lexer_conf"]["lexer_type"] = ExpressionLexer
     data["parser"]["parser"]["states"] = _numbered(tables["states"])
     return Lark.load({"data": data, "memo": _numbered(tables["memo"])})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from rulewright.expression.checking_context import CheckingContext
@@ -45,20 +44,15 @@ def _try(c: CheckingContext, argument: Literal, name: str, text: str) -> None:
         c.report(argument, f"`{text}` is not a literal for `{name}`: {why}", whole=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Clause:
-    verb: str
-
-
 def _format(c: CheckingContext, e: Call) -> None:
     """Check a literal format against a literal list of arguments (cel-go `ext`, `string.format`)."""
     target, (arguments, *_) = e.target, e.args
     if not (isinstance(target, Literal) and isinstance(target.value, str) and isinstance(arguments, ListLiteral)):
         return
     used = 0
-    for clause in _clauses(target.value):
-        if len(clause.verb) != 1 or clause.verb not in {*_CLAUSES, "s"}:
-            c.report(e, f"`%{clause.verb}` is not a clause of a format; expected one of %s %d %f %e %b %o %x %X")
+    for verb in _clauses(target.value):
+        if len(verb) != 1 or verb not in {*_CLAUSES, "s"}:
+            c.report(e, f"`%{verb}` is not a clause of a format; expected one of %s %d %f %e %b %o %x %X")
             return
         if used >= len(arguments.items):
             c.report(e, f"the format needs an argument {used + 1}, but there are {len(arguments.items)}")
@@ -66,15 +60,15 @@ def _format(c: CheckingContext, e: Call) -> None:
         item = arguments.items[used]
         used += 1
         found = c.known.resolve(c.types[id(item)], final=True)
-        if not _formats(clause.verb, found):
-            c.report(item, f"`%{clause.verb}` can't format `{found}`; expected {_accepted(clause.verb)}")
+        if not _formats(verb, found):
+            c.report(item, f"`%{verb}` can't format `{found}`; expected {_accepted(verb)}")
             return
     if used < len(arguments.items):
         c.report(e, f"the format uses {used} arguments, but there are {len(arguments.items)}")
 
 
-def _clauses(text: str) -> Iterator[_Clause]:
-    """The clauses of a format; a malformed one comes as its whole text."""
+def _clauses(text: str) -> Iterator[str]:
+    """The verbs of a format's clauses; a malformed clause comes as its whole text."""
     at = 0
     while (at := text.find("%", at)) >= 0:
         if text[at + 1 : at + 2] == "%":
@@ -85,7 +79,7 @@ def _clauses(text: str) -> Iterator[_Clause]:
             end += 1
             while text[end : end + 1].isdecimal():
                 end += 1
-        yield _Clause(text[end : end + 1] or text[at + 1 :])
+        yield text[end : end + 1] or text[at + 1 :]
         at = end + 1
 
 

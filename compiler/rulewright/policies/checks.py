@@ -5,22 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 from rulewright.documents.check import CheckDocument
-from rulewright.expression.build import build
-from rulewright.expression.types import BOOL, Type
+from rulewright.expression.compose import all_of, any_of
+from rulewright.expression.types import Type
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.expression_checks import environment_of
 from rulewright.lower.lowering import LoweringContext
 from rulewright.policies.decisions import Policy, PolicyDecision, PolicyOutcome, PolicyStep, guarding, permitting
 from rulewright.policies.settings import flat
-from rulewright.proving.domains import Domain, Domains, Path
-from rulewright.proving.substitution import with_values
-from rulewright.proving.verdicts import CallVariable, abstracted
-from rulewright_runtime.ir import Node, Program
+from rulewright.proving.domains import Domains
+from rulewright.proving.verdicts import CallVariable, domains_of, verdict_conditions
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 
-_TRUE: Final = Program((Node("const", (), ["bool", True]),))
-_FALSE: Final = Program((Node("const", (), ["bool", False]),))
 _NO_RECORD: Final = PolicyOutcome("suppressed", "no record")
 _APPLIES: Final = PolicyOutcome("eligible", "applies")
 _IDLE: Final = PolicyOutcome("not eligible", "does not apply")
@@ -38,30 +34,22 @@ def policy_of_check(
 ) -> Policy:
     """The policy of a check lowered in its project (`around`), without the lexicons that it uses. `calls` holds the
     variables that stand for calls; two checks that are compared share them."""
-    silenced = node.suppressed or _FALSE
-    applies = node.eligible or _TRUE
+    silenced = node.suppressed or any_of(())
+    applies = node.eligible or all_of(())
     eligibility = PolicyDecision("eligibility", (permitting(silenced, _NO_RECORD), guarding(applies, _APPLIES)), _IDLE)
     decisions = {"eligibility": eligibility}
     types: dict[str, Type] = dict(scenario_environment(check.vocabulary).variables)
     if isinstance(node.verifier, ExpressionVerifier):
         decisions["verdict"] = _verdict(check, calls)
         types |= environment_of(check).variables
-    known: dict[Path, Domain] = {(call.variable,): call.domain for call in calls.values()}
     settings = flat("check", node, _TOLD) | flat("state machine", around.machines) | flat("corpus", around.corpora)
     settings = {place: value for place, value in settings.items() if not place.endswith(".prompt_hash")}
-    return Policy(decisions, settings, Domains(types, known))
+    return Policy(decisions, settings, domains_of(calls, Domains(types)))
 
 
 def _verdict(check: CheckDocument, calls: dict[str, CallVariable]) -> PolicyDecision:
     """FAIL, else UNCLEAR, else PASS; a condition that can't be decided is UNCLEAR, of confidence 0."""
-    environment = environment_of(check)
-    values: dict[Path, object] = {
-        ("params", name): value for name, value in check.params.items() if isinstance(value, int | float | str)
-    }
-    steps = []
-    for scalar, word in ((check.fails, "FAIL"), (check.unclears, "UNCLEAR"), (check.passes, "PASS")):
-        if scalar is not None:
-            program = build(str(scalar.value), environment, expect=BOOL).program
-            steps.append(PolicyStep(with_values(abstracted(program, calls), values), _VERDICTS[word], None, _UNDECIDED))
+    conditions = verdict_conditions(check, calls)
+    steps = [PolicyStep(program, _VERDICTS[word], None, _UNDECIDED) for word, program in conditions.items()]
     rest = "PASS" if check.passes is None else "FAIL" if check.fails is None else "UNCLEAR"
     return PolicyDecision("verdict", tuple(steps), _VERDICTS[rest])

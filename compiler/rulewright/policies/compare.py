@@ -33,7 +33,7 @@ from rulewright.policies.workflows import policy_of_workflow
 from rulewright.proving.domains import Domain, Domains
 from rulewright.proving.domains import Path as Variable
 from rulewright.proving.results import Unknown
-from rulewright.proving.verdicts import CallVariable, in_calls
+from rulewright.proving.verdicts import CallVariable, domains_of, in_calls
 from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, knowing, score_again
 from rulewright.workflow import load_workflow
 from rulewright_runtime.aggregate.aggregation import Scorecard
@@ -299,7 +299,7 @@ def _checks(one: Path, two: Path, run: StoredRun | None) -> dict[str, object]:
     calls: dict[str, CallVariable] = {}
     lowered = [_lowered_check(path) for path in (one, two)]
     pair = [policy_of_check(check, node, around, calls) for check, node, around in lowered]
-    left, right = (replace(policy, domains=_with_calls(policy.domains, calls)) for policy in pair)
+    left, right = (replace(policy, domains=domains_of(calls, policy.domains)) for policy in pair)
     found = {
         place: _in_words(comparison, calls) if place == "verdict" else comparison
         for place, comparison in compared(left, right).items()
@@ -343,10 +343,6 @@ def lexicons_of(path: Path) -> dict[str, Lexicon]:
     documents = (read_lexicon(root, _LONE),) if kind_of(root) == "lexicon" else read_lexicons(root)
     usual = policies("seed" if project is None else project.semantics).fold
     return {each.name: lower_lexicon(each, usual) for each in documents}
-
-
-def _with_calls(domains: Domains, calls: Mapping[str, CallVariable]) -> Domains:
-    return Domains(domains.types, {**domains.known, **{(each.variable,): each.domain for each in calls.values()}})
 
 
 def _in_words(comparison: Comparison, calls: dict[str, CallVariable]) -> Comparison:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from rulewright.expression.compose import all_of
 from rulewright.lower.table_syntax import TableRow
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, extract, paths_of, shape, unabridged
 from rulewright.proving.domains import Domains
 from rulewright_runtime.ir import Node, Program, literal
 
 BITS: Final = (TRUE, FALSE, ERROR)
-_ALWAYS: Final = Program((Node("const", (), ["bool", True]),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def table(place: str, rows: Sequence[TableRow]) -> PolicyDecision:
     steps = []
     for row in rows:
         outcome = NOTHING if row.output is None else outcome_of(row.output, unabridged(row.output))
-        steps.append(PolicyStep(_ALWAYS if row.condition is None else row.condition, outcome, None, ENDED))
+        steps.append(PolicyStep(all_of(()) if row.condition is None else row.condition, outcome, None, ENDED))
     return PolicyDecision(place, tuple(steps), NOTHING)
 
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
+from rulewright.expression.compose import all_of
 from rulewright.lower.table_syntax import TableRow
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains
 from rulewright.proving.intervals import Goal, TooMany
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright.proving.search import Search
-from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.ir import Program
 
 # A row of a table, or its condition alone; None is the condition that always holds.
 RowLike: TypeAlias = "TableRow | Program | None"
-_ALWAYS: Final = Program((Node("const", (), ["bool", True]),))
 
 
 def is_total(rows: Sequence[RowLike], domains: Domains) -> Result:
@@ -131,7 +131,7 @@ def _none(offset: int, count: int) -> list[tuple[int, int]]:
 
 def _conditions(rows: Sequence[RowLike]) -> list[Program]:
     conditions = [row.condition if isinstance(row, TableRow) else row for row in rows]
-    return [_ALWAYS if condition is None else condition for condition in conditions]
+    return [all_of(()) if condition is None else condition for condition in conditions]
 
 
 def _searching(rows: Sequence[RowLike], domains: Domains) -> Search:

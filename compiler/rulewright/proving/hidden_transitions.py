@@ -7,19 +7,16 @@ later one of the same state and cue only where nothing leads back to that state 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from rulewright.documents.state_machine import Cue, StateMachineDocument, TransitionDocument
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
+from rulewright.expression.compose import all_of
 from rulewright.expression.types import BOOL
 from rulewright.lower.machines import FACTS
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains
 from rulewright.proving.search import Search
-from rulewright_runtime.ir import Node, Program
-
-_ALWAYS: Final = Program((Node("const", (), ["bool", True]),))
 
 
 def hidden_transitions(machine: StateMachineDocument) -> Iterator[tuple[TransitionDocument, list[TransitionDocument]]]:
@@ -71,7 +68,7 @@ def _is_covered(later: TransitionDocument, earlier: Sequence[TransitionDocument]
     """Whether one of the earlier conditions is met wherever the later one is; what can't be decided is not met."""
     try:
         programs = [
-            _ALWAYS if each.when is None else build(str(each.when.value), FACTS, expect=BOOL).program
+            all_of(()) if each.when is None else build(str(each.when.value), FACTS, expect=BOOL).program
             for each in (*earlier, later)
         ]
     except ExpressionError:

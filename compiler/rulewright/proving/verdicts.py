@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -40,30 +41,42 @@ def never_given(check: CheckDocument, verdict: str, *, solver: bool = True) -> R
     """Whether the check gives `verdict` for no conversation, and UNCLEAR not because of its own condition; a witness is
     one for which it does. None where a condition means nothing.
     """
-    environment = environment_of(check)
-    conditions = {"fails": check.fails, "unclears": check.unclears, "passes": check.passes}
-    names = [name for name, scalar in conditions.items() if scalar is not None]
+    calls: dict[str, CallVariable] = {}
     try:
-        programs = [build(str(scalar.value), environment, expect=BOOL).program for scalar in check.verdict_conditions]
+        conditions = verdict_conditions(check, calls)
     except ExpressionError:
         return None
-    calls: dict[str, CallVariable] = {}
+    domains = domains_of(calls, Domains(environment_of(check).variables))
+    search = Search(list(conditions.values()), domains, solver)
+    return in_calls(refuting(search, [_goal(list(conditions), verdict)]), calls) or Proved()
+
+
+def verdict_conditions(check: CheckDocument, calls: dict[str, CallVariable]) -> dict[str, Program]:
+    """The conditions of an `expression` check by the verdict that each gives, in the order they are tried, with its
+    parameters as constants and variables for its calls (`abstracted`). Raises ExpressionError."""
+    environment = environment_of(check)
     values: dict[Path, object] = {
         ("params", name): value for name, value in check.params.items() if isinstance(value, int | float | str)
     }
-    conditions_of_calls = [with_values(abstracted(each, calls), values) for each in programs]
-    known: dict[Path, Domain] = {(call.variable,): call.domain for call in calls.values()}
-    search = Search(conditions_of_calls, Domains(environment.variables, known), solver)
-    return in_calls(refuting(search, [_goal(names, verdict)]), calls) or Proved()
+    written = {"FAIL": check.fails, "UNCLEAR": check.unclears, "PASS": check.passes}
+    built = {
+        verdict: build(str(scalar.value), environment, expect=BOOL).program
+        for verdict, scalar in written.items()
+        if scalar is not None
+    }
+    return {verdict: with_values(abstracted(program, calls), values) for verdict, program in built.items()}
 
 
 def without_calls(program: Program, domains: Domains) -> tuple[Program, Domains]:
     """A condition with a variable in place of each call that counts or looks at texts, and the domains of these."""
     calls: dict[str, CallVariable] = {}
     alone = abstracted(program, calls)
-    return alone, Domains(
-        domains.types, {**domains.known, **{(call.variable,): call.domain for call in calls.values()}}
-    )
+    return alone, domains_of(calls, domains)
+
+
+def domains_of(calls: Mapping[str, CallVariable], others: Domains) -> Domains:
+    """The domains of the variables that stand for calls, beside those of the others."""
+    return Domains(others.types, {**others.known, **{(call.variable,): call.domain for call in calls.values()}})
 
 
 class CallVariable(NamedTuple):
@@ -103,9 +116,8 @@ def abstracted(program: Program, calls: dict[str, CallVariable]) -> Program:
     return extract(Program(tuple(nodes), program.source, program.strict), len(nodes) - 1)
 
 
-def _goal(names: list[str], verdict: str) -> Goal:
+def _goal(tried: list[str], verdict: str) -> Goal:
     """The conditions that come before the one that decides are false; it holds itself, or is what remains."""
-    decides = {"FAIL": "fails", "UNCLEAR": "unclears", "PASS": "passes"}[verdict]
-    before = names[: names.index(decides)] if decides in names else names
+    before = tried[: tried.index(verdict)] if verdict in tried else tried
     goal = [(at, FALSE) for at in range(len(before))]
-    return tuple([*goal, (len(before), TRUE)] if decides in names else goal)
+    return tuple([*goal, (len(before), TRUE)] if verdict in tried else goal)
