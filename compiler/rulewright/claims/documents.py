@@ -39,6 +39,7 @@ from rulewright.proving.label_table import (
     conditions_of,
     label_table,
     label_table_of_all_settings,
+    scorers_of,
 )  # fmt: skip
 from rulewright.proving.recorded import as_seen
 from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown
@@ -232,12 +233,8 @@ def _possible(never: Result) -> Result:
 def _prove_cases(path: Path, assignments: Sequence[str], config: str | None) -> list[Property]:
     card, settings = card_of(path, assignments, config)
     found: list[Property] = []
-    for archetype in (None, *settings.archetypes):
-        for metric_id in (None, *settings.metric_ids):
-            group = [f"archetype `{archetype}`"] * (archetype is not None)
-            group += [f"metric `{metric_id}`"] * (metric_id is not None)
-            cases = _DocumentCases(card.document, card.plan, settings.scorer(archetype, metric_id), " and ".join(group))
-            found += cases.properties()
+    for suffix, scorer in scorers_of(settings):
+        found += _DocumentCases(card.document, card.plan, scorer, suffix).properties()
     return [*found, _under_all_settings(card.document, card.plan)]
 
 
@@ -253,12 +250,12 @@ class _DocumentCases:
     """The claims about a scorecard over cases under one set of parameters."""
 
     def __init__(
-        self, document: CaseScorecardDocument, plan: CaseScorecardPlan, scorer: CaseScorer, group: str
+        self, document: CaseScorecardDocument, plan: CaseScorecardPlan, scorer: CaseScorer, suffix: str
     ) -> None:
         self.document = document
         self.plan = plan
         self.parameters = scorer.parameters
-        self.suffix = f" ({group})" if group else ""
+        self.suffix = suffix
 
     def properties(self) -> Iterator[Property]:
         """Every claim, in the order of the document."""

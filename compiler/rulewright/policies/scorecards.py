@@ -29,7 +29,7 @@ from rulewright.proving.atoms import extract, path_at, paths_of, unabridged
 from rulewright.proving.domains import Domain, Domains, Path, domain_of_parameter, whole
 from rulewright.proving.gates import SAID
 from rulewright.proving.recorded import as_recorded
-from rulewright.proving.substitution import substitute
+from rulewright.proving.substitution import reads_name, substitute, with_program
 from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import BINDING, Node, Program
 from rulewright_runtime.plan.parameters import parameter_values
@@ -187,11 +187,8 @@ def _of_a_row(plan: ScorecardPlan, constants: JsonMapping) -> Iterator[PolicyDec
 def _with_variables(program: Program, values: Mapping[str, Program]) -> Program:
     """The program with variables replaced by what computes them, unless both bind names of their own."""
     for name, value in values.items():
-        if not any(_is_name(node, name) for node in program.nodes):
-            continue
-        if _binds(program) and _binds(value):
-            continue
-        program = _inlined(program, name, value)
+        if reads_name(program, name) and not (_binds(program) and _binds(value)):
+            program = with_program(program, name, value)
     return program
 
 
@@ -211,25 +208,8 @@ def in_words(text: str) -> str:
     return _SIZES.sub(r"size(\1)", text)
 
 
-def _inlined(program: Program, name: str, value: Program) -> Program:
-    nodes = list(value.nodes)
-    last = len(nodes) - 1
-    place: list[int] = []
-    for node in program.nodes:
-        if _is_name(node, name):
-            place.append(last)
-            continue
-        nodes.append(Node(node.op, tuple([place[arg] for arg in node.args]), node.value, node.at))
-        place.append(len(nodes) - 1)
-    return Program(tuple(nodes), program.source, program.strict)
-
-
 def _binds(program: Program) -> bool:
     return any(node.op in BINDING for node in program.nodes)
-
-
-def _is_name(node: Node, name: str) -> bool:
-    return node.op == "name" and len(node.value) == 1 and node.value[0][0] == name and not node.value[0][1]
 
 
 def _row_types(plan: ScorecardPlan) -> dict[str, Type]:

@@ -21,7 +21,13 @@ from rulewright.policies.decisions import (
 from rulewright.policies.settings import flat
 from rulewright.proving.atoms import unabridged
 from rulewright.proving.domains import Domain, Domains, Path, score
-from rulewright.proving.label_table import NotProved, conditions_of, label_table, label_table_of_all_settings
+from rulewright.proving.label_table import (
+    NotProved,
+    conditions_of,
+    label_table,
+    label_table_of_all_settings,
+    scorers_of,
+)  # fmt: skip
 from rulewright.proving.substitution import substitute
 from rulewright.scoring.batches import CaseScorecard
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
@@ -45,17 +51,12 @@ def policy_of_cases(card: CaseScorecard, settings: CaseSettings) -> Policy:
     """A scorecard over cases under its settings: what each metric makes of its share, what passes, and the labels."""
     decisions: dict[str, PolicyDecision] = {}
     places: dict[str, Domains] = {}
-    for archetype in (None, *settings.archetypes):
-        for metric_id in (None, *settings.metric_ids):
-            group = [f"archetype `{archetype}`"] * (archetype is not None)
-            group += [f"metric `{metric_id}`"] * (metric_id is not None)
-            suffix = f" ({' and '.join(group)})" if group else ""
-            parameters = settings.scorer(archetype, metric_id).parameters
-            scores = _scores(card.plan, parameters)
-            for decision, domains in _decisions(card.plan, parameters, scores):
-                place = decision.place + suffix
-                decisions[place] = PolicyDecision(place, decision.steps, decision.otherwise)
-                places[place] = domains
+    for suffix, scorer in scorers_of(settings):
+        scores = _scores(card.plan, scorer.parameters)
+        for decision, domains in _decisions(card.plan, scorer.parameters, scores):
+            place = decision.place + suffix
+            decisions[place] = PolicyDecision(place, decision.steps, decision.otherwise)
+            places[place] = domains
     return Policy(decisions, _written(card.plan), Domains({}), places)
 
 

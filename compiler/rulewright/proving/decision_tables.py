@@ -16,7 +16,7 @@ from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains
 from rulewright.proving.intervals import Goal, TooMany
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
-from rulewright.proving.search import Search
+from rulewright.proving.search import Search, first_of
 from rulewright_runtime.ir import Program
 
 # A row of a table, or its condition alone; None is the condition that always holds.
@@ -74,15 +74,11 @@ class _Run:
     def total(self, rows: Sequence[RowLike]) -> Result:
         """Whether no way ends after the last row, nor at a row that stands for no output."""
         gaps = [(at, TRUE) for at, row in enumerate(rows) if isinstance(row, TableRow) and row.output is None]
-        unknown: Unknown | None = None
-        for way in (*gaps, (self.count, FALSE)):
-            match self.find(*way):
-                case Counterexample() as witness:
-                    return Refuted(witness)
-                case Unknown() as found:
-                    unknown = unknown or found
-        if unknown is not None:
-            return unknown
+        match first_of(self.find(*way) for way in (*gaps, (self.count, FALSE))):
+            case Counterexample() as witness:
+                return Refuted(witness)
+            case Unknown() as unknown:
+                return unknown
         said = next((self.found[at, ERROR] for at in range(self.count) if (at, ERROR) in self.found), None)
         return Proved(remarks=() if said is None else (f"with {said} the table ends with `error`",))
 

@@ -8,7 +8,7 @@ from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.case_scorecard import CaseScorecardDocument, read_case_scorecard
 from rulewright.load import Mapping
 from rulewright.lower.case_scorecard import lower_case_scorecard, requirements_of_defaults
-from rulewright.proving.label_table import study
+from rulewright.proving.label_table import scorers_of, study
 from rulewright.scoring.batches import CaseScorecard
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.cases.scoring import CaseScorer
@@ -56,9 +56,8 @@ def scorecard_findings(document: CaseScorecardDocument) -> list[Diagnostic]:
 def check_labels(card: CaseScorecard, settings: CaseSettings) -> list[Diagnostic]:
     """What the proof of the label table finds under the settings of a run: a gap is an error, a dead row a warning."""
     found: list[Diagnostic] = []
-    for archetype in (None, *settings.archetypes):
-        for metric_id in (None, *settings.metric_ids):
-            found += table_findings(card, settings.scorer(archetype, metric_id))
+    for _, scorer in scorers_of(settings):
+        found += table_findings(card, scorer)
     return sorted(set(found), key=lambda each: each.sort_key)
 
 

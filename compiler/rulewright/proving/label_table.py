@@ -7,7 +7,7 @@ straight line. Settings are constants here, or, to prove a table for all setting
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -18,6 +18,7 @@ from rulewright.proving.domains import Domain, DomainPiece, Domains, Path, domai
 from rulewright.proving.results import Refuted, Unknown
 from rulewright.proving.substitution import inline, substitute
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
+from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
@@ -44,6 +45,14 @@ class LabelTable:
 
     conditions: tuple[Program, ...]
     domains: Domains
+
+
+def scorers_of(settings: CaseSettings) -> Iterator[tuple[str, CaseScorer]]:
+    """The scorer of each group of cases that settings tell apart, after the words for the group; none for the rest."""
+    for archetype, metric_id in itertools.product((None, *settings.archetypes), (None, *settings.metric_ids)):
+        group = [f"archetype `{archetype}`"] * (archetype is not None)
+        group += [f"metric `{metric_id}`"] * (metric_id is not None)
+        yield f" ({' and '.join(group)})" if group else "", settings.scorer(archetype, metric_id)
 
 
 class NotProved(Exception):  # noqa: N818  it is a way out, no mistake

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -83,11 +83,15 @@ class Search:
 
 def refuting(search: Search, goals: Sequence[Goal]) -> Refuted | Unknown | None:
     """Refuted by the first goal that an input meets; None when none of them can be met."""
+    found = first_of(search.find(goal) for goal in goals)
+    return Refuted(found) if isinstance(found, Counterexample) else found
+
+
+def first_of(answers: Iterable[Counterexample | Unknown | None]) -> Counterexample | Unknown | None:
+    """The first counterexample, else the first answer that is not known; None where there is neither."""
     unknown: Unknown | None = None
-    for goal in goals:
-        match search.find(goal):
-            case Counterexample() as witness:
-                return Refuted(witness)
-            case Unknown() as found:
-                unknown = unknown or found
+    for answer in answers:
+        if isinstance(answer, Counterexample):
+            return answer
+        unknown = unknown or answer
     return unknown

@@ -36,11 +36,17 @@ def _with_value(node: Node, values: Mapping[str, Value]) -> Node:
 
 def inline(program: Program, name: str, value: Program) -> Program:
     """The program with a variable replaced by what computes it; an optional one is taken out of its optional."""
-    if not value.nodes or not any(_is_name(node, name) for node in program.nodes):
+    if not value.nodes or not reads_name(program, name):
         return program
-    nodes = list(value.nodes)
     if value.nodes[-1].op == "call" and value.nodes[-1].value in _GIVE_OPTIONALS:
-        nodes.append(Node("call", (len(nodes) - 1,), "value"))
+        taken_out = Node("call", (len(value.nodes) - 1,), "value")
+        value = Program((*value.nodes, taken_out), value.source, value.strict)
+    return with_program(program, name, value)
+
+
+def with_program(program: Program, name: str, value: Program) -> Program:
+    """The program with a variable replaced by the program that computes it."""
+    nodes = list(value.nodes)
     place: list[int] = []
     last = len(nodes) - 1
     for node in program.nodes:
@@ -52,5 +58,10 @@ def inline(program: Program, name: str, value: Program) -> Program:
     return Program(tuple(nodes), program.source, program.strict)
 
 
+def reads_name(program: Program, name: str) -> bool:
+    """Whether the program reads a variable."""
+    return any(_is_name(node, name) for node in program.nodes)
+
+
 def _is_name(node: Node, name: str) -> bool:
-    return node.op == "name" and len(node.value) == 1 and node.value[0] == [name, []]
+    return node.op == "name" and len(node.value) == 1 and node.value[0][0] == name and not node.value[0][1]
