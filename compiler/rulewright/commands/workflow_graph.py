@@ -120,7 +120,7 @@ def _guard(guard: Guard) -> str:
 
 
 def _mermaid(title: str, boxes: list[_Box], arrows: list[_Arrow]) -> str:
-    lines = ["---", f"title: {_yaml(title)}", "---", "flowchart TD"]
+    lines = ["---", f"title: {_quoted((title,))}", "---", "flowchart TD"]
     for box in boxes:
         lines.append(f'    {box.name}["{"<br/>".join(map(_mermaid_text, box.lines))}"]')
         if box.colour:
@@ -205,11 +205,6 @@ def _layers(boxes: list[_Box], arrows: list[_Arrow]) -> list[list[_Box]]:
 def _mermaid_text(text: str) -> str:
     """Text that Mermaid shows as it is: whatever could mean something is written as a character's number."""
     return "".join(char if char.isalnum() or char in " _.,-/():+" else f"#{ord(char)};" for char in text)
-
-
-def _yaml(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-    return f'"{escaped}"'
 
 
 def _quoted(lines: Iterable[str]) -> str:

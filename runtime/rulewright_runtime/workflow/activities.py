@@ -138,7 +138,7 @@ def _score(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activ
     shown = ", ".join(
         f"{metric.type} {metric.value:g}" + (f" ({metric.details})" * bool(metric.details)) for metric in found
     )
-    record = replace(record, feedback=(*record.feedback, {"from": "confidence_loop", "text": shown}))
+    record = _heard(record, "confidence_loop", shown)
     return ActivityOutcome(
         "scored",
         _remember(record, "score", entry),
@@ -262,7 +262,7 @@ def _challenge(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> A
     )
     record = replace(record, context=context)
     if not reply.approved:
-        record = replace(record, feedback=(*record.feedback, {"from": agent, "text": reply.critique}))
+        record = _heard(record, agent, reply.critique)
     entry = {
         "driver_agent": worker(task, record),
         "challenger_agent": agent,
@@ -317,7 +317,7 @@ def _review(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Acti
     )
     record = replace(record, context=context)
     if decision != "GO":
-        record = replace(record, feedback=(*record.feedback, {"from": agent, "text": reply.feedback}))
+        record = _heard(record, agent, reply.feedback)
     entry = {
         "iteration": context.reviews,
         "decision": decision,
@@ -342,9 +342,7 @@ def _gate(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activi
     )
     record = replace(record, context=replace(record.context, verdict=report.verdict))
     if report.reasons:
-        record = replace(
-            record, feedback=(*record.feedback, {"from": "policy_gate", "text": "; ".join(report.reasons)})
-        )
+        record = _heard(record, "policy_gate", "; ".join(report.reasons))
     details = {"overlay_type": "policy_gate", "decision": report.verdict, "reasons": list(report.reasons)}
     details["iteration"] = sum(entry["step"] == "gate" for entry in record.history) + 1
     said = Said("overlay.iteration", details, "info" if report.verdict == "PASS" else "warning")
@@ -394,6 +392,11 @@ _ACTIVITIES: Final[Mapping[Activity, Callable[[TaskPlan, TaskRecord, RunContext]
 
 def _told(event: Event, record: TaskRecord, reply: AgentReply) -> ActivityOutcome:
     return ActivityOutcome(event, record, reply.said, usage=reply.usage)
+
+
+def _heard(record: TaskRecord, who: str, text: str) -> TaskRecord:
+    """What was said of the work: what its agent is told in the next iteration."""
+    return replace(record, feedback=(*record.feedback, {"from": who, "text": text}))
 
 
 def _remember(record: TaskRecord, step: str, entry: JsonMapping) -> TaskRecord:

@@ -142,9 +142,9 @@ def _covered(reading: ReportReading, gate: Gate) -> EvidenceCheck:
 
 # How each kind of evidence is read, and the sources it is read from, all of which have to be clean.
 _READERS: Final[Mapping[Evidence, tuple[collectors.Collector, tuple[str, ...]]]] = {
-    "acceptance_evidence": (collectors.acceptance, ("acceptance",)),
+    "acceptance_evidence": (collectors.junit, ("acceptance",)),
     "verification": (collectors.scan, ("lint", "security")),
-    "operational_readiness": (collectors.readiness, ("readiness",)),
+    "operational_readiness": (collectors.checklist, ("readiness",)),
 }
 
 

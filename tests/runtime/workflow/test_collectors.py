@@ -18,10 +18,10 @@ from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.workflow.collectors import (
     CollectionError,
     ReportReading,
-    acceptance,
+    checklist,
+    junit,
     line_coverage,
     measure,
-    readiness,
     scan,
     together,
 )
@@ -188,13 +188,13 @@ def suite(cases: str, **stated: int) -> str:
 
 def test_junit_counts_tests_that_ran(tmp_path: Path) -> None:
     write(tmp_path, report=suite('<testcase name="a"/><testcase name="b"><skipped/></testcase>', failures=0))
-    assert acceptance(tmp_path, "report").clean
+    assert junit(tmp_path, "report").clean
     write(tmp_path, report=suite('<testcase name="a"/><testcase classname="m" name="b"><failure/></testcase>'))
-    reading = acceptance(tmp_path, "report")
+    reading = junit(tmp_path, "report")
     assert (reading.good, reading.total) == (1, 2)
     assert "first failure: m.b" in reading.details
     write(tmp_path, report=suite('<testcase name="a"/>', errors=1))
-    assert not acceptance(tmp_path, "report").clean
+    assert not junit(tmp_path, "report").clean
 
 
 @pytest.mark.parametrize(
@@ -203,14 +203,14 @@ def test_junit_counts_tests_that_ran(tmp_path: Path) -> None:
 def test_a_test_report_without_tests_or_with_entities_is_an_error(tmp_path: Path, report: str) -> None:
     write(tmp_path, report=report)
     with pytest.raises(CollectionError):
-        acceptance(tmp_path, "report")
+        junit(tmp_path, "report")
 
 
 def test_without_the_library_for_xml_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "defusedxml", None)
     write(tmp_path, report=suite('<testcase name="a"/>'))
     with pytest.raises(CollectionError, match=r"install `rulewright\[workflow\]`"):
-        acceptance(tmp_path, "report")
+        junit(tmp_path, "report")
 
 
 def test_files_outside_the_project_and_missing_ones_are_errors(tmp_path: Path) -> None:
@@ -339,7 +339,7 @@ SHAPES = st.recursive(
     ),
     max_leaves=12,
 )
-COLLECTORS = {"test_coverage": line_coverage, "lint_score": scan, "checklist_completion": readiness}
+COLLECTORS = {"test_coverage": line_coverage, "lint_score": scan, "checklist_completion": checklist}
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -349,7 +349,7 @@ def test_whatever_a_report_holds_it_is_a_share_or_an_error_of_collection(
 ) -> None:
     content = report if isinstance(report, bytes) else report.encode() if isinstance(report, str) else None
     (tmp_path / "report").write_bytes(json.dumps(report).encode() if content is None else content)
-    for collector in (COLLECTORS[kind], acceptance):
+    for collector in (COLLECTORS[kind], junit):
         with contextlib.suppress(CollectionError):
             reading = together(collector, kind, tmp_path, ["report"], ())
             assert 0 <= reading.good <= reading.total

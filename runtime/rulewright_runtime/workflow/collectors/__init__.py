@@ -25,10 +25,10 @@ from rulewright_runtime.workflow.collectors.report_reading import (
 __all__ = [
     "CollectionError",
     "ReportReading",
-    "acceptance",
+    "checklist",
+    "junit",
     "line_coverage",
     "measure",
-    "readiness",
     "requirement_coverage",
     "scan",
     "together",
@@ -53,22 +53,12 @@ def scan(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
     raise CollectionError(path, "is not a report of ruff, bandit or a SARIF tool")
 
 
-def acceptance(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
-    """The tests that passed, from JUnit XML."""
-    return junit(root, path)
-
-
-def readiness(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
-    """The ticked items of a Markdown checklist."""
-    return checklist(root, path)
-
-
 Collector = Callable[[Path, str, Sequence[str]], ReportReading]
 _METRICS: Final[Mapping[str, Collector]] = {
     "test_coverage": line_coverage,
     "lint_score": scan,
     "security_score": scan,
-    "checklist_completion": readiness,
+    "checklist_completion": checklist,
 }
 
 

@@ -29,7 +29,7 @@ class ChecklistItem(NamedTuple):
     words: str
 
 
-def checklist(root: Path, path: str) -> ReportReading:
+def checklist(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
     """Ticked items of all items, nested ones too, in `path`; only `[x]` is ticked, and only with words behind it.
 
     Items in code blocks and comments are not counted. A text that ends within one of them may hide items, and is an

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -24,7 +24,7 @@ _WORDS: Final[dict[str, Outcome]] = {
 }  # fmt: skip
 
 
-def junit(root: Path, path: str) -> ReportReading:
+def junit(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
     """Passed tests of all tests that ran. A report in which most tests did not run, or none, is an error.
 
     So is one that contradicts itself: totals of other tests than it shows, a status that is not known, a case without
