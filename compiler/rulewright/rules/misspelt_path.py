@@ -21,7 +21,8 @@ SHORTEST: Final = 4  # letters of a name: shorter ones differ by one letter ofte
 
 
 def misspelt_path(workflow: Workflow) -> Iterator[Diagnostic]:
-    """One path of a workflow names a folder or file that several others spell with one letter more, less or other.
+    """One path of a workflow names a folder or file that several others spell with one letter more, less or other, or a
+    task reads a file that differs so, or in its capitals, from an output.
 
     Why it matters: what is written under one name is looked for under the other, after the work was paid.
     Instead: spell both alike. A folder or file that exists is not asked about.
@@ -36,14 +37,39 @@ def misspelt_path(workflow: Workflow) -> Iterator[Diagnostic]:
     for place, node in enumerate(paths):
         for name in str(node.value).split("/"):
             named[name].add(place)
+    outputs = _outputs(workflow)
     for node in paths:
         names = str(node.value).split("/")
+        written = _output_meant(str(node.value), outputs)
+        if written is not None and not dependencies.exists(workflow.root / str(node.value)):
+            message = f"no task writes `{node.value}`, and one writes `{written}`"
+            yield warning(node, message, help=Guess(written))
+            continue
         for at, name in enumerate(names):
             meant = _meant(name, named)
             if meant is not None and not dependencies.exists(workflow.root.joinpath(*names[: at + 1])):
                 right = "/".join([*names[:at], meant, *names[at + 1 :]])
                 message = f"no other path of the workflow names `{name}`, and {len(named[meant])} name `{meant}`"
                 yield warning(node, message, help=Guess(right))
+
+
+def _outputs(workflow: Workflow) -> set[str]:
+    """The paths that tasks write."""
+    written = (task.node.get("outputs") for task in workflow.document.tasks)
+    return {str(each.value) for node in written for each in walk(node) if isinstance(each, Scalar)}
+
+
+def _output_meant(path: str, outputs: set[str]) -> str | None:
+    """The output in the same folder whose file has this path's name but for one letter or its capitals."""
+    if path in outputs or "*" in path:
+        return None
+    folder, _, name = path.rpartition("/")
+    for other in sorted(outputs):
+        other_folder, _, written = other.rpartition("/")
+        is_near = is_slip_of(name, written) or name.casefold() == written.casefold()
+        if folder == other_folder and len(name) >= SHORTEST and is_near and not _is_on_purpose(name, written):
+            return other
+    return None
 
 
 def _meant(name: str, named: defaultdict[str, set[int]]) -> str | None:
