@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,19 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")
 
 
+NUMBERS = count()
+
+
+@pytest.fixture(scope="session")
+def cache_folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Holds the cache folder of each test: `mktemp` lists all its earlier folders each time it makes one."""
+    return tmp_path_factory.mktemp("caches")
+
+
 @pytest.fixture(autouse=True)
-def own_cache_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_cache_folder(cache_folders: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder for each test; what a test starts in another process uses it too."""
-    folder = tmp_path_factory.mktemp("cache")
+    folder = cache_folders / str(next(NUMBERS))
+    folder.mkdir(0o700)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder / "rulewright" / "lint"
