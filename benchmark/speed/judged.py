@@ -29,10 +29,10 @@ ROUNDS: Final = 3
 PROJECTS: Final = {"reference": ("rulewright.yaml", 1000), "seed": ("seed.yaml", 600)}
 
 
-def replies_of(recorded: Path, path: Path) -> list[str]:
+def replies_of(recorded: Path, path: Path, copies: int = COPIES) -> list[str]:
     """Write the recorded replies for every copy of a transcript; gives the replies of one."""
     replies = json.loads(gzip.decompress(recorded.read_bytes()))
-    copied = {f"{copy}-{name}": about for copy in range(COPIES) for name, about in replies.items()}
+    copied = {f"{copy}-{name}": about for copy in range(copies) for name, about in replies.items()}
     path.write_text(json.dumps(copied), encoding="utf-8")
     return [reply for about in replies.values() for each in about.values() for tries in each for reply in tries]
 
