@@ -14,7 +14,7 @@ from rulewright.documents.library import parameters_of, ready_check, ready_check
 from rulewright.errors import UsageError
 from rulewright.load import plain
 from rulewright.manual import explain, pages
-from rulewright.spelling import did_you_mean, suggest
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from rulewright.load import Mapping
@@ -30,9 +30,8 @@ def run(args: argparse.Namespace) -> int:
         return _ready_checks(args.code, args.format)
     page = explain(args.code)
     if page is None:
-        near = suggest(args.code, pages())
-        hint = f"; did you mean `{near}`?" if near else "; `rulewright explain` lists them"
-        raise UsageError(f"unknown diagnostic `{args.code}`{hint}")
+        hint = did_you_mean(args.code, pages()) or "`rulewright explain` lists them"
+        raise UsageError(f"unknown diagnostic `{args.code}`; {hint}")
     category = category_of(args.code)
     found = {"code": args.code, "page": page, "category": category, "since": since(args.code)}
     last = f"Category: {category} ({MEANINGS[category]}). Since: {found['since']}."

@@ -14,7 +14,7 @@ from rulewright.expression.unparse import unparse
 from rulewright.render.record import told
 from rulewright.reporting.findings import conditions
 from rulewright.reporting.run_reader import rows
-from rulewright.spelling import suggest
+from rulewright.spelling import did_you_mean
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.file import decode
@@ -59,8 +59,8 @@ def _row(path: Path, **wanted: str) -> dict[str, object] | None:
 
 
 def _near(word: str, known: list[str]) -> str:
-    near = suggest(word, known)
-    return f"; did you mean `{near}`?" if near else ""
+    hint = did_you_mean(word, known)
+    return f"; {hint}" if hint else ""
 
 
 def _story(

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from rulewright_runtime.aggregate.inference import mcnemar
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import UNREADABLE, elements_of, outline_of
 from rulewright_runtime.errors import InputError
@@ -15,6 +16,7 @@ from rulewright_runtime.scratch_database import scratch_database
 from rulewright_runtime.strict_json import Decoder, DoubledKeyError, JsonObject, decode
 
 ALPHA: Final = 0.05
+_EXACT_UP_TO: Final = 2000  # pairs that changed
 ERROR: Final = "Error"  # in place of the label of a case that could not be scored
 _LISTED: Final = 1000  # flips, missing and added cases in a report, at most
 _HEAD: Final = ("generated_at", "batch_id", "configuration")
@@ -194,13 +196,11 @@ class _Changes:
 
 
 def _paired(falls: int, rises: int) -> JsonObject:
-    """The exact two-sided sign test (for pass and fail: McNemar's) of how many pairs fell and rose."""
+    """The two-sided sign test (for pass and fail: McNemar's) of how many pairs fell and rose; of very many its normal
+    approximation."""
     number = falls + rises
-    tail = sum(math.comb(number, k) for k in range(min(falls, rises) + 1)) if number <= 2000 else None
-    if number == 0:
-        p_value = 1.0
-    elif tail is not None:
-        p_value = min(1.0, 2 * tail / 2**number)
+    if number <= _EXACT_UP_TO:
+        p_value = mcnemar(falls, rises)
     else:
         z = (abs(falls - rises) - 1) / math.sqrt(number)
         p_value = min(1.0, math.erfc(z / math.sqrt(2)))
