@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import lookup
 from rulewright_runtime.functions.language import PROFILE, STRICT
+from rulewright_runtime.functions.table import Table
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import NONE, Duration, Optional, UInt, equal
 
@@ -116,3 +119,16 @@ def test_any_function_takes_any_values_and_raises_only_evaluation_errors(functio
 def test_a_sum_of_many_kinds_of_fractions_is_a_limit() -> None:
     primes = [n for n in range(2, 6000) if all(n % d for d in range(2, int(n**0.5) + 1))]
     assert run("sum", [Score(1, prime) for prime in primes]) == "error limit"
+
+
+@pytest.mark.parametrize(("strict", "table"), [(True, STRICT), (False, PROFILE)])
+def test_every_function_is_found_as_its_table_names_it(strict: bool, table: Table) -> None:
+    found = {name: lookup(name, least, strict) for name, (_, least, _) in table.items()}
+    assert found == {name: function for name, (function, _, _) in table.items()}
+
+
+def test_operators_are_found_without_loading_the_other_functions() -> None:
+    without = "import sys; sys.modules['rulewright_runtime.functions.language'] = None"
+    asks = "from rulewright_runtime.functions import lookup; print(lookup('@in', 2, False)('a', ['a']))"
+    done = subprocess.run([sys.executable, "-c", f"{without}; {asks}"], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True\n", "")
