@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Generic, TypeAlias, TypeVar, overload
 
 import msgspec
@@ -13,6 +13,7 @@ Json: TypeAlias = Any  # what JSON may hold: whoever reads it looks at what it i
 JsonObject: TypeAlias = dict[str, Json]
 JsonMapping: TypeAlias = Mapping[str, Json]  # one that is only read
 _ANYTHING: Final = msgspec.json.Decoder()
+_PART: Final = 1 << 20  # bytes
 _BACKSLASH: Final = b"\\"
 _ESCAPED_COLON: Final = b"\\u003"  # the beginning of `\u003a`
 
@@ -45,11 +46,26 @@ class Decoder(Generic[T]):
 
     def decode_lines(self, data: bytes) -> list[T]:
         """The values in JSON lines. DoubledKeyError where an object holds a key twice, else what msgspec raises."""
-        values: list[T] = self._decode_lines(data)
-        if not _has_the_colons_of(_ANYTHING.decode_lines(data), data):
-            for line in filter(bytes.strip, data.split(b"\n")):
-                refuse_doubled_keys(line)
+        values: list[T] = []
+        try:
+            for part in _parts(data):
+                values += self._decode_lines(part)
+                if not _has_the_colons_of(_ANYTHING.decode_lines(part), part):
+                    for line in filter(bytes.strip, part.split(b"\n")):
+                        refuse_doubled_keys(line)
+        except msgspec.MsgspecError:
+            self._decode_lines(data)  # its message counts the lines of the whole
+            raise
         return values
+
+
+def _parts(data: bytes) -> Iterator[bytes]:
+    """Whole lines, about a mebibyte at a time: what is looked at beside the values is as small as that."""
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start + _PART) + 1 or len(data)
+        yield data[start:end]
+        start = end
 
 
 @overload

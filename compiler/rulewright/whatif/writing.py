@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,8 +59,8 @@ def write_rescored(run: StoredRun, policy: ScoringPolicy, out: Path) -> dict[str
 
 def _lines(run: StoredRun, rows: Mapping[str, JsonMapping]) -> Iterator[bytes]:
     """The lines of the verdicts, as a scan writes them."""
+    fields_of = attrgetter(*VerdictResult.__struct_fields__)
     for name, row in rows.items():
         key = verdict_key(row)
         for verdict in run.verdicts[name].values():
-            fields = {field: getattr(verdict, field) for field in VerdictResult.__struct_fields__}
-            yield key + msgspec.json.encode(VerdictResult(**fields))[1:] + b"\n"
+            yield key + msgspec.json.encode(VerdictResult(*fields_of(verdict)))[1:] + b"\n"
