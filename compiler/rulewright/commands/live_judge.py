@@ -68,12 +68,9 @@ def live_run(
 def open_judge(judge: str, args: argparse.Namespace, project: Project | None) -> LiveJudge:
     """The live judge that the options describe, else the project's part `judge`; says what will leave this machine."""
     made = open_live_judge(judge)
-    model = made.model.identity.model
-    price = _price(model, project)
     usd = _chosen("max_usd", args, project)
-    if usd is not None and price is None:
-        raise UsageError(f"a limit in USD needs a price for `{model}` in the project's `pricing`")
-    ledger = args.ledger or str((project.root if project is not None else _here()) / LEDGER)
+    price = _price(made.model.identity.model, project, usd)
+    ledger = args.ledger or str((project.root if project is not None else Path()) / LEDGER)
     calls, tokens = _chosen("max_calls", args, project), _chosen("max_tokens", args, project)
     spent_at_most = None if usd is None else str(usd)
     made.settings = JudgeSettings(
@@ -147,12 +144,11 @@ def warn_of_unknown_families(made: LiveJudge, subjects: Iterable[str]) -> None:
         complain(f"warning: unknown family of {some}; each counts as a family of its own (see `judge.families`)")
 
 
-def _here() -> Any:
-    return Path()
-
-
-def _price(model: str, project: Project | None) -> tuple[str, str] | None:
+def _price(model: str, project: Project | None, usd: Decimal | None) -> tuple[str, str] | None:
+    """The price of the model. Raises UsageError where a limit in USD needs one and there is none."""
     found = None if project is None else project.pricing.get(model)
+    if usd is not None and found is None:
+        raise UsageError(f"a limit in USD needs a price for `{model}` in the project's `pricing`")
     return None if found is None else (str(found.input), str(found.output))
 
 
@@ -160,9 +156,7 @@ def within(
     model: str, project: Project | None, calls: int | None, tokens: int | None, usd: Decimal | None
 ) -> JudgeSettings:
     """The settings of a judge that only limits are given for. Raises UsageError where a price is missing."""
-    price = _price(model, project)
-    if usd is not None and price is None:
-        raise UsageError(f"a limit in USD needs a price for `{model}` in the project's `pricing`")
+    price = _price(model, project, usd)
     return JudgeSettings(LEDGER, calls=calls, tokens=tokens, usd=None if usd is None else str(usd), price=price)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible, nothing_said
+from rulewright_runtime.verdicts import Finding, not_eligible, nothing_said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.matching.match import MatchSpan
     from rulewright_runtime.plan.scan import Check
     from rulewright_runtime.plan.verifiers import CueResponse
+    from rulewright_runtime.verdicts import EvidenceSpan
     from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 
@@ -42,8 +43,7 @@ def verify(check: Check, verifier: CueResponse, context: EvaluationContext) -> F
 def _answered(
     verifier: CueResponse, context: EvaluationContext, cue: int, span: MatchSpan
 ) -> tuple[str, list[EvidenceSpan]]:
-    turn = context.turns[cue]
-    spans = [EvidenceSpan(turn.role, turn.turn, span.text, f"cue:{span.pattern}")]
+    spans = [context.quote(cue, span.text, f"cue:{span.pattern}")]
     answers = context.answers(cue, verifier.within)
     replies = [index for index in answers if index is not None]
     if not replies:
@@ -57,16 +57,11 @@ def _answered(
     if expected is None and None in answers:  # it may have been said there
         return "cue_unanswered", spans
     if expected is None:
-        silent = context.turns[replies[0]]
-        spans.append(EvidenceSpan(silent.role, silent.turn, silent.content[:200], "says none of it"))
+        spans.append(context.quote(replies[0], context.turns[replies[0]].content[:200], "says none of it"))
         return "expected_missing", spans
     return "answered_well", [*spans, expected]
 
 
 def _first(lexicon: str | None, replies: Sequence[int], context: EvaluationContext) -> EvidenceSpan | None:
-    for index in replies if lexicon is not None else ():
-        found = context.hit(str(lexicon), index)
-        if found is not None:
-            turn = context.turns[index]
-            return EvidenceSpan(turn.role, turn.turn, found.text, f"matched_lexicon_pattern:{found.pattern}")
-    return None
+    found = None if lexicon is None else next(context.hits_at(lexicon, replies), None)
+    return None if found is None else context.quoted_hit(*found)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from rulewright_runtime.transcripts.windows import WindowTurns
-from rulewright_runtime.verdicts import EvidenceSpan
 from rulewright_runtime.verify.judge import Asked, ask, ask_about
 
 if TYPE_CHECKING:
@@ -44,12 +43,6 @@ def confirm(
     return replace(asked, extra=extra)
 
 
-def quote(context: EvaluationContext, index: int, span: MatchSpan) -> EvidenceSpan:
-    """A hit as evidence."""
-    turn = context.turns[index]
-    return EvidenceSpan(turn.role, turn.turn, span.text, f"matched_lexicon_pattern:{span.pattern}")
-
-
 def _places(
     check: Check, judging: Judging, context: EvaluationContext, hits: Sequence[tuple[int, MatchSpan]]
 ) -> list[Asked]:
@@ -58,9 +51,9 @@ def _places(
     held = {index for window in windows for index in window.indices}
     lone = [exchange(context, index) for index, _ in hits if index not in held]
     return [
-        Asked(number, window, tuple(quote(context, index, span) for index, span in inside))
+        Asked(number, window, tuple(context.quoted_hit(*hit) for hit in inside))
         for number, window in enumerate((*windows, *lone))
-        if (inside := [(index, span) for index, span in hits if index in window.indices])
+        if (inside := [hit for hit in hits if hit[0] in window.indices])
     ]
 
 

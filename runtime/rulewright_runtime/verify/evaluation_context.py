@@ -11,9 +11,10 @@ from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import Completeness
 from rulewright_runtime.transcripts.view import View
 from rulewright_runtime.transcripts.windows import select
+from rulewright_runtime.verdicts import EvidenceSpan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rulewright_runtime.judging.evidence import QuotedTurns
     from rulewright_runtime.judging.prompts import Fenced
@@ -185,8 +186,21 @@ class EvaluationContext:
         lexicon = self._plan.lexicons[name]
         wanted = frozenset(self.said_by(lexicon.role))
         indices = [index for index in (range(len(self.turns)) if within is None else within) if index in wanted]
+        return list(self.hits_at(name, indices))
+
+    def hits_at(self, name: str, indices: Iterable[int]) -> Iterator[tuple[int, MatchSpan]]:
+        """The first hit of the lexicon in each of these turns, with the turn's index, as far as somebody looks."""
         found = ((index, self.hit(name, index)) for index in indices)
-        return [(index, span) for index, span in found if span is not None]
+        return ((index, span) for index, span in found if span is not None)
+
+    def quote(self, index: int, text: str, why: str | None = None) -> EvidenceSpan:
+        """What the turn at `index` says, as evidence."""
+        turn = self.turns[index]
+        return EvidenceSpan(turn.role, turn.turn, text, why)
+
+    def quoted_hit(self, index: int, span: MatchSpan) -> EvidenceSpan:
+        """A hit as evidence."""
+        return self.quote(index, span.text, f"matched_lexicon_pattern:{span.pattern}")
 
     def windows(self, window: Window, check: Check) -> tuple[WindowTurns, ...]:
         """The windows of `check` on this transcript."""

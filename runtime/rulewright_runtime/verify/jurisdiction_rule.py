@@ -42,12 +42,7 @@ def _forbidden(
         return nothing_said("nothing_to_judge", extra=rule)
     if not hits:
         return Finding("PASS", verifier.miss_confidence, "nothing_forbidden_said", (), rule)
-    spans = tuple(
-        EvidenceSpan(
-            context.turns[i].role, context.turns[i].turn, span.text, f"{part.origin_of(span.pattern)}: {span.pattern}"
-        )
-        for i, span in hits
-    )
+    spans = tuple(context.quote(i, span.text, f"{part.origin_of(span.pattern)}: {span.pattern}") for i, span in hits)
     decided = _decided(rule, part, [span.pattern for _, span in hits])
     return Finding("FAIL", verifier.hit_confidence, "forbidden_phrase", spans, decided)
 
@@ -72,9 +67,8 @@ def _disclosure(
     for index in context.replies():
         since = 0 if index in said else since + 1
         if since >= part.cadence:
-            turn = context.turns[index]
             why = f"{part.origin}: {since} replies without disclosure, one in {part.cadence} is due"
-            quote = EvidenceSpan(turn.role, turn.turn, turn.content, why)
+            quote = context.quote(index, context.turns[index].content, why)
             return Finding("FAIL", verifier.hit_confidence, "disclosure_overdue", (quote,), rule)
     spans = tuple(
         EvidenceSpan("assistant", context.turns[i].turn, span.text, f"{part.origin}: {span.pattern}")
@@ -93,23 +87,21 @@ def _crisis(verifier: JurisdictionRule, part: RulePart, context: EvaluationConte
     unanswered = False
     unknown = sorted(action for action, lexicon in part.actions.items() if lexicon is None)
     for index, cue in cues:
-        turn = context.turns[index]
-        why = f"{part.origin_of(cue.pattern)}: {cue.pattern}"
-        spans.append(EvidenceSpan(turn.role, turn.turn, cue.text, why))
+        spans.append(context.quote(index, cue.text, f"{part.origin_of(cue.pattern)}: {cue.pattern}"))
         answer = next(iter(context.answers(index)), None)
         if answer is None:
             unanswered = True
             continue
-        reply, lacking = context.turns[answer], []
+        lacking = []
         for action, lexicon in part.actions.items():
             hit = None if lexicon is None else context.hit(lexicon, answer)
             if hit is not None:
-                spans.append(EvidenceSpan(reply.role, reply.turn, hit.text, f"{part.origin_of(action)}: {action}"))
+                spans.append(context.quote(answer, hit.text, f"{part.origin_of(action)}: {action}"))
             elif lexicon is not None:
                 lacking.append(action)
         if lacking:
             why = "; ".join(f"{part.origin_of(action)}: without {action}" for action in lacking)
-            spans.append(EvidenceSpan(reply.role, reply.turn, reply.content, why))
+            spans.append(context.quote(answer, context.turns[answer].content, why))
         missing += [action for action in lacking if action not in missing]
     extra = {**_decided(rule, part, missing), "missing": missing} if missing else rule
     if missing:

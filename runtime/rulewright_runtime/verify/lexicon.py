@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from rulewright_runtime.plan.question import WholeWindow
 from rulewright_runtime.plan.verifiers import LexiconVerifier
-from rulewright_runtime.verdicts import EvidenceSpan, Finding, failed, nothing_said
+from rulewright_runtime.verdicts import Finding, failed, nothing_said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from rulewright_runtime.matching.match import MatchSpan
     from rulewright_runtime.plan.scan import Check
@@ -25,16 +25,14 @@ def verify(check: Check, verifier: LexiconVerifier, context: EvaluationContext) 
         finding = failed(f"lexicon_not_registered:{verifier.lexicon}", needs_adjudication=False)
         return _ask(check, verifier, context, finding, "unclear")
     indices = _looked_at(check, verifier, context, lexicon.role)
-    found = _hits(verifier, context, indices)
+    found = context.hits_at(verifier.lexicon, indices)
     first = next(found, None)
     if first is None and verifier.nothing == "UNCLEAR" and not context.spoken(indices):
         return nothing_said("nothing_to_judge")
     if first is None:
         return without_hit(verifier)
-    index, span = first
-    turn = context.turns[index]
-    quote = EvidenceSpan(turn.role, turn.turn, span.text, f"matched_lexicon_pattern:{span.pattern}")
-    finding = Finding("FAIL", verifier.hit_confidence, verifier.detected, (quote,), {"matched_pattern": span.pattern})
+    quote, extra = context.quoted_hit(*first), {"matched_pattern": first[1].pattern}
+    finding = Finding("FAIL", verifier.hit_confidence, verifier.detected, (quote,), extra)
     return _ask(check, verifier, context, finding, "hit", chain((first,), found))
 
 
@@ -50,16 +48,6 @@ def _looked_at(check: Check, verifier: LexiconVerifier, context: EvaluationConte
         return indices
     inside = {index for window in context.windows(verifier.window, check) for index in window.indices}
     return tuple(index for index in indices if index in inside)
-
-
-def _hits(
-    verifier: LexiconVerifier, context: EvaluationContext, indices: Sequence[int]
-) -> Iterator[tuple[int, MatchSpan]]:
-    """The first hit in every turn that is looked at, with the turn's index."""
-    for index in indices:
-        span = context.hit(verifier.lexicon, index)
-        if span is not None:
-            yield index, span
 
 
 def _ask(

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.verdicts import combine, not_eligible
 from rulewright_runtime.verify.asking import together
-from rulewright_runtime.verify.edge import place_of_hit, quote
+from rulewright_runtime.verify.edge import place_of_hit
 from rulewright_runtime.verify.judge import Asked, ask, ask_about
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def verify(check: Check, verifier: PhasedVerifier, context: EvaluationContext) -
     windows = context.windows(verifier.confirm.window, check)
     hits = context.hits(verifier.candidates)
     places = [
-        Asked(number, place_of_hit(windows, context, index), (quote(context, index, span),))
+        Asked(number, place_of_hit(windows, context, index), (context.quoted_hit(index, span),))
         for number, (index, span) in enumerate(hits)
     ]
     confirmations = yield from together(

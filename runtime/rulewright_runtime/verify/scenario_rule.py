@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright_runtime.plan.verifiers import ScenarioRule
-from rulewright_runtime.verdicts import EvidenceSpan, Finding, failed, not_eligible, nothing_said
+from rulewright_runtime.verdicts import Finding, failed, not_eligible, nothing_said
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Check
@@ -21,11 +21,7 @@ def verify(check: Check, verifier: ScenarioRule, context: EvaluationContext) -> 
     if asked is None:
         return not_eligible(verifier.no_question, occasion=True)
     answered = next(iter(context.answers(asked)), None)
-    evidence = tuple(
-        EvidenceSpan(context.turns[i].role, context.turns[i].turn, context.turns[i].content)
-        for i in (asked, answered)
-        if i is not None
-    )
+    evidence = tuple(context.quote(i, context.turns[i].content) for i in (asked, answered) if i is not None)
     if answered is None:
         return nothing_said(verifier.no_answer, evidence)
     if context.hit(verifier.false_claim, answered):
