@@ -438,18 +438,24 @@ def id_of(value: Any) -> str | None:
 
 
 def json_files(folder: str) -> Iterator[str]:
-    """The files of JSON and JSON lines below a folder, in no order, so that of very many none has to be kept.
+    """The files of JSON and JSON lines below a folder, in no order, so that of very many none has to be kept. Links to
+    folders are followed, and no folder is read twice.
 
     InputError for a folder that can't be read: what it holds would be left out unseen.
     """
-    folders = [folder]
-    while folders:
-        below = folders.pop()
+    folders, links, seen = [folder], list[str](), set[str]()
+    while folders or links:
+        links.sort(reverse=True)
+        below = folders.pop() if folders else links.pop()
+        real = os.path.realpath(below)
+        if real in seen:
+            continue
+        seen.add(real)
         try:
             with os.scandir(below) as entries:
                 for entry in entries:
                     if entry.is_dir():
-                        folders += [entry.path] * (not entry.is_symlink())
+                        (links if entry.is_symlink() else folders).append(entry.path)
                     elif os.path.splitext(entry.name)[1].lower() in SUFFIXES:
                         yield entry.path
         except OSError as error:

@@ -68,6 +68,17 @@ def test_a_batch_that_can_not_be_opened_is_not_left_out(capsys: pytest.CaptureFi
     assert "cases/gone.json: No such file or directory" in capsys.readouterr().err
 
 
+def test_a_folder_behind_a_link_is_scored_and_none_is_scored_twice() -> None:
+    batch("good", case("T1"))
+    write(Path("elsewhere", "bad.json"), [case("T2", summary="nothing")])
+    Path("cases", "linked").symlink_to(Path("elsewhere").resolve())
+    Path("cases", "again").symlink_to(Path("elsewhere").resolve())
+    Path("elsewhere", "up").symlink_to(Path("cases").resolve())
+    found = report("--batch", "*")
+    assert found["label_distribution"] == {"Pass": 1, "Review": 0, "Fail": 1}
+    assert [each["batch_id"] for each in found["batches"]] == ["bad", "good"]
+
+
 def test_a_folder_that_can_not_be_read_is_not_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
