@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rulewright.arguments.shared_options import LEDGER, again
 from rulewright.commands.live_judge import known_answers, refuse_below
+from rulewright.commands.output import answer, writing_to
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED, REFUSED, UNDECIDED
@@ -48,39 +49,34 @@ def run(args: argparse.Namespace) -> int:
     adapter = _adapter(args, calls)
     user = None if args.user is None else _user(args, calls, adapter.model)
     cost = _cost(args, plan, project, adapter, user)
-    human = args.format == "human"
-    if human:
+    if args.format == "human":
         say(*_figures(cost))
-    if args.dry_run and args.resume:
-        done, number = finished(plan, adapter, args.out, user), len(plan.scripts)
-        if human:
-            say(f"resumes     `{args.out}`, {done} of {number} conversations are finished")
-        else:
-            print(json.dumps(cost))
-        return 0
     if args.dry_run:
-        folder = _write_plan(args.out, plan, cost)
-        if human:
-            say(f"written     {folder / 'run_plan.json'}, {folder / 'cost_report.json'}")
-        else:
-            print(json.dumps(cost))
+        answer(args.format, cost, [_dry_run(args, plan, adapter, user, cost)])
         return 0
     calls.refuse_what_cannot_fit(not_begun(plan, adapter.model, args.out), adapter, user)
     try:
-        summary = _played(args, plan, adapter, user)
+        with writing_to(args.out):
+            summary = _played(args, plan, adapter, user)
     except (BudgetError, OutageError) as stopped:
         complain(f"stopped: {stopped}", f"help: continue with `{again()}`")
         return UNDECIDED if isinstance(stopped, BudgetError) else REFUSED
     except KeyboardInterrupt:
         complain("interrupted", f"help: continue with `{again()}`")
         return INTERRUPTED
-    except OSError as error:
-        raise UsageError(f"can't write `{args.out}`: {(error.strerror or str(error)).lower()}") from None
-    if human:
-        say(*_outcome(summary, args.out))
-    else:
-        print(json.dumps(summary, ensure_ascii=False))
+    answer(args.format, summary, _outcome(summary, args.out))
     return 1 if summary["errors"] else 0
+
+
+def _dry_run(
+    args: argparse.Namespace, plan: RunPlan, adapter: Adapter, user: SimulatedUser | None, cost: JsonObject
+) -> str:
+    """What a run would go on from, or where its plan was written."""
+    if args.resume:
+        done, number = finished(plan, adapter, args.out, user), len(plan.scripts)
+        return f"resumes     `{args.out}`, {done} of {number} conversations are finished"
+    folder = _write_plan(args.out, plan, cost)
+    return f"written     {folder / 'run_plan.json'}, {folder / 'cost_report.json'}"
 
 
 def _played(args: argparse.Namespace, plan: RunPlan, adapter: Adapter, user: SimulatedUser | None) -> JsonObject:

@@ -115,10 +115,8 @@ def _conditions(check: Applying) -> list[_Condition]:
 def _decided(check: Applying, conditions: Conditions | None, bindings: Mapping[str, object]) -> Decided:
     if conditions is None:
         return WITHOUT_SCENARIO
-    return _evaluated(check, conditions, bindings) if conditions else ELIGIBLE
-
-
-def _evaluated(check: Applying, conditions: Conditions, bindings: Mapping[str, object]) -> Decided:
+    if not conditions:
+        return ELIGIBLE
     seen = {**bindings, "check": check.fields}
     undecided: dict[str, str] = {}
     answers = {"suppressed": False, "eligible": True}
