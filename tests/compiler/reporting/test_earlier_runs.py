@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 from collections.abc import Callable
@@ -93,3 +94,14 @@ def test_a_verdict_without_a_check_is_refused(runs: tuple[Path, Path], tmp_path:
     rewrite(tmp_path / "run" / "verdicts.jsonl", lambda row: {k: v for k, v in row.items() if k != "check_id"})
     with pytest.raises(UsageError, match="`check_id`"):
         read_run(tmp_path / "run")
+
+
+def test_reading_a_run_leaves_the_garbage_collector_on(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(runs[0], damaged)
+    (damaged / "verdicts.jsonl").write_text("{\n", encoding="utf-8")
+    assert read_run(runs[0]).verdicts
+    assert gc.isenabled()
+    with pytest.raises(UsageError, match="not verdicts of a run"):
+        read_run(damaged)
+    assert gc.isenabled()
