@@ -1,7 +1,7 @@
 """What kind of mistake each finding is about: its category decides whether it is shown by default.
 
 A code that stands in no row is about correctness. `pedantic` findings are right and rarely worth a change, so they are
-shown only where somebody selects them.
+shown only where somebody selects them. Codes in `PREVIEW` are new and may still change; `--preview` shows them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ ROWS: Final[dict[str, str]] = {
         rubric-dimension-unknown short-word-hits-inside-others tag-no-scenario-carries tags-on-universal-check
         transcript-outside-fence transition-never-made trigger-without-condition turn-numbers-out-of-order
         unclear-policy-without-its-path unit-of-analysis-unfit threshold-of-zero update-of-unstated-fact
-        weight-of-zero weights-far-apart yaml-trap
+        weight-of-zero weights-far-apart words-differ-in-case
+        yaml-trap
     """,
     COMPLETENESS: """
         agent-without-adapter agent-without-description branch-without-triggers bucket-without-checks
@@ -75,6 +76,7 @@ ROWS: Final[dict[str, str]] = {
     """,
 }
 CATEGORIES: Final = tuple(LEVELS)
+PREVIEW: Final = frozenset({"words-differ-in-case"})
 SINCE: Final[dict[str, str]] = {}  # the version that a code came with, where that is not the first one
 FIRST: Final = "0.1.0"
 _CATEGORY_OF: Final = {code: category for category, codes in ROWS.items() for code in codes.split()}
@@ -95,9 +97,16 @@ def since(code: str) -> str:
     return SINCE.get(code, FIRST)
 
 
-def is_default(code: str) -> bool:
+def category_line(code: str) -> str:
+    """A sentence for each of its category, the version it came with, and whether it is still new."""
+    category = category_of(code)
+    new = " Preview: `--preview` shows it." if code in PREVIEW else ""
+    return f"Category: {category} ({MEANINGS[category]}). Since: {since(code)}.{new}"
+
+
+def is_default(code: str, *, preview: bool = False) -> bool:
     """Whether findings of a code are shown where nothing was selected."""
-    return category_of(code) != PEDANTIC
+    return category_of(code) != PEDANTIC and (preview or code not in PREVIEW)
 
 
 def fits_any(code: str, patterns: Iterable[str]) -> bool:

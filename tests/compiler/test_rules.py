@@ -16,7 +16,7 @@ from typing import Final
 
 import pytest
 
-from rulewright.categories import MEANINGS, category_of, since
+from rulewright.categories import MEANINGS, category_line, category_of
 from rulewright.cli import main
 from rulewright.diagnostics import Severity
 from rulewright.linting.lint_settings import EVERYTHING, RuleSelection
@@ -211,8 +211,7 @@ def example(path: Path) -> str:
 def manual_page(code: str) -> str:
     """The page of a code for `docs/rules`: the manual, a bad example with its findings, a good example."""
     folder = FOLDER / code.replace("-", "_")
-    category = category_of(code)
-    page = f"# {code}\n\n{explain(code)}\n\nCategory: {category} ({MEANINGS[category]}). Since: {since(code)}.\n"
+    page = f"# {code}\n\n{explain(code)}\n\n{category_line(code)}\n"
     if code in BUILT:
         found = (folder / "bad.out").read_text(encoding="utf-8")
         return f"{page}\n## Bad\n\n{BUILT[code].__doc__}\n\n```text\n{found}```\n"

@@ -29,6 +29,7 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--extend-select", action="append", default=[], metavar="CODES", help="report these as well")
     parser.add_argument("--ignore", action="append", default=[], metavar="CODES", help="do not report these")
     parser.add_argument("--category", action="append", default=[], choices=CATEGORIES, help="report only this category")
+    parser.add_argument("--preview", action="store_true", help="rules that are still new as well")
     parser.add_argument(
         "--fail-level",
         choices=("error", "warning", "advice"),

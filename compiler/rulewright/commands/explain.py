@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rulewright.categories import MEANINGS, category_of, since
+from rulewright.categories import category_line, category_of, since
 from rulewright.commands.output import answer
 from rulewright.documents.base import items, text
 from rulewright.documents.library import parameters_of, ready_check, ready_checks
@@ -32,10 +32,8 @@ def run(args: argparse.Namespace) -> int:
     if page is None:
         hint = did_you_mean(args.code, pages()) or "`rulewright explain` lists them"
         raise UsageError(f"unknown diagnostic `{args.code}`; {hint}")
-    category = category_of(args.code)
-    found = {"code": args.code, "page": page, "category": category, "since": since(args.code)}
-    last = f"Category: {category} ({MEANINGS[category]}). Since: {found['since']}."
-    answer(args.format, found, [*page.rstrip().split("\n"), "", last])
+    found = {"code": args.code, "page": page, "category": category_of(args.code), "since": since(args.code)}
+    answer(args.format, found, [*page.rstrip().split("\n"), "", category_line(args.code)])
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from rulewright.categories import CATEGORIES, fits_any, is_default
 from rulewright.diagnostics import Diagnostic, Severity, warning
-from rulewright.documents.base import descend, items, optional_text, text_scalars
+from rulewright.documents.base import descend, flag, items, optional_text, text_scalars
 from rulewright.documents.layout import path_fits, project_file_above
 from rulewright.documents.project_file import Accept, ProjectFile, read_project_file
 from rulewright.documents.vocabulary import Vocabulary
@@ -26,11 +26,12 @@ LEVELS: Final = tuple(Severity)
 @dataclass(frozen=True, slots=True)
 class RuleSelection:
     """Which findings count: patterns of codes (`lexicon-*`) or categories. An empty `select` means the default ones,
-    `extend` adds to them, `ignore` wins."""
+    `extend` adds to them, `ignore` wins; `preview` makes rules that are still new default ones."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend: tuple[str, ...] = ()
+    preview: bool = False
 
     def check(self) -> None:
         """Raise `UsageError` for a pattern that fits no code: it would silently choose nothing."""
@@ -48,13 +49,14 @@ EVERYTHING = RuleSelection(select=("*",))
 @dataclass(frozen=True, slots=True)
 class LintSetting:
     """Patterns of codes or categories to `select` (none: the default ones), to add and to `ignore` for the paths below
-    the root that fit `path`; `severity` gives codes another severity."""
+    the root that fit `path`; `severity` gives codes another severity, `preview` counts rules that are still new."""
 
     path: str
     select: tuple[Scalar, ...]
     ignore: tuple[Scalar, ...]
     extend: tuple[Scalar, ...] = ()
     severity: tuple[Entry, ...] = ()
+    preview: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class LintSettings:
         chosen = [patterns for patterns in (selection.select, *(_words(row.select) for row in rows)) if patterns]
         if chosen:
             return all(fits_any(code, patterns) for patterns in chosen)
-        return is_default(code)
+        return is_default(code, preview=selection.preview or any(row.preview for row in rows))
 
     def graded(self, found: Diagnostic) -> Diagnostic:
         """The finding with the severity that the project gives its code."""
@@ -152,6 +154,7 @@ def _setting(row: Mapping) -> LintSetting:
         ignore=text_scalars(row, "ignore"),
         extend=text_scalars(row, "extend_select"),
         severity=grades.entries if isinstance(grades, Mapping) else (),
+        preview=flag(row, "preview") or False,
     )
 
 

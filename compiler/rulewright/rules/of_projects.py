@@ -47,6 +47,7 @@ from rulewright.rules.unread_definitions import unread_definitions
 from rulewright.rules.unused_lexicon import unused_lexicon
 from rulewright.rules.unused_rule_set import unused_rule_set
 from rulewright.rules.weights_far_apart import weights_far_apart
+from rulewright.rules.words_differ_in_case import words_differ_in_case
 
 PROJECT: Final[tuple[Rule[Project], ...]] = (
     unit_of_analysis_missing,
@@ -87,6 +88,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     misspelt_rule_key,
     weights_far_apart,
     misspelt_name,
+    words_differ_in_case,
 )
 
 UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (

@@ -1,0 +1,29 @@
+"""Rule: declared words that differ in their capitals only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.load import Mapping, Scalar, Sequence
+
+if TYPE_CHECKING:
+    from rulewright.project import Project
+
+
+def words_differ_in_case(project: Project) -> Iterator[Diagnostic]:
+    """A list of a project's `vocabulary` holds two words that differ in their capitals only.
+
+    Why it matters: both are right wherever the word stands, so checks fall into two groups that people read as one.
+    Instead: keep one of them, and use it everywhere.
+    """
+    vocabulary = None if project.file is None else project.file.get("vocabulary")
+    for entry in vocabulary.entries if isinstance(vocabulary, Mapping) else ():
+        first: dict[str, Scalar] = {}
+        for word in entry.value.items if isinstance(entry.value, Sequence) else ():
+            if isinstance(word, Scalar) and isinstance(word.value, str):
+                earlier = first.setdefault(word.value.casefold(), word)
+                if earlier.value != word.value:
+                    message = f"`{word.value}` differs from `{earlier.value}` in its capitals only"
+                    yield warning(word, message, notes=[(earlier, "the other one")])
