@@ -21,10 +21,11 @@ SHORTEST: Final = 4  # letters of a name: shorter ones differ by one letter ofte
 
 
 def misspelt_path(workflow: Workflow) -> Iterator[Diagnostic]:
-    """One path of a workflow names a folder or file that several others spell with one letter more, less or other, or a
-    task reads a file that differs so, or in its capitals, from an output.
+    """A path of a workflow is one letter from the name that others have, or from an output that a task reads.
 
-    Why it matters: what is written under one name is looked for under the other, after the work was paid.
+    Why it matters: what is written under one name is looked for under the other, after the work was paid. Several paths
+    name a folder or file with one letter more, less or other; or a task reads a file that differs so, or in its
+    capitals, from what a task writes.
     Instead: spell both alike. A folder or file that exists is not asked about.
     """
     paths = [
