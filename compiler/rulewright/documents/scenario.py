@@ -1,7 +1,7 @@
 """The scenario model: who speaks, what they say, what is expected of the answers, which checks apply.
 
-One typed model for everything that reads scenarios: `Scenario`, `Session`, `Turn`, `Persona`, `ScenarioCategory` and
-`ScoringDimension` (seed 004, scenario structure).
+One typed model for everything that reads scenarios: the Scenario, Session, Turn, Persona, ScenarioCategory and
+ScoringDimension of seed 004 (scenario structure). `Document` ends the names that plans and transcripts have as well.
 """
 
 from __future__ import annotations
