@@ -29,8 +29,8 @@ _ONLY_KEY = re.compile(r"[ ]*([\w-]+)(?=:(?:\s|$))")
 _APOSTROPHE = re.compile(r"(?:: |- |[\[{,] *)'[^']*\w(')\w")
 _UNOPENED = re.compile(r"[ ]*(?:- +)*[\w-]+: +([^{}\"'#]+\})\s*(?:#.*)?$")
 _LONE = re.compile(r"[ ]*(\w[\w-]*)[ ]*(?:#.*)?$")
-_NO_COLON = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*[=:][ ]*|[ ]+)(\S.*))")
-_JOINED = re.compile(r"[ ]*(?:- +)?(([\w-]+)(?:[ ]*=[ ]*|:(?=\S)|[ ]+)(\S.*))")
+_NO_COLON = re.compile(r"[ ]*(?:- +)?((\w[\w-]*)(?:[ ]*[=:][ ]*|[ ]+)(\S.*))")
+_JOINED = re.compile(r"[ ]*(?:- +)?((\w[\w-]*)(?:[ ]*=[ ]*|:(?=\S)|[ ]+)(\S.*))")
 
 # A piece of libyaml's message, what to tell the author, and how to correct it.
 _MESSAGES: tuple[tuple[str, str, str | None], ...] = (

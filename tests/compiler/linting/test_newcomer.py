@@ -44,6 +44,7 @@ MISTAKES = [
     (CHECK, "scope: universal", f"{WHEN}scenario.title == scenario.title", 9, None),
     (LEXICON, "(?i)", "(?<!all )", 8, "RE2 has no look-around"),
     (LEXICON, "patterns:", "pattern:", 4, "did you mean `patterns`?"),
+    (LEXICON, "- i will never", "-i will never", 7, "write `- i will never leave you`"),
     (SCENARIO, '"empathy"', '"empthy"', 4, "did you mean `empathy`?"),
     (SCENARIO, '"relational_quality": 2}', '"relational_quality": 2},', 20, "remove the comma"),
     (PROJECT, "two-tier", "two-teir", 7, "did you mean `two-tier`?"),
