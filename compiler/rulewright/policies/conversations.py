@@ -1,7 +1,8 @@
 """Conversations on which two expression checks say different things, found by carrying both out.
 
 What the conditions write down - texts, patterns, numbers - makes the conversations: replies that hold some of the
-texts, of lengths around the numbers, as many turns, tools of these names. Nothing is claimed that was not carried out.
+texts, of lengths around the numbers, as many turns, tools of these names, and usage around the numbers. Nothing is
+claimed that was not carried out.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ MOST: Final = 1_500  # conversations that are tried
 MOST_TEXTS: Final = 6  # that are combined
 LONGEST: Final = 5_000  # characters of a reply
 MOST_TURNS: Final = 40
+USAGE: Final = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
 Message: TypeAlias = dict[str, object]
 Messages: TypeAlias = tuple[Message, ...]
 Verdicts: TypeAlias = tuple[str, str]
@@ -77,8 +79,9 @@ def _verdict(plan: Plan, messages: Messages, undecided: str) -> str | None:
     return undecided if found.rationale_code == "condition_undecided" else found.verdict
 
 
-def _written(checks: Iterable[Check]) -> tuple[list[str], list[int]]:
-    """The texts and the whole numbers that the conditions and the parameters of checks hold, each once."""
+def _written(checks: Iterable[Check]) -> tuple[list[str], list[int], list[float]]:
+    """What the conditions and the parameters of checks hold, each once: texts, whole numbers with their neighbours,
+    and all numbers with those a little below and above."""
     values: list[object] = []
     for check in checks:
         nodes = (node for program in programs_of(check.verifier) for node in program.nodes)
@@ -86,18 +89,22 @@ def _written(checks: Iterable[Check]) -> tuple[list[str], list[int]]:
         values += getattr(check.verifier, "parameters", {}).values()
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
     texts = [text for each in flat if isinstance(each, str) for text in (each, *samples(each)[:2]) if text.strip()]
-    numbers = [int(each) for each in flat if isinstance(each, int | float) and not isinstance(each, bool)]
-    around = {near for each in numbers for near in (each - 1, each, each + 1) if 0 < near <= LONGEST}
-    return list(dict.fromkeys(texts))[:MOST_TEXTS], sorted(around)
+    numbers = [each for each in flat if isinstance(each, int | float) and not isinstance(each, bool)]
+    around = {near for each in map(int, numbers) for near in (each - 1, each, each + 1) if 0 < near <= LONGEST}
+    amounts = {float(near) for each in numbers for near in (0.9 * each, each, 1.1 * each) if near >= 0}
+    return list(dict.fromkeys(texts))[:MOST_TEXTS], sorted(around), sorted(amounts)
 
 
-def _candidates(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[Messages]:
+def _candidates(texts: Sequence[str], numbers: Sequence[int], amounts: Sequence[float]) -> Iterator[Messages]:
     """Conversations, the short ones first."""
     parts = [" ".join(some) for size in range(len(texts) + 1) for some in combinations(texts, size)]
     replies = [part or "So it is." for part in parts]
     yield from (_pair("Hello.", reply) for reply in replies)
     yield from (_pair(reply, "So it is.") for reply in replies[1:])
     yield from (_calling(name, 1) for name in texts if name.isidentifier())
+    for amount in amounts:
+        user, answer = _pair("Hello.", "So it is.")
+        yield from ((user, {**answer, "usage": {name: _counted(name, amount)}}) for name in USAGE)
     for number in numbers:
         yield from (_pair("Hello.", long) for part in parts for long in _padded(part, number))
         if number <= MOST_TURNS:
@@ -110,6 +117,11 @@ def _candidates(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[Messag
 
 def _pair(said: str, answered: str) -> Messages:
     return {"role": "user", "content": said}, {"role": "assistant", "content": answered}
+
+
+def _counted(name: str, amount: float) -> float:
+    """An amount of usage; tokens are whole."""
+    return round(amount) if name.endswith("_tokens") else amount
 
 
 def _calling(name: str, count: int) -> Messages:
