@@ -108,7 +108,8 @@ def _witness(region: JsonMapping) -> Iterator[str]:
 def _message(message: JsonMapping) -> str:
     tools = ", ".join(call["function"]["name"] for call in message.get("tool_calls", ()))
     called = f", and calls {tools}" if tools else ""
-    return f"    {message['role']}: {_value(message['content'][:LONG])}{_beyond(message['content'])}{called}"
+    used = "".join(f", {name} {amount}" for name, amount in message.get("usage", {}).items())
+    return f"    {message['role']}: {_value(message['content'][:LONG])}{_beyond(message['content'])}{called}{used}"
 
 
 def _beyond(text: str) -> str:

@@ -120,8 +120,8 @@ def _pair(said: str, answered: str) -> Messages:
 
 
 def _counted(name: str, amount: float) -> float:
-    """An amount of usage; tokens are whole."""
-    return round(amount) if name.endswith("_tokens") else amount
+    """An amount of usage as people write it; tokens are whole."""
+    return round(amount) if name.endswith("_tokens") else float(f"{amount:.6g}")
 
 
 def _calling(name: str, count: int) -> Messages:

@@ -81,6 +81,14 @@ def test_a_conversation_is_shown_in_short(tmp_path: Path, capsys: pytest.Capture
     assert "and so on, 201 characters" in said
 
 
+def test_the_usage_of_a_conversation_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [
+        project(tmp_path / name, f"usage.total_tokens > {most}", "") for name, most in (("one", 2000), ("two", 3000))
+    ]
+    assert main(["policy-diff", *map(str, paths)]) == 1
+    assert '    assistant: "So it is.", total_tokens 2200' in capsys.readouterr().out
+
+
 def test_checks_that_read_other_verdicts_are_not_carried_out(tmp_path: Path) -> None:
     paths = []
     for name, word in (("one", "FAIL"), ("two", "PASS")):
