@@ -99,7 +99,7 @@ def _worked(task: TaskPlan, record: TaskRecord, run_context: RunContext, reply: 
         raise AgentError(f"outputs: {'; '.join(broken)}")
     record = record.after(f"{agent}/work", reply.usage)
     words = reply.text[:MAX_SHOWN]
-    record = replace(record, iteration=record.iteration + 1, feedback=(), locked={}, reply=words)
+    record = replace(record, iteration=record.iteration + 1, feedback=(), locked={}, is_locked=False, reply=words)
     outputs = tuple(contents(run_context.root, task.outputs))
     orders = look_through(run_context.settings.security, ((f"`{path}`", _text(content)) for path, content in outputs))
     entry = {"agent": agent, "summary": reply.summary, "outputs": [path for path, _ in outputs]}
@@ -332,7 +332,8 @@ def _review(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Acti
 def _gate(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     now = hashes(run_context.root, task.outputs)
     locked = record.locked
-    changed = sorted(path for path in {*locked, *now} if locked and now.get(path) != locked.get(path))
+    held = record.is_locked or bool(locked)  # records of earlier versions hold the hashes alone
+    changed = sorted(path for path in {*locked, *now} if held and now.get(path) != locked.get(path))
     violations = [
         f"locked output `{path}` was {'changed' if path in locked else 'added'} after its review" for path in changed
     ]

@@ -153,7 +153,7 @@ def _effect(
 def _locked(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> tuple[TaskRecord, list[Said]]:
     """What was reviewed or approved is held to be what it is now."""
     locked = hashes(run_context.root, task.outputs)
-    return replace(record, locked=locked), [Said("artifact.locked", {"outputs": sorted(locked)})]
+    return replace(record, locked=locked, is_locked=True), [Said("artifact.locked", {"outputs": sorted(locked)})]
 
 
 def _advisory(task: TaskPlan, context: TaskContext, words: str) -> Said:

@@ -113,7 +113,7 @@ class TaskRecord(msgspec.Struct, frozen=True):
     `iteration` counts how often the agent has worked, `retries` the failed attempts of the present activity, `calls`
     the answered calls of each `agent/purpose`, `reply` what the agent answered to its last work. `item` is the queue
     item the task waits for. `inputs` maps what was read to the hash it had then, `locked` an output to the hash it had
-    when its review ended with GO.
+    when its review ended with GO; `is_locked` tells a lock on no outputs from no lock.
     """
 
     state: TaskState
@@ -130,6 +130,7 @@ class TaskRecord(msgspec.Struct, frozen=True):
     max_iterations_exceeded: tuple[str, ...] = ()
     inputs: dict[str, str] = msgspec.field(default_factory=dict)
     locked: dict[str, str] = msgspec.field(default_factory=dict)
+    is_locked: bool = False
     item: str | None = None
     items: int = 0
     feedback: tuple[dict[str, str], ...] = ()

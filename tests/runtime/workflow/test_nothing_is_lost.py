@@ -89,8 +89,25 @@ def test_what_a_judge_without_a_usable_answer_cost_counts(tmp_path: Path) -> Non
     assert run.store.run("run-1").cost_usd == 3.0
 
 
-def test_a_file_that_is_added_to_a_reviewed_folder_fails_the_gate(tmp_path: Path) -> None:
-    run = bench(tmp_path, REVIEWED, {"dev": [{"files": {"out/a.md": "a"}}]})
+@pytest.mark.parametrize(
+    "text",
+    [
+        'progress 40 %\n{"summary": "done", "usage": {"tokens": 7, "cost_usd": 3.0}}',
+        '{"usage": {"tokens": 7, "cost_usd": 3.0}, "summary": "cut o',
+        '{"summary": "a", "summary": "b", "usage": {"tokens": 7, "cost_usd": 3.0}}',
+        '{"usage": {"tokens": 1, "cost_usd": 3.0}} {"usage": {"tokens": 7, "cost_usd": 1.0}} {"usage": {"tokens": -1}}',
+    ],
+)
+def test_what_a_reply_that_is_not_one_json_object_cost_counts(tmp_path: Path, text: str) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev}}", {"dev": [{"text": text}]})
+    run.run()
+    assert (run.store.run("run-1").cost_usd, run.store.run("run-1").tokens_used) == (3.0, 7)
+
+
+@pytest.mark.parametrize("work", [{"files": {"out/a.md": "a"}}, {"summary": "nothing to write"}])
+def test_a_file_that_is_added_to_a_reviewed_folder_fails_the_gate(tmp_path: Path, work: dict[str, Any]) -> None:
+    (tmp_path / "out").mkdir()
+    run = bench(tmp_path, REVIEWED, {"dev": [work]})
 
     def tell(events: Any) -> None:
         if any(event.event_type == "artifact.locked" for event in events):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
 from typing import Final, Literal, Protocol
 
 import msgspec
@@ -16,6 +20,9 @@ from rulewright_runtime.workflow.task_context import NO_USAGE, Usage
 Purpose = Literal["work", "challenge", "review", "judge"]
 Started = Callable[[int], None]  # is given the id of the process under which a command runs, before the command starts
 MOST_USAGE: Final = 10**12  # tokens or dollars of one call; more is not a bill but a mistake, and sums must stay finite
+MOST_USAGES: Final = 1000  # usages that are looked for in a reply that is not JSON
+_USAGE: Final = re.compile(r'"usage"\s*:\s*(?=\{)')
+_DECODER: Final = json.JSONDecoder()
 
 
 class AgentError(RuntimeFailure):
@@ -92,14 +99,17 @@ class AgentAdapter(Protocol):
 def read_reply(text: str, purpose: Purpose) -> AgentReply:
     """The reply in `text`: a JSON object, or for `work` and `judge` any text. Raises AdapterError for a reply that
     can't be used: a review without GO or NO_GO, a challenge without a verdict, or usage that is none."""
-    found = _object(text)
-    usage = _usage(found)
+    try:
+        found = _object(text)
+    except AgentError as error:
+        raise AgentError(str(error), usage=_usage_within(text)) from None
+    usage = _usage_within(text) if found is None else _usage(found.get("usage", {}))
     try:
         answer = _answer(text, found, strict=purpose in {"review", "challenge"})
         _check(answer, purpose)
     except AgentError as error:
         raise AgentError(str(error), usage=usage) from None
-    return AgentReply(**msgspec.structs.asdict(answer), text=text)
+    return AgentReply(**msgspec.structs.asdict(answer) | {"usage": usage}, text=text)
 
 
 def _object(text: str) -> JsonObject | None:
@@ -113,9 +123,19 @@ def _object(text: str) -> JsonObject | None:
     return found if isinstance(found, dict) else None
 
 
-def _usage(found: JsonObject | None) -> Usage:
+def _usage_within(text: str) -> Usage:
+    """What a reply says it used where it is not one JSON object: the dearest of the usages in it, so that text around
+    the object, or one that was cut off, does not hide its cost from the budget."""
+    usages = [NO_USAGE]
+    for place in islice(_USAGE.finditer(text), MOST_USAGES):
+        with suppress(ValueError, AgentError, RecursionError):
+            usages.append(_usage(_DECODER.raw_decode(text, place.end())[0]))
+    return Usage(max(usage.tokens for usage in usages), max(usage.cost_usd for usage in usages))
+
+
+def _usage(found: object) -> Usage:
     try:
-        usage = msgspec.convert((found or {}).get("usage", {}), Usage)
+        usage = msgspec.convert(found, Usage)
     except msgspec.ValidationError as error:
         raise AgentError(f"the reply can't be used: {error} - at `usage`") from None
     if not (0 <= usage.tokens <= MOST_USAGE and 0 <= usage.cost_usd <= MOST_USAGE):
