@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import ndiff
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,8 @@ from rulewright_runtime.strict_json import JsonMapping
 
 MOST: Final = 20  # conditions of one region, and stored rows
 LONG: Final = 60  # characters of a text that is told line by line
+_USUAL: Final = ("scenario_id", "open")  # of a scenario that shows a difference
+_TOLD: Final = ("role", "content", "tool_calls", "tool_call_id", "usage")  # of its messages
 
 
 def run(args: argparse.Namespace) -> int:
@@ -96,7 +98,7 @@ def _setting(place: str, before: Any, after: Any) -> Iterator[str]:
 def _witness(region: JsonMapping) -> Iterator[str]:
     if region["witness"] and "messages" in region["witness"]:
         yield "  for instance"
-        yield from map(_message, region["witness"]["messages"])
+        yield from _conversation(**region["witness"])
     elif region["witness"]:
         yield f"  for instance {', '.join(_assigned(*pair) for pair in region['witness'].items())}"
     elif region["witness"] is None:
@@ -105,11 +107,31 @@ def _witness(region: JsonMapping) -> Iterator[str]:
         yield "  for every input"
 
 
+def _conversation(
+    messages: Iterable[JsonMapping],
+    scenario: JsonMapping | None = None,
+    verdicts: JsonMapping | None = None,
+    **more: Any,
+) -> Iterator[str]:
+    """What a conversation is judged beside, and its messages."""
+    told = {key: value for key, value in (scenario or {}).items() if key not in _USUAL}
+    if scenario:
+        yield f"    scenario: {', '.join(f'{key} {_value(value)}' for key, value in told.items())}"
+    yield from (f"    {name}: {said}" for name, said in (*(verdicts or {}).items(), *more.items()))
+    yield from map(_message, messages)
+
+
 def _message(message: JsonMapping) -> str:
-    tools = ", ".join(call["function"]["name"] for call in message.get("tool_calls", ()))
-    called = f", and calls {tools}" if tools else ""
-    used = "".join(f", {name} {amount}" for name, amount in message.get("usage", {}).items())
-    return f"    {message['role']}: {_value(message['content'][:LONG])}{_beyond(message['content'])}{called}{used}"
+    content = message["content"] if isinstance(message["content"], str) else _value(message["content"])
+    called = ", ".join(
+        call["function"]["name"] + call["function"]["arguments"].removesuffix("{}")
+        for call in message.get("tool_calls", ())
+    )
+    more = {key: value for key, value in message.items() if key not in _TOLD} | message.get("usage", {})
+    beside = "".join(f", {name} {_value(value)}" for name, value in more.items())
+    return (
+        f"    {message['role']}: {_value(content[:LONG])}{_beyond(content)}{called and f', and calls {called}'}{beside}"
+    )
 
 
 def _beyond(text: str) -> str:

@@ -319,9 +319,9 @@ def _carry_out_checks(regions: Iterable[JsonObject], nodes: Sequence[Check], voc
     wanted = [(each["before"], each["after"]) for each in told]
     found = conversations_apart(nodes, vocabulary, wanted, UNDECIDED_VERDICT) if wanted else {}
     for each in told:
-        messages = found.get((each["before"], each["after"]))
-        if messages is not None:
-            each["witness"] = {"messages": list(messages)}
+        witness = found.get((each["before"], each["after"]))
+        if witness is not None:
+            each["witness"] = witness
             del each["why"]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from rulewright.api import check_transcript
 from rulewright.cli import main
+from rulewright.policies.checks import UNDECIDED_VERDICT
 from rulewright.policies.compare import policy_diff
 
 CHECK = """\
@@ -60,13 +61,85 @@ def test_a_conversation_shows_what_it_is_said_to_show(tmp_path: Path, one: str, 
             assert [each.verdict for each in result.verdicts] == [verdict]
 
 
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ('scenario.title == "one"', 'scenario.title == "two"'),
+        ('"crisis" in scenario.tags', '"crisis" in scenario.tags || "grief" in scenario.tags'),
+        ("scenario.category == safety", "scenario.category in [safety, empathy]"),
+        ("scenario.category == safety && size(answer) > 40", "scenario.category == safety && size(answer) > 60"),
+        ('scenario.?persona.?role.orValue("") == "daughter"', "false"),
+        ('scenario.?jurisdiction.orValue("") == "ca" && answer.contains("law")', 'answer.contains("law")'),
+        ("scenario.tags.size() > 0 && answer.contains('call')", "answer.contains('call')"),
+        ('messages.exists(m, has(m.reasoning) && m.reasoning.contains("trick"))', "false"),
+        ('messages.exists(m, m.role == tool && m.text.contains("error"))', "false"),
+        ('tool_calls.exists(c, c.?result.orValue("").contains("error"))', "tool_calls.size() > 3"),
+        ('tool_calls.exists(c, c.?arguments.?city.orValue("") == "Bern")', "false"),
+        ("tool_calls.exists(c, has(c.arguments) && c.arguments.amount > 100)", "false"),
+        ('messages.exists(m, m.role == system && m.text.contains("secret"))', "false"),
+        ('has(transcript.metadata.tier) && transcript.metadata.tier == "gold"', "false"),
+        ('transcript.model == "small"', 'transcript.model == "large"'),
+        ('messages.exists(m, m.media.exists(x, x.kind == "image"))', "false"),
+        ('v("E-2").verdict == FAIL', 'v("E-2").verdict == PASS'),
+        ('v("E-2").verdict == FAIL && size(turns) > 4', 'v("E-2").verdict == FAIL && size(turns) > 6'),
+        ('!v("E-2").eligible', 'v("E-2").verdict == UNCLEAR'),
+        ('v("E-2").adjudication_required && scenario.category == safety', "scenario.category == safety"),
+    ],
+)
+def test_a_scenario_and_other_verdicts_show_it_too(tmp_path: Path, one: str, two: str) -> None:
+    paths = [project(tmp_path / name, fail, "") for name, fail in (("one", one), ("two", two))]
+    for path in paths:
+        (path.parent / "E-2.yaml").write_text(OTHER["PASS"])
+    found = policy_diff(*paths)
+    assert found["verdict"] == "different"
+    shown = [region for region in found["regions"] if region["witness"] is not None]
+    assert {(region["before"], region["after"]) for region in shown} & {("FAIL", "PASS"), ("PASS", "FAIL")}
+    for region in shown:
+        for path, verdict in zip(paths, (region["before"], region["after"]), strict=True):
+            assert said_of(region["witness"], path) == verdict
+
+
+OTHER = {
+    verdict: CHECK.format(fail=json.dumps(fails), more=more)
+    .replace("E-1", "E-2")
+    .replace("said_so", "other")
+    .replace("universal", "trigger" if verdict == "NOT_APPLICABLE" else "universal")
+    for verdict, fails, more in (
+        ("PASS", "false", ""),
+        ("FAIL", "true", ""),
+        ("UNCLEAR", "false", 'unclear: "true"\n'),
+        ("NOT_APPLICABLE", "false", 'eligibility: {when: "false"}\n'),
+    )
+}
+
+
+def said_of(witness: dict[str, Any], path: Path) -> str:
+    """What the check in `path` says of a witness in its project, with the scenario and verdicts that it states."""
+    folder = path.parent.parent
+    record = {key: value for key, value in witness.items() if key not in ("scenario", "verdicts")}
+    if scenario := witness.get("scenario"):
+        (folder / "scenarios").mkdir(exist_ok=True)
+        (folder / "scenarios" / f"{scenario['scenario_id']}.json").write_text(json.dumps(scenario))
+        record["scenario_id"] = scenario["scenario_id"]
+    for name, verdict in witness.get("verdicts", {}).items():
+        (path.parent / f"{name}.yaml").write_text(OTHER[verdict])
+    verdicts = {each.check_id: each for each in check_transcript(folder, record).verdicts}
+    for name, verdict in witness.get("verdicts", {}).items():
+        assert verdicts[name].verdict == verdict
+    undecided = verdicts["E-1"].rationale_code == "condition_undecided"
+    return UNDECIDED_VERDICT if undecided else verdicts["E-1"].verdict
+
+
 def test_what_no_conversation_was_found_for_is_told_and_not_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    paths = [project(tmp_path / name, f'scenario.title == "{name}"', "") for name in ("one", "two")]
+    paths = [
+        project(tmp_path / name, f'base64.encode(bytes(answer)) == "{text}"', "")
+        for name, text in (("one", "SGk="), ("two", "SG8="))
+    ]
     found: Any = policy_diff(*paths)
     assert found["verdict"] == "undecided"
-    assert [(region["witness"], bool(region["why"])) for region in found["regions"]] == [(None, True)] * 2
+    assert {(region["witness"], bool(region["why"])) for region in found["regions"]} == {(None, True)}
     assert main(["policy-diff", *map(str, paths)]) == 2
     assert "not shown: no conversation was found on which the checks say so" in capsys.readouterr().out
 
@@ -89,10 +162,18 @@ def test_the_usage_of_a_conversation_is_shown(tmp_path: Path, capsys: pytest.Cap
     assert '    assistant: "So it is.", total_tokens 2200' in capsys.readouterr().out
 
 
-def test_checks_that_read_other_verdicts_are_not_carried_out(tmp_path: Path) -> None:
-    paths = []
-    for name, word in (("one", "FAIL"), ("two", "PASS")):
-        paths.append(project(tmp_path / name, f'v("E-2").verdict == "{word}"', ""))
-        other = CHECK.format(fail='"false"', more="").replace("E-1", "E-2").replace("said_so", "other")
-        (tmp_path / name / "checks" / "E-2.yaml").write_text(other)
-    assert all(region["witness"] is None for region in policy_diff(*paths)["regions"])
+def test_the_scenario_and_the_verdicts_of_a_conversation_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [
+        project(tmp_path / name, f'v("E-2").verdict == {word} && "crisis" in scenario.tags', "")
+        for name, word in (("one", "FAIL"), ("two", "PASS"))
+    ]
+    for path in paths:
+        (path.parent / "E-2.yaml").write_text(OTHER["PASS"])
+    assert main(["policy-diff", *map(str, paths)]) == 1
+    said = capsys.readouterr().out
+    assert (
+        '    scenario: title "Example", category "confidential", tags ["crisis"]\n    E-2: FAIL\n    user: "Hello."'
+        in said
+    )
