@@ -152,7 +152,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.format == "json":
         print(msgspec.json.encode(result).decode())
     else:
-        _tell_result(result, _flags(args.file))
+        _show_result(result, _flags(args.file))
     return _exit_code(result, args.task)
 
 
@@ -187,7 +187,7 @@ def _execute(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, s
     with ExitStack() as stack:
         store = stack.enter_context(open_store(workflow, settings, create=True))
         stack.callback(safe_stream(sys.stderr).show_progress, "")
-        _tell_before(args, workflow, plan, settings, store)
+        _announce(args, workflow, plan, settings, store)
         return engine.run(
             plan,
             store,
@@ -198,11 +198,11 @@ def _execute(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, s
             one_step=args.step,
             patient=args.wait,
             judge=open_waiting_judge(args.judge, stack) if args.judge else None,
-            tell=_teller(args, store, plan),
+            publish=_publisher(args, store, plan),
         )
 
 
-def _tell_before(
+def _announce(
     args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, settings: RunSettings, store: Store
 ) -> None:
     """Say what a changed workflow means for a run, or which runs a new one leaves unfinished."""
@@ -233,13 +233,13 @@ def _carried(
     return lines
 
 
-def _teller(args: argparse.Namespace, store: Store, plan: WorkflowPlan) -> Callable[[Sequence[Event]], None]:
+def _publisher(args: argparse.Namespace, store: Store, plan: WorkflowPlan) -> Callable[[Sequence[Event]], None]:
     """What hears the events: a line each on standard error, and the file of `--events`."""
     log = _EventLog(args.events, store) if args.events else None
     screen = safe_stream(sys.stderr)
     shows = args.format == "human" and screen.isatty()
 
-    def tell(events: Sequence[Event]) -> None:
+    def publish(events: Sequence[Event]) -> None:
         if shows and events:
             screen.show_progress("")
         for event in events:
@@ -251,7 +251,7 @@ def _teller(args: argparse.Namespace, store: Store, plan: WorkflowPlan) -> Calla
             run_id = events[-1].run_id
             screen.show_progress(fit(one_line(standing(store, run_id, plan), store.run(run_id)), 79))
 
-    return tell
+    return publish
 
 
 class _EventLog:
@@ -277,7 +277,7 @@ class _EventLog:
             complain(*(event.as_line() for event in lines))
 
 
-def _tell_result(result: Result, file: str) -> None:
+def _show_result(result: Result, file: str) -> None:
     for name, status in result.tasks.items():
         say(f"{name:<16} {status}" + (f": {result.reasons[name]}" if result.reasons.get(name) else ""))
     say(f"{result.run_id} is {result.status}")

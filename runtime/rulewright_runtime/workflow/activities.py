@@ -16,14 +16,14 @@ from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.workflow import collectors
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply
-from rulewright_runtime.workflow.artifacts import breaches, contents, hashes, strays, too_large
+from rulewright_runtime.workflow.artifacts import breaches, contents, hashes, outside_root, too_large
 from rulewright_runtime.workflow.collectors.metric_judge import judge_prompt, parse_score
 from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence, measured
-from rulewright_runtime.workflow.events import Said
+from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.gate import GateReport, judge_evidence
 from rulewright_runtime.workflow.machine import Activity, Event, used
 from rulewright_runtime.workflow.run_context import RunContext
-from rulewright_runtime.workflow.security import look_through
+from rulewright_runtime.workflow.security import detect_injections
 from rulewright_runtime.workflow.task_context import NO_USAGE, Measured, TaskRecord, Usage
 from rulewright_runtime.workflow.workflow_plan import Contract, ProcessMetric, TaskPlan
 
@@ -34,11 +34,11 @@ REPLY: Final = "the agent's reply"  # stands for the path of what a task without
 
 @dataclass(frozen=True, slots=True)
 class ActivityOutcome:
-    """How an activity ended: the event for the machine, the record with what was learnt, and what is written down."""
+    """How an activity ended: the event for the machine, the record as it is now, and what is stored."""
 
     event: Event
     record: TaskRecord
-    said: tuple[Said, ...] = ()
+    events: tuple[EventDraft, ...] = ()
     report: GateReport | None = None
     review: JsonObject | None = None
     outputs: tuple[tuple[str, bytes], ...] = ()
@@ -48,11 +48,11 @@ class ActivityOutcome:
 
 @dataclass(slots=True)
 class _Spent:
-    """What the judges of one scoring used."""
+    """What the judges of one scoring used, and their events."""
 
     usage: Usage = NO_USAGE
     calls: list[str] = field(default_factory=list)
-    said: list[Said] = field(default_factory=list)
+    events: list[EventDraft] = field(default_factory=list)
 
 
 def perform(activity: Activity, task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
@@ -79,7 +79,7 @@ def _work(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activi
     lacking = list(breaches(task.inputs, run_context.root))
     if lacking:
         return ActivityOutcome("failed", record, reason=f"inputs: {'; '.join(lacking)}")
-    outside = list(strays(task.outputs, run_context.root))
+    outside = list(outside_root(task.outputs, run_context.root))
     if outside:
         return ActivityOutcome("failed", record, reason=f"outputs: {'; '.join(outside)}")
     agent = worker(task, record)
@@ -88,26 +88,28 @@ def _work(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activi
     try:
         return _worked(task, record, run_context, reply)
     except AgentError as error:
-        raise AgentError(str(error), (*reply.said, *error.said), reply.usage) from None
+        raise AgentError(str(error), (*reply.events, *error.events), reply.usage) from None
 
 
 def _worked(task: TaskPlan, record: TaskRecord, run_context: RunContext, reply: AgentReply) -> ActivityOutcome:
     """The outcome of work whose outputs are there and keep their contracts. Raises AgentError where they do not."""
     agent = worker(task, record)
-    broken = [*strays(task.outputs, run_context.root), *breaches(task.outputs, run_context.root)]
+    broken = [*outside_root(task.outputs, run_context.root), *breaches(task.outputs, run_context.root)]
     if broken:
         raise AgentError(f"outputs: {'; '.join(broken)}")
     record = record.after(f"{agent}/work", reply.usage)
     words = reply.text[:MAX_SHOWN]
     record = replace(record, iteration=record.iteration + 1, feedback=(), locked={}, is_locked=False, reply=words)
     outputs = tuple(contents(run_context.root, task.outputs))
-    orders = look_through(run_context.settings.security, ((f"`{path}`", _text(content)) for path, content in outputs))
+    injections = detect_injections(
+        run_context.settings.security, ((f"`{path}`", _text(content)) for path, content in outputs)
+    )
     entry = {"agent": agent, "summary": reply.summary, "outputs": [path for path, _ in outputs]}
-    said = Said("context.assembled", {"iteration": record.iteration, "purpose": "work"}, agent=agent)
+    assembled = EventDraft("context.assembled", {"iteration": record.iteration, "purpose": "work"}, agent=agent)
     return ActivityOutcome(
         "worked",
         _remember(record, "work", entry),
-        (*reply.said, *orders, said),
+        (*reply.events, *injections, assembled),
         outputs=outputs,
         usage=reply.usage,
     )
@@ -131,18 +133,18 @@ def _score(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activ
     entry: JsonObject = {"confidence_score": None if confidence is None else float(confidence)}
     entry["metrics"] = {metric.type: metric.value for metric in found}
     failures = tuple(
-        Said("metric.failed", {"metric": metric.type, "reason": metric.failure, "counts_as": 0.0}, "warning")
+        EventDraft("metric.failed", {"metric": metric.type, "reason": metric.failure, "counts_as": 0.0}, "warning")
         for metric in found
         if metric.failure
     )
     shown = ", ".join(
         f"{metric.type} {metric.value:g}" + (f" ({metric.details})" * bool(metric.details)) for metric in found
     )
-    record = _heard(record, "confidence_loop", shown)
+    record = _with_feedback(record, "confidence_loop", shown)
     return ActivityOutcome(
         "scored",
         _remember(record, "score", entry),
-        (*spent.said, *failures),
+        (*spent.events, *failures),
         usage=spent.usage,
     )
 
@@ -216,17 +218,17 @@ def _ask_judge(
         except AgentError as error:
             failure = error
             spent.usage += error.usage
-            spent.said += error.said
+            spent.events += error.events
     else:
         raise failure
     spent.usage += reply.usage
     spent.calls.append(f"{evaluator}/judge:{metric.type}")
-    spent.said += reply.said
+    spent.events += reply.events
     return parse_score(reply.text)
 
 
 def _text(content: bytes) -> str:
-    """The text of an output as a judge is shown it; what is left out is said."""
+    """The text of an output as a judge is shown it; what is left out is named."""
     text = content.decode("utf-8", errors="replace")
     left_out = len(text) - MAX_SHOWN
     return text if left_out <= 0 else f"{text[:MAX_SHOWN]}\n[{left_out} characters are left out]"
@@ -262,14 +264,14 @@ def _challenge(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> A
     )
     record = replace(record, context=context)
     if not reply.approved:
-        record = _heard(record, agent, reply.critique)
+        record = _with_feedback(record, agent, reply.critique)
     entry = {
         "driver_agent": worker(task, record),
         "challenger_agent": agent,
         "challenger_critique": reply.critique,
         "challenger_approved": reply.approved,
     }
-    return _told("challenged", _remember(record, "challenge", entry), reply)
+    return _outcome_of("challenged", _remember(record, "challenge", entry), reply)
 
 
 def inconsistency(task: TaskPlan, record: TaskRecord) -> str:
@@ -317,7 +319,7 @@ def _review(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Acti
     )
     record = replace(record, context=context)
     if decision != "GO":
-        record = _heard(record, agent, reply.feedback)
+        record = _with_feedback(record, agent, reply.feedback)
     entry = {
         "iteration": context.reviews,
         "decision": decision,
@@ -325,8 +327,10 @@ def _review(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Acti
         "timestamp": run_context.now(),
         "quality_checks": reply.quality_checks,
     }
-    told = _told("reviewed", _remember(record, "review", {"decision": decision, "feedback": reply.feedback}), reply)
-    return dataclasses.replace(told, review=entry)
+    outcome = _outcome_of(
+        "reviewed", _remember(record, "review", {"decision": decision, "feedback": reply.feedback}), reply
+    )
+    return dataclasses.replace(outcome, review=entry)
 
 
 def _gate(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
@@ -343,13 +347,13 @@ def _gate(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activi
     )
     record = replace(record, context=replace(record.context, verdict=report.verdict))
     if report.reasons:
-        record = _heard(record, "policy_gate", "; ".join(report.reasons))
+        record = _with_feedback(record, "policy_gate", "; ".join(report.reasons))
     details = {"overlay_type": "policy_gate", "decision": report.verdict, "reasons": list(report.reasons)}
     details["iteration"] = sum(entry["step"] == "gate" for entry in record.history) + 1
-    said = Said("overlay.iteration", details, "info" if report.verdict == "PASS" else "warning")
-    warnings = [Said("task.warning", {"warning": warning}, "warning") for warning in report.warnings]
+    iteration = EventDraft("overlay.iteration", details, "info" if report.verdict == "PASS" else "warning")
+    warnings = [EventDraft("task.warning", {"warning": warning}, "warning") for warning in report.warnings]
     entry = {"verdict": report.verdict, "reasons": list(report.reasons)}
-    return ActivityOutcome("gated", _remember(record, "gate", entry), (*warnings, said), report=report)
+    return ActivityOutcome("gated", _remember(record, "gate", entry), (*warnings, iteration), report=report)
 
 
 def _human(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
@@ -391,12 +395,12 @@ _ACTIVITIES: Final[Mapping[Activity, Callable[[TaskPlan, TaskRecord, RunContext]
 }
 
 
-def _told(event: Event, record: TaskRecord, reply: AgentReply) -> ActivityOutcome:
-    return ActivityOutcome(event, record, reply.said, usage=reply.usage)
+def _outcome_of(event: Event, record: TaskRecord, reply: AgentReply) -> ActivityOutcome:
+    return ActivityOutcome(event, record, reply.events, usage=reply.usage)
 
 
-def _heard(record: TaskRecord, who: str, text: str) -> TaskRecord:
-    """What was said of the work: what its agent is told in the next iteration."""
+def _with_feedback(record: TaskRecord, who: str, text: str) -> TaskRecord:
+    """The record with one more comment on the work, which its agent is given in the next iteration."""
     return replace(record, feedback=(*record.feedback, {"from": who, "text": text}))
 
 

@@ -85,7 +85,7 @@ def breaches(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
                 yield f"`{artifact.path}` {error.reason}"
 
 
-def strays(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
+def outside_root(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
     """Artifacts that nobody could be shown and no review could lock, in words: they lie outside the project, or hold a
     file whose name is not UTF-8."""
     for artifact in artifacts:

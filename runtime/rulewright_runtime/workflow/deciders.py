@@ -99,8 +99,8 @@ class SignedDecision(msgspec.Struct, frozen=True):
 
     def signed_bytes(self) -> bytes:
         """What a signature covers: the decision without it, as canonical JSON."""
-        told = {name: getattr(self, name) for name in self.__struct_fields__ if name != "signature"}
-        return msgspec.json.encode({"format": FORMAT, "version": VERSION, **told}, order="sorted")
+        signed = {name: getattr(self, name) for name in self.__struct_fields__ if name != "signature"}
+        return msgspec.json.encode({"format": FORMAT, "version": VERSION, **signed}, order="sorted")
 
 
 def digest_of(item: QueueItem) -> str:

@@ -21,7 +21,7 @@ from rulewright_runtime.plan.envelope import content_hash
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentError, open_adapters
 from rulewright_runtime.workflow.carry import Carry, begun_anew, carry
 from rulewright_runtime.workflow.database import StoreError
-from rulewright_runtime.workflow.events import Event, Said
+from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.hil import OPEN, QueueItem
 from rulewright_runtime.workflow.machine import TERMINAL, activity, status
 from rulewright_runtime.workflow.notify import Notifier
@@ -70,7 +70,7 @@ def run(
     patient: bool = False,
     adapter: Callable[[str], AgentAdapter] | None = None,
     judge: Judge | None = None,
-    tell: Callable[[Sequence[Event]], None] = lambda _: None,
+    publish: Callable[[Sequence[Event]], None] = lambda _: None,
     now: Callable[[], str] = utc_now,
 ) -> Result:
     """Run `plan`, or with `resume` go on with its latest unfinished run (or the run named).
@@ -78,13 +78,13 @@ def run(
     With `changed` the run goes on although its workflow is another: what is as it was is carried over (see `carry`).
     `only` names a task that is brought to its end, with what it depends on, and nothing else. `one_step` does a single
     activity. `patient` waits for people, looking at the queue every few seconds; else the run ends when only people can
-    go on, and is resumed later. `judge` answers what evaluators are asked. `tell` hears every event after it was
+    go on, and is resumed later. `judge` answers what evaluators are asked. `publish` hears every event after it was
     written. Raises EngineError where there is nothing to run or to resume, the plan has changed, the database is in
     use, or nobody answers for an agent.
     """
     if not plan.tasks:
         raise EngineError(f"`{plan.name}` has no task: nothing could be COMPLETED")
-    tell = _unfailing(tell)
+    publish = _unfailing(publish)
     root = Path(settings.folder)
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -98,13 +98,13 @@ def run(
             raise EngineError(f"another run is at work on `{store.path}`")
         store.started("run")
         if resume and changed:
-            found = _changed(plan, store, resume, root, now, tell)
+            found = _changed(plan, store, resume, root, now, publish)
         elif resume:
             found = resumable(plan, store, resume)
             store.replan(found.run_id, plan)
         else:
-            found = _begun(plan, store, now, tell)
-        _tell_constitution(store, found.run_id, settings, now, tell)
+            found = _begun(plan, store, now, publish)
+        _publish_constitution(store, found.run_id, settings, now, publish)
         notifier = Notifier(settings, lambda pid: store.started("command", pid))
         run_context = RunContext(
             plan=plan,
@@ -114,7 +114,7 @@ def run(
             root=root,
             adapter=adapter,
             now=now,
-            tell=tell,
+            publish=publish,
             notify=notifier.notify,
         )
         try:
@@ -123,8 +123,8 @@ def run(
             notifier.close()
 
 
-def _tell_constitution(
-    store: Store, run_id: str, settings: RunSettings, now: Callable[[], str], tell: Callable[[Sequence[Event]], None]
+def _publish_constitution(
+    store: Store, run_id: str, settings: RunSettings, now: Callable[[], str], publish: Callable[[Sequence[Event]], None]
 ) -> None:
     """Say which rules the agents are given, once, and again where they have changed."""
     rules = settings.constitution
@@ -135,21 +135,21 @@ def _tell_constitution(
         "sha256": hashlib.sha256(rules.text.encode("utf-8")).hexdigest(),
         "characters": len(rules.text),
     }
-    told = [event.details for event in store.events(run_id) if event.event_type == "constitution.resolved"]
-    if told[-1:] != [details]:
-        tell(store.note(run_id, now(), [Said("constitution.resolved", details)]))
+    published = [event.details for event in store.events(run_id) if event.event_type == "constitution.resolved"]
+    if published[-1:] != [details]:
+        publish(store.note(run_id, now(), [EventDraft("constitution.resolved", details)]))
 
 
-def _unfailing(tell: Callable[[Sequence[Event]], None]) -> Callable[[Sequence[Event]], None]:
+def _unfailing(publish: Callable[[Sequence[Event]], None]) -> Callable[[Sequence[Event]], None]:
     """A listener whose failures are a warning: what happened is in the database, and a run does not end of it."""
 
-    def told(events: Sequence[Event]) -> None:
+    def publish_safely(events: Sequence[Event]) -> None:
         try:
-            tell(events)
+            publish(events)
         except Exception as error:  # it may be anybody's code
-            LOG.warning("events could not be told: %s: %s", type(error).__name__, error)
+            LOG.warning("events could not be published: %s: %s", type(error).__name__, error)
 
-    return told
+    return publish_safely
 
 
 def _reach(plan: WorkflowPlan, adapter: Callable[[str], AgentAdapter]) -> None:
@@ -162,11 +162,11 @@ def _reach(plan: WorkflowPlan, adapter: Callable[[str], AgentAdapter]) -> None:
 
 
 def _begun(
-    plan: WorkflowPlan, store: Store, now: Callable[[], str], tell: Callable[[Sequence[Event]], None]
+    plan: WorkflowPlan, store: Store, now: Callable[[], str], publish: Callable[[Sequence[Event]], None]
 ) -> StoredWorkflow:
     records = [(task.id, *begun_anew(task)) for task in plan.tasks]
     begun = store.begin(plan, records, now())
-    tell(store.events(begun.run_id))
+    publish(store.events(begun.run_id))
     return begun
 
 
@@ -198,7 +198,7 @@ def _changed(
     resume: bool | str,
     root: Path,
     now: Callable[[], str],
-    tell: Callable[[Sequence[Event]], None],
+    publish: Callable[[Sequence[Event]], None],
 ) -> StoredWorkflow:
     """The run that goes on with a changed plan, and what is carried over written down."""
     found = resumable(plan, store, resume, changed=True)
@@ -210,7 +210,7 @@ def _changed(
         if task.id not in carried.kept
     }
     details = {"plan": plan.hash, "kept": carried.kept, "anew": carried.anew, "removed": list(carried.removed)}
-    tell(store.change(found.run_id, plan, anew, carried.removed, now(), Said("engine.changed", details)))
+    publish(store.change(found.run_id, plan, anew, carried.removed, now(), EventDraft("engine.changed", details)))
     return found
 
 
@@ -324,7 +324,7 @@ class _Engine:
             outcome = "FAILED"
         else:
             outcome = "WAITING" if self._waiting() and next(self._ready(()), None) is None else "PAUSED"
-        said = []
+        events = []
         if outcome in {"COMPLETED", "FAILED"}:
             run = run_context.store.run(run_context.run_id)
             counts = {now: [name for name in states if states[name] == now] for now in ("COMPLETED", "FAILED")}
@@ -336,8 +336,8 @@ class _Engine:
                 "tokens_used": run.tokens_used,
                 "estimated_cost_usd": round(run.cost_usd, 6),
             }
-            said.append(Said("engine.completed", details, "info" if outcome == "COMPLETED" else "error"))
-        run_context.tell(run_context.store.finish(run_context.run_id, outcome, run_context.now(), said))
+            events.append(EventDraft("engine.completed", details, "info" if outcome == "COMPLETED" else "error"))
+        run_context.publish(run_context.store.finish(run_context.run_id, outcome, run_context.now(), events))
         reasons = {name: record.reason for name, record in self._records.items() if states[name] == "FAILED"}
         waiting = tuple(run_context.store.items(run_context.run_id, waiting=True))
         return Result(run_context.run_id, outcome, states, waiting, blocked, reasons)

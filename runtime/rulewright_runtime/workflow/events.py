@@ -32,7 +32,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.encode(self, order="deterministic").decode()
 
 
-class Said(msgspec.Struct, frozen=True):
+class EventDraft(msgspec.Struct, frozen=True):
     """An event before it is known when it is written down."""
 
     event_type: str

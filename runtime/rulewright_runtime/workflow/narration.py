@@ -30,10 +30,10 @@ def line(event: Event, seconds: float) -> str:
 
 def sentence(event: Event) -> str:
     """What happened, in words and in one line."""
-    tell = _SENTENCES.get(event.event_type)
-    if tell is None:
+    template = _SENTENCES.get(event.event_type)
+    if template is None:
         return one_line(f"{event.event_type} {dict(event.details)}")
-    return one_line(tell(event.details, event.agent or "the agent"))
+    return one_line(template(event.details, event.agent or "the agent"))
 
 
 def _seconds(milliseconds: Any) -> str:
@@ -52,20 +52,20 @@ def _spent(details: Details) -> str:
 
 
 def _engine_completed(details: Details, _: str) -> str:
-    told = [f"the run is {details['status']}: {len(details['completed'])} tasks completed"]
-    told += [f"failed: {', '.join(details['failed'])}"] if details["failed"] else []
-    told += [f"never run: {', '.join(details['blocked'])}"] if details["blocked"] else []
-    return "; ".join(told)
+    parts = [f"the run is {details['status']}: {len(details['completed'])} tasks completed"]
+    parts += [f"failed: {', '.join(details['failed'])}"] if details["failed"] else []
+    parts += [f"never run: {', '.join(details['blocked'])}"] if details["blocked"] else []
+    return "; ".join(parts)
 
 
 def _engine_changed(details: Details) -> str:
-    told = ["the run goes on with a changed workflow"]
-    told += [f"carried over: {', '.join(details['kept'])}"] if details["kept"] else []
-    told += (
+    parts = ["the run goes on with a changed workflow"]
+    parts += [f"carried over: {', '.join(details['kept'])}"] if details["kept"] else []
+    parts += (
         [f"anew: {', '.join(f'{name} ({why})' for name, why in details['anew'].items())}"] if details["anew"] else []
     )
-    told += [f"removed: {', '.join(details['removed'])}"] if details["removed"] else []
-    return "; ".join(told)
+    parts += [f"removed: {', '.join(details['removed'])}"] if details["removed"] else []
+    return "; ".join(parts)
 
 
 def _started(details: Details, agent: str) -> str:
@@ -79,9 +79,9 @@ def _iteration(details: Details, _: str) -> str:
         reasons = "; ".join(details.get("reasons", ()))
         return f"the policy gate says {details['decision']}" + (f": {reasons}" if reasons else "")
     outcome, decision = details["outcome"], details["decision"]
-    said = f" ({decision})" if decision != outcome else ""
+    shown_decision = f" ({decision})" if decision != outcome else ""
     score = details.get("confidence_score")
-    known = said + (f" at confidence {score:g}" if score is not None else "")
+    known = shown_decision + (f" at confidence {score:g}" if score is not None else "")
     words = {
         "exit": f"is left after iteration {number}{known}",
         "continue": f"goes on after iteration {number}{known}",

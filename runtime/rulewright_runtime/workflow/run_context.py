@@ -14,11 +14,11 @@ from rulewright_runtime.errors import OutageError
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentReply, Brief, Purpose
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
-from rulewright_runtime.workflow.events import Event, Said
+from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.run_database import AgentCall, Store
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
-from rulewright_runtime.workflow.security import look_through, redacted, without_secrets
+from rulewright_runtime.workflow.security import detect_injections, redacted, without_secrets
 from rulewright_runtime.workflow.task_context import NO_USAGE, TaskRecord
 from rulewright_runtime.workflow.workflow_plan import Artifact, TaskPlan, WorkflowPlan
 
@@ -32,7 +32,7 @@ def utc_now() -> str:
 class RunContext:
     """One run: its plan, its database, its agents and its working folder.
 
-    `stop` is set when nothing new may be begun. `tell` hears every event after it was written, `notify` every new
+    `stop` is set when nothing new may be begun. `publish` hears every event after it was written, `notify` every new
     queue item; neither may block.
     """
 
@@ -43,7 +43,7 @@ class RunContext:
     root: Path
     adapter: Callable[[str], AgentAdapter]
     now: Callable[[], str] = utc_now
-    tell: Callable[[Sequence[Event]], None] = lambda _: None
+    publish: Callable[[Sequence[Event]], None] = lambda _: None
     notify: Callable[[QueueItem], None] = lambda _: None
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -96,24 +96,24 @@ class RunContext:
         )
         own = self.settings.adapter(agent)
         timeout = self.plan.limits.timeout_seconds if own is None else own.timeout_seconds
-        said, usage = self._context_warning(brief), NO_USAGE
+        events, usage = self._context_warning(brief), NO_USAGE
         try:
             reply = self.adapter(agent).call(brief, timeout or self.plan.limits.timeout_seconds)
             usage = reply.usage
             reply, hidden = redacted(self.settings.security, reply)
-            said = (*said, *hidden)
-            orders = look_through(self.settings.security, [("the reply", reply.text)])
+            events = (*events, *hidden)
+            injections = detect_injections(self.settings.security, [("the reply", reply.text)])
         except AgentError as error:
             message, _ = without_secrets(self.settings.security, str(error))
-            raise AgentError(message, (*said, *error.said), usage + error.usage) from error
+            raise AgentError(message, (*events, *error.events), usage + error.usage) from error
         except OutageError:
             raise  # nobody was asked: the run stops, and can be resumed
         except Exception as error:  # an adapter may be anybody's code
             message, _ = without_secrets(self.settings.security, f"{type(error).__name__}: {error}")
-            raise AgentError(message, said, usage) from error
-        return msgspec.structs.replace(reply, said=(*said, *orders))
+            raise AgentError(message, events, usage) from error
+        return msgspec.structs.replace(reply, events=(*events, *injections))
 
-    def _context_warning(self, brief: Brief) -> tuple[Said, ...]:
+    def _context_warning(self, brief: Brief) -> tuple[EventDraft, ...]:
         """The event for a brief that nears what its agent can take in; four bytes are about a token."""
         own = self.settings.adapter(brief.agent)
         most = AdapterSettings("mock").max_context_tokens if own is None else own.max_context_tokens
@@ -122,7 +122,7 @@ class RunContext:
         if pct < self.plan.limits.context_warning_threshold_pct:
             return ()
         details = {"tokens_estimated": tokens, "max_context_tokens": most, "pct_used": round(pct, 1)}
-        return (Said("context.warning", {**details, "purpose": brief.purpose}, "warning", brief.agent),)
+        return (EventDraft("context.warning", {**details, "purpose": brief.purpose}, "warning", brief.agent),)
 
     def _role(self, agent: str) -> JsonObject:
         known = self.plan.agents.get(agent)

@@ -28,7 +28,7 @@ from rulewright_runtime.workflow.deciders import (
     digest_of,
     names_of_agents,
 )
-from rulewright_runtime.workflow.events import Event, Said
+from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.gate import GateReport
 from rulewright_runtime.workflow.hil import MOVES, OPEN, Move, QueueError, QueueItem, decided
 from rulewright_runtime.workflow.processes import Origin, Process, ancestry, here, machine
@@ -67,7 +67,7 @@ class TaskChange(msgspec.Struct, frozen=True):
     record: TaskRecord
     status: str | None = None
     moved: tuple[str, str, str, str, str, str] | None = None  # source, event, target, before, after, undecided
-    events: tuple[Said, ...] = ()
+    events: tuple[EventDraft, ...] = ()
     item: QueueItem | None = None
     report: GateReport | None = None
     review: JsonObject | None = None
@@ -114,7 +114,7 @@ class Store(Database):
             )
             rows = [(run_id, task, n, status, pack(record)) for n, (task, status, record) in enumerate(records)]
             db.executemany("insert into tasks values (?,?,?,?,?)", rows)
-            self._say(db, run_id, plan.name, None, now, [Said("engine.started", _about(plan))])
+            self._write_events(db, run_id, plan.name, None, now, [EventDraft("engine.started", _about(plan))])
         return self.run(run_id)
 
     def run(self, run_id: str) -> StoredWorkflow:
@@ -131,12 +131,12 @@ class Store(Database):
         rows = self.rows("select * from runs where ? is null or workflow = ? order by number", workflow, workflow)
         return [msgspec.convert(dict(row), StoredWorkflow) for row in rows]
 
-    def finish(self, run_id: str, status: RunStatus, now: str, said: Sequence[Said] = ()) -> list[Event]:
-        """Write down how the run stands; `said` are its last events."""
+    def finish(self, run_id: str, status: RunStatus, now: str, events: Sequence[EventDraft] = ()) -> list[Event]:
+        """Write down how the run stands; `events` are its last events."""
         with self.transaction() as db:
             over = now if status in OVER else None
             db.execute("update runs set status = ?, finished_at = ? where run_id = ?", (status, over, run_id))
-            return self._say(db, run_id, self.run(run_id).workflow, None, now, said)
+            return self._write_events(db, run_id, self.run(run_id).workflow, None, now, events)
 
     def replan(self, run_id: str, plan: WorkflowPlan) -> None:
         """Keep the plan that the run goes on with."""
@@ -150,7 +150,7 @@ class Store(Database):
         records: Mapping[str, tuple[str, TaskRecord]],
         removed: Sequence[str],
         now: str,
-        said: Said,
+        event: EventDraft,
     ) -> list[Event]:
         """Go on with another plan. `records` are the tasks that begin anew or are new, with status and record; what
         people were asked about these tasks is withdrawn."""
@@ -167,7 +167,7 @@ class Store(Database):
                     (run_id, task_id, position, status, pack(record)),
                 )
             self._withdraw(db, run_id, {*records, *removed}, now, "the workflow has changed")
-            return self._say(db, run_id, plan.name, None, now, [said])
+            return self._write_events(db, run_id, plan.name, None, now, [event])
 
     def cancel(self, run_id: str, reason: str, by: str, now: str) -> list[Event]:
         """Give up a run: nothing of it goes on, and nobody is asked about it. Raises StoreError where it is over."""
@@ -176,8 +176,8 @@ class Store(Database):
             if run.status in OVER:
                 raise StoreError(f"`{run_id}` is {run.status}: there is nothing to cancel")
             self._withdraw(db, run_id, set(self.records(run_id)), now, f"`{run_id}` was cancelled")
-            said = Said("engine.cancelled", {"by": by, "reason": reason}, "warning")
-            return self.finish(run_id, "CANCELLED", now, [said])
+            cancelled = EventDraft("engine.cancelled", {"by": by, "reason": reason}, "warning")
+            return self.finish(run_id, "CANCELLED", now, [cancelled])
 
     def _withdraw(self, db: sqlite3.Connection, run_id: str, tasks: Collection[str], now: str, why: str) -> None:
         for item in self.items(run_id, waiting=True):
@@ -225,17 +225,17 @@ class Store(Database):
                     "update runs set cost_usd = cost_usd + ?, tokens_used = tokens_used + ? where run_id = ?",
                     (change.usage.cost_usd, change.usage.tokens, run_id),
                 )
-            written = self._say(db, run_id, self.run(run_id).workflow, change.task_id, now, change.events)
+            written = self._write_events(db, run_id, self.run(run_id).workflow, change.task_id, now, change.events)
             if change.item is not None:
                 self._queue_item(db, change.item)
         return written
 
-    def note(self, run_id: str, now: str, said: Sequence[Said], *, warned: int | None = None) -> list[Event]:
+    def note(self, run_id: str, now: str, events: Sequence[EventDraft], *, warned: int | None = None) -> list[Event]:
         """Events about the run itself."""
         with self.transaction() as db:
             if warned is not None:
                 db.execute("update runs set warned = ? where run_id = ?", (warned, run_id))
-            return self._say(db, run_id, self.run(run_id).workflow, None, now, said)
+            return self._write_events(db, run_id, self.run(run_id).workflow, None, now, events)
 
     def attempt(self, run_id: str, task_id: str, call: AgentCall, now: str) -> str:
         """Write down that a call is about to be made; the value is its attempt id, which no other call has."""
@@ -298,7 +298,7 @@ class Store(Database):
             if move != "ack":
                 kind = "hil.resolved" if move == "resolve" else "hil.rejected"
                 details = {"item": item.id, "trigger": item.trigger, "resolved_by": by, "notes": item.resolution_notes}
-                self._say(db, item.run_id, item.workflow, item.task_id, now, [Said(kind, details)])
+                self._write_events(db, item.run_id, item.workflow, item.task_id, now, [EventDraft(kind, details)])
             self._mirror(item)
         return item
 
@@ -425,19 +425,25 @@ class Store(Database):
             "run": run,
             "tasks": tasks,
             "hil": [msgspec.to_builtins(item) for item in items],
-            "decisions": [_told(*each) for item in items for each in self.decisions(item.id)],
+            "decisions": [_decision_record(*each) for item in items for each in self.decisions(item.id)],
             "events": events,
         }
 
     # inside
 
-    def _say(
-        self, db: sqlite3.Connection, run_id: str, workflow: str, task_id: str | None, now: str, said: Sequence[Said]
+    def _write_events(
+        self,
+        db: sqlite3.Connection,
+        run_id: str,
+        workflow: str,
+        task_id: str | None,
+        now: str,
+        events: Sequence[EventDraft],
     ) -> list[Event]:
         written = []
         where = "select run_id || '.' || (position + 1) from tasks where run_id = ? and task_id = ?"
-        task_run = None if task_id is None or not said else db.execute(where, (run_id, task_id)).fetchone()[0]
-        for each in said:
+        task_run = None if task_id is None or not events else db.execute(where, (run_id, task_id)).fetchone()[0]
+        for each in events:
             event = Event(
                 run_id=run_id,
                 task_run_id=task_run,
@@ -498,7 +504,7 @@ def _plain(record: TaskRecord) -> JsonObject:
     return made
 
 
-def _told(decision: SignedDecision, origin: Origin) -> JsonObject:
+def _decision_record(decision: SignedDecision, origin: Origin) -> JsonObject:
     """A decision as an export tells it: without process ids, which mean something on one machine only, and without the
     digest, which whoever checks a signature makes of the item."""
     where = {"via": origin.via, "user": origin.user, "host": origin.host, "terminal": origin.terminal}

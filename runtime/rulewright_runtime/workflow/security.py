@@ -10,7 +10,7 @@ import msgspec
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.regex import compile_regex
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply
-from rulewright_runtime.workflow.events import Said
+from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.run_settings import Security
 
 REDACTED: Final = "[redacted]"
@@ -42,14 +42,14 @@ def check(security: Security) -> None:
             raise PlanError(f"the pattern `{pattern}` matches the empty text")
 
 
-def redacted(security: Security, reply: AgentReply) -> tuple[AgentReply, tuple[Said, ...]]:
+def redacted(security: Security, reply: AgentReply) -> tuple[AgentReply, tuple[EventDraft, ...]]:
     """The reply without its secrets, and the event that says so."""
     found = {name: without_secrets(security, getattr(reply, name)) for name in _TEXTS}
     count = sum(number for _, number in found.values())
     if not count:
         return reply, ()
     reply = msgspec.structs.replace(reply, **{name: text for name, (text, _) in found.items()})
-    return reply, (Said("security.secret_redacted", {"where": "reply", "count": count}, "warning"),)
+    return reply, (EventDraft("security.secret_redacted", {"where": "reply", "count": count}, "warning"),)
 
 
 def without_secrets(security: Security, text: str) -> tuple[str, int]:
@@ -61,19 +61,19 @@ def without_secrets(security: Security, text: str) -> tuple[str, int]:
     return text, count
 
 
-def look_through(security: Security, texts: Iterable[tuple[str, str]]) -> tuple[Said, ...]:
+def detect_injections(security: Security, texts: Iterable[tuple[str, str]]) -> tuple[EventDraft, ...]:
     """An event for each text (where it stands, and the text) that gives orders; in quarantine an AdapterError."""
     level = security.injection_detection_level
     if level == "pass":
         return ()
-    told = []
+    events = []
     for where, text in texts:
         order = next((found for pattern in INJECTIONS if (found := compile_regex(pattern).search(text))), None)
         if order is not None:
             details = {"where": where, "text": order.group(0)[:SHOWN], "level": level}
-            told.append(Said("security.injection_detected", details, "warning"))
-    if told and level == "quarantine":
-        first = told[0].details
+            events.append(EventDraft("security.injection_detected", details, "warning"))
+    if events and level == "quarantine":
+        first = events[0].details
         message = f"{first['where']} gives orders to whoever reads it: `{first['text']}`"
-        raise AgentError(message, said=tuple(told))
-    return tuple(told)
+        raise AgentError(message, events=tuple(events))
+    return tuple(events)

@@ -21,7 +21,7 @@ from rulewright_runtime.workflow.activities import (
 )
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.artifacts import hashes
-from rulewright_runtime.workflow.events import Said
+from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.machine import MachineStep, StateEffect, activity, status, step, used
 from rulewright_runtime.workflow.run_context import RunContext
@@ -49,7 +49,7 @@ def advance(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Task
         if record.retries < run_context.max_retries(agent):
             return _retry(task, record, run_context, agent, failure)
         record = record.spending(failure.usage)
-        outcome = ActivityOutcome("failed", record, failure.said, usage=failure.usage, reason=str(failure))
+        outcome = ActivityOutcome("failed", record, failure.events, usage=failure.usage, reason=str(failure))
     return take(task, outcome, run_context)
 
 
@@ -57,15 +57,15 @@ def take(task: TaskPlan, outcome: ActivityOutcome, run_context: RunContext) -> T
     """Take the step that the outcome leads to, in one transaction."""
     before = outcome.record
     taken = step(task.machine, before.state, outcome.event, before.context.bindings())
-    record, said, item = _apply(task, taken, outcome, run_context)
+    record, events, item = _apply(task, taken, outcome, run_context)
     place = task.machine.place(taken.state.place)
     if place.activity == "human" and item is None:
         record, item = _ask(
             task, record, run_context, "t2_gate", "the gate's tier is T2: a person has to sign", outcome
         )
     if item is not None:
-        said.append(Said("hil.created", {"item": item.id, "trigger": item.trigger, "reason": item.reason}))
-    said += _status_events(task, record, taken, outcome)
+        events.append(EventDraft("hil.created", {"item": item.id, "trigger": item.trigger, "reason": item.reason}))
+    events += _status_events(task, record, taken, outcome)
     if taken.after == "RUNNING" and not record.started:
         record = replace(record, started=True, started_at=time.time())
     source, event, target = taken.transition.source, taken.transition.event, taken.transition.target
@@ -74,14 +74,14 @@ def take(task: TaskPlan, outcome: ActivityOutcome, run_context: RunContext) -> T
         record=record,
         status=taken.after,
         moved=(source, event, target, taken.before, taken.after, "; ".join(taken.undecided)),
-        events=(*outcome.said, *said),
+        events=(*outcome.events, *events),
         item=item,
         report=outcome.report,
         review=outcome.review,
         outputs=outcome.outputs,
         usage=outcome.usage,
     )
-    run_context.tell(run_context.store.commit(run_context.run_id, change, run_context.now()))
+    run_context.publish(run_context.store.commit(run_context.run_id, change, run_context.now()))
     if item is not None:
         run_context.notify(item)
     if outcome.usage.cost_usd:
@@ -91,16 +91,16 @@ def take(task: TaskPlan, outcome: ActivityOutcome, run_context: RunContext) -> T
 
 def _apply(
     task: TaskPlan, taken: MachineStep, outcome: ActivityOutcome, run_context: RunContext
-) -> tuple[TaskRecord, list[Said], QueueItem | None]:
+) -> tuple[TaskRecord, list[EventDraft], QueueItem | None]:
     """The record after the step, what its effects say, and the queue item they ask for."""
     old = outcome.record
     context = old.context.forget(taken.transition.forgets)
     record = replace(old, state=taken.state, context=context, retries=0)
-    said: list[Said] = []
+    events: list[EventDraft] = []
     item: QueueItem | None = None
     decision = _decision(task, old, taken)
     if decision is not None:
-        said.append(decision)
+        events.append(decision)
         record = replace(record, history=(*record.history, _history(old, decision)))
     for effect in taken.effects:
         if effect.kind == "ask":
@@ -110,24 +110,24 @@ def _apply(
             if effect.kind == "fail":
                 effect = msgspec.structs.replace(effect, words=_with_gate(effect.words, taken, old, outcome))
             record, more = _effect(task, record, effect, outcome, run_context)
-            said += more
-    return record, said, item
+            events += more
+    return record, events, item
 
 
 def _with_gate(words: str, taken: MachineStep, record: TaskRecord, outcome: ActivityOutcome) -> str:
-    """The words, with what the gate said where it is the gate that led here, or what is wrong with a pair."""
+    """The words, with the gate's reasons where the gate led here, or what is wrong with a pair."""
     if taken.transition.event == "escalated":
         return f"{words}: {outcome.reason}"
     if taken.transition.source not in {"rework", "gate_again"}:
         return words
     reports = [entry["reasons"] for entry in record.history if entry["step"] == "gate"]
-    said = outcome.report.reasons if outcome.report is not None else reports[-1] if reports else ()
-    return f"{words}: {'; '.join(said)}"[:MAX_REASON] if said else words
+    reasons = outcome.report.reasons if outcome.report is not None else reports[-1] if reports else ()
+    return f"{words}: {'; '.join(reasons)}"[:MAX_REASON] if reasons else words
 
 
 def _effect(
     task: TaskPlan, record: TaskRecord, effect: StateEffect, outcome: ActivityOutcome, run_context: RunContext
-) -> tuple[TaskRecord, list[Said]]:
+) -> tuple[TaskRecord, list[EventDraft]]:
     if effect.kind == "advise":
         context = replace(record.context, advisory=effect.words)
         return replace(record, context=context), [_advisory(task, context, effect.words)]
@@ -145,26 +145,26 @@ def _effect(
         driver, challenger = record.context.challenger, record.context.driver
         context = replace(record.context, driver=driver, challenger=challenger)
         return replace(record, context=context), [
-            Said("pair.roles_switched", {"driver_agent": driver, "challenger_agent": challenger})
+            EventDraft("pair.roles_switched", {"driver_agent": driver, "challenger_agent": challenger})
         ]
     return replace(record, reason=effect.words if outcome.event == "escalated" else outcome.reason or effect.words), []
 
 
-def _locked(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> tuple[TaskRecord, list[Said]]:
+def _locked(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> tuple[TaskRecord, list[EventDraft]]:
     """What was reviewed or approved is held to be what it is now."""
     locked = hashes(run_context.root, task.outputs)
-    return replace(record, locked=locked, is_locked=True), [Said("artifact.locked", {"outputs": sorted(locked)})]
+    return replace(record, locked=locked, is_locked=True), [EventDraft("artifact.locked", {"outputs": sorted(locked)})]
 
 
-def _advisory(task: TaskPlan, context: TaskContext, words: str) -> Said:
+def _advisory(task: TaskPlan, context: TaskContext, words: str) -> EventDraft:
     assert task.confidence is not None
     details: JsonObject = {"signal": words, "mode": task.confidence.mode, "threshold": task.confidence.threshold}
     details["confidence_score"] = None if context.score is None else float(context.score)
     details["metrics"] = {metric.type: metric.value for metric in context.metrics}
-    return Said("confidence.advisory", details)
+    return EventDraft("confidence.advisory", details)
 
 
-def _decision(task: TaskPlan, record: TaskRecord, taken: MachineStep) -> Said | None:
+def _decision(task: TaskPlan, record: TaskRecord, taken: MachineStep) -> EventDraft | None:
     """What the end of an iteration decided, where the step left a place that decides about a loop."""
     kind, colon, loop = taken.transition.source.partition(":")
     if kind != "decide" or not colon:
@@ -179,7 +179,7 @@ def _decision(task: TaskPlan, record: TaskRecord, taken: MachineStep) -> Said | 
     details: JsonObject = {
         "overlay_type": loop,
         "iteration": used(task.machine, record.state, found.name),
-        "decision": _said(loop, record.context) or outcome,
+        "decision": _decision_word(loop, record.context) or outcome,
         "outcome": outcome,
     }
     if loop == "confidence_loop":
@@ -187,10 +187,10 @@ def _decision(task: TaskPlan, record: TaskRecord, taken: MachineStep) -> Said | 
         details["confidence_score"] = None if score is None else float(score)
     if taken.undecided:
         details["undecided"] = list(taken.undecided)
-    return Said("overlay.iteration", details, "warning" if outcome == "max_iterations_exceeded" else "info")
+    return EventDraft("overlay.iteration", details, "warning" if outcome == "max_iterations_exceeded" else "info")
 
 
-def _said(loop: str, context: TaskContext) -> str | None:
+def _decision_word(loop: str, context: TaskContext) -> str | None:
     """What the reviewer or the challenger decided; the other loops have nobody who says a word."""
     if loop == "agentic_review":
         return context.decision
@@ -199,7 +199,7 @@ def _said(loop: str, context: TaskContext) -> str | None:
     return None
 
 
-def _history(record: TaskRecord, decision: Said) -> JsonObject:
+def _history(record: TaskRecord, decision: EventDraft) -> JsonObject:
     kept = {key: decision.details[key] for key in ("overlay_type", "decision", "outcome")}
     return {"iteration": record.iteration, "step": "decide", **kept}
 
@@ -229,21 +229,23 @@ def _ask(
     return replace(record, item=item.id, items=number), item
 
 
-def _status_events(task: TaskPlan, record: TaskRecord, taken: MachineStep, outcome: ActivityOutcome) -> list[Said]:
-    said: list[Said] = []
+def _status_events(
+    task: TaskPlan, record: TaskRecord, taken: MachineStep, outcome: ActivityOutcome
+) -> list[EventDraft]:
+    events: list[EventDraft] = []
     if taken.before == "PENDING":
         for warning in task.warnings:
             LOG.warning("task `%s`: %s", task.id, warning)
-            said.append(Said("task.warning", {"warning": warning}, "warning"))
+            events.append(EventDraft("task.warning", {"warning": warning}, "warning"))
     if taken.after == "RUNNING" and not record.started:
         details = {"overlays": list(task.overlays), "dependencies": list(task.dependencies)}
-        said.append(Said("task.started", details, agent=worker(task, record)))
+        events.append(EventDraft("task.started", details, agent=worker(task, record)))
     if taken.after == "COMPLETED":
-        said.append(Said("task.completed", _spent(record), agent=worker(task, record)))
+        events.append(EventDraft("task.completed", _spent(record), agent=worker(task, record)))
     if taken.after == "FAILED":
         details = {"reason": record.reason, "max_iterations_exceeded": bool(record.max_iterations_exceeded)}
-        said.append(Said("task.failed", {**details, **_spent(record)}, "error", worker(task, record)))
-    return said
+        events.append(EventDraft("task.failed", {**details, **_spent(record)}, "error", worker(task, record)))
+    return events
 
 
 def _spent(record: TaskRecord) -> JsonObject:
@@ -270,9 +272,9 @@ def _retry(task: TaskPlan, record: TaskRecord, run_context: RunContext, agent: s
     LOG.warning("task `%s`: agent `%s` failed and is asked again: %s", task.id, agent, reason)
     retry = record.retries + 1
     record = replace(record.spending(failure.usage), retries=retry, retry_count=record.retry_count + 1)
-    said = Said("task.retrying", {"retry": retry, "reason": reason}, "warning", agent)
-    change = TaskChange(task_id=task.id, record=record, events=(*failure.said, said), usage=failure.usage)
-    run_context.tell(run_context.store.commit(run_context.run_id, change, run_context.now()))
+    retrying = EventDraft("task.retrying", {"retry": retry, "reason": reason}, "warning", agent)
+    change = TaskChange(task_id=task.id, record=record, events=(*failure.events, retrying), usage=failure.usage)
+    run_context.publish(run_context.store.commit(run_context.run_id, change, run_context.now()))
     if failure.usage.cost_usd:
         watch_budget(run_context)
     run_context.stop.wait(min(run_context.plan.limits.retry_backoff_seconds * 2 ** (retry - 1), _MOST_BACKOFF))
@@ -285,17 +287,17 @@ def watch_budget(run_context: RunContext) -> None:
     run = run_context.store.run(run_context.run_id)
     budget = limits.cost_budget_per_run_usd
     share = run.cost_usd / budget if budget else (float("inf") if run.cost_usd else 0.0)
-    said: Sequence[Said] = ()
+    events: Sequence[EventDraft] = ()
     level = 2 if share >= 1 else 1 if share >= _BUDGET_WARNING else 0
     if level > run.warned:
         pct = None if share == float("inf") else round(100 * share, 1)
         details = {"current_cost": round(run.cost_usd, 6), "budget": budget, "pct_used": pct}
-        said = [
-            Said(kind, details, "warning")
+        events = [
+            EventDraft(kind, details, "warning")
             for number, kind in ((1, "cost.budget_warning"), (2, "cost.exceeded"))
             if run.warned < number <= level
         ]
-        run_context.tell(run_context.store.note(run_context.run_id, run_context.now(), said, warned=level))
+        run_context.publish(run_context.store.note(run_context.run_id, run_context.now(), events, warned=level))
     if level == 2 and limits.cost_enforcement != "warn":
         run_context.stop.set()
 

@@ -109,11 +109,11 @@ def test_a_file_that_is_added_to_a_reviewed_folder_fails_the_gate(tmp_path: Path
     (tmp_path / "out").mkdir()
     run = bench(tmp_path, REVIEWED, {"dev": [work]})
 
-    def tell(events: Any) -> None:
+    def publish(events: Any) -> None:
         if any(event.event_type == "artifact.locked" for event in events):
             (tmp_path / "out" / "b.md").write_text("not reviewed", encoding="utf-8")
 
-    assert run.run(tell=tell).status == "FAILED"
+    assert run.run(publish=publish).status == "FAILED"
     assert "locked output `out/b.md` was added after its review" in run.store.reports("run-1")[0].reasons
 
 

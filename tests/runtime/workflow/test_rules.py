@@ -490,12 +490,12 @@ def test_an_export_gives_numbers_as_numbers(tmp_path: Path) -> None:
 
 
 def test_a_listener_that_fails_does_not_end_a_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    def tell(_: Any) -> None:
+    def publish(_: Any) -> None:
         raise OSError("no space left on device")
 
     run = bench(tmp_path, "tasks: {build: {agent: dev}}")
-    assert run.run(tell=tell).status == "COMPLETED"
-    assert "events could not be told: OSError: no space left on device" in caplog.text
+    assert run.run(publish=publish).status == "COMPLETED"
+    assert "events could not be published: OSError: no space left on device" in caplog.text
 
 
 def test_the_same_inputs_give_the_same_sequence_and_outcome(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.runtime.workflow.running import Bench, bench
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.workflow.narration import narrate
 from rulewright_runtime.workflow.run_settings import AdapterSettings, Constitution, Security
-from rulewright_runtime.workflow.security import check, look_through
+from rulewright_runtime.workflow.security import check, detect_injections
 
 KEY = "sk-" + "a1B2" * 8
 FLOW = """
@@ -99,7 +99,7 @@ def test_what_may_pass_passes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["The score of the match was 1:0.", "We ignore case here.", "all previous tests pass"])
 def test_ordinary_words_are_no_orders(text: str) -> None:
-    assert look_through(Security(), [("x", text)]) == ()
+    assert detect_injections(Security(), [("x", text)]) == ()
 
 
 def test_a_brief_that_nears_what_an_agent_takes_in_is_a_warning(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import msgspec
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.workflow.events import Said
+from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.task_context import NO_USAGE, Usage
 
 Purpose = Literal["work", "challenge", "review", "judge"]
@@ -28,9 +28,9 @@ _DECODER: Final = json.JSONDecoder()
 class AgentError(RuntimeFailure):
     """A call that failed: the agent can't be reached, took too long, or answered nothing that can be used."""
 
-    def __init__(self, message: str, said: tuple[Said, ...] = (), usage: Usage = NO_USAGE) -> None:
-        """Keep what is to be told of the call, and what it used: a call that failed costs, too."""
-        self.said, self.usage = said, usage
+    def __init__(self, message: str, events: tuple[EventDraft, ...] = (), usage: Usage = NO_USAGE) -> None:
+        """Keep the events of the call, and its usage: a call that failed costs, too."""
+        self.events, self.usage = events, usage
         super().__init__(message)
 
 
@@ -39,7 +39,7 @@ class Brief(msgspec.Struct, frozen=True):
 
     `operation_id` stays the same when a call is repeated, `attempt_id` never does; `session_id` is shared by the calls
     one agent gets for one task to do its work, and by no judge. `call` counts the calls of this purpose from 0, `retry`
-    the repetitions of this one. `feedback` is what was said of the work so far, `constitution` the rules of the project
+    the repetitions of this one. `feedback` holds the comments on the work so far, `constitution` the project's rules
     for every agent. A judge is given the whole `prompt`.
     """
 
@@ -86,7 +86,7 @@ class AgentReply(_Answer, frozen=True):
     """What an agent answered. Which fields count depends on what it was asked."""
 
     text: str = ""
-    said: tuple[Said, ...] = ()  # what is to be told of the call
+    events: tuple[EventDraft, ...] = ()  # what the call adds to the log
 
 
 class AgentAdapter(Protocol):

@@ -42,8 +42,8 @@ class CommandAdapter:
         given, seen = brief.as_json(), self._seen()
         code, out, err = run_command(self._command, given, self._folder, timeout, seen, self._started)
         if code != 0:
-            said = err.decode(errors="replace").strip().splitlines()
-            raise AgentError(f"`{self._command[0]}` ended with exit code {code}" + (f": {said[-1]}" if said else ""))
+            lines = err.decode(errors="replace").strip().splitlines()
+            raise AgentError(f"`{self._command[0]}` ended with exit code {code}" + (f": {lines[-1]}" if lines else ""))
         try:
             return read_reply(out.decode("utf-8"), brief.purpose)
         except UnicodeDecodeError:

@@ -30,7 +30,7 @@ class JudgedAdapter:
             return self._own.call(brief, timeout)
         place = (brief.task_run_id, brief.operation_id, brief.prompt, LONGEST_REPLY, 0.0, brief.call, brief.retry)
         try:
-            said = self._judge.ask(JudgeRequest(*place, purpose="metric"))
+            answer = self._judge.ask(JudgeRequest(*place, purpose="metric"))
         except OutageError:
             raise
         except CallFailure as failure:
@@ -39,6 +39,6 @@ class JudgedAdapter:
             raise AgentError(f"the judge did not answer: {failure}") from None
         except Exception as error:
             raise AgentError(f"the judge did not answer: {error}") from None
-        if said is None:
+        if answer is None:
             raise AgentError("the judge's reply is not whole")
-        return read_reply(said, "judge")
+        return read_reply(answer, "judge")

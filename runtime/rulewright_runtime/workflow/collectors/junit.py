@@ -36,8 +36,8 @@ def junit(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
     cases = list(_cases(report))
     outcomes = Counter(_outcome(path, case) for case in cases)
     passed, failed, skipped = outcomes["passed"], outcomes["failed"], outcomes["not run"]
-    strays = sum(_name_of(child) in _FAILURES for suite in _suites(report) for child in suite)  # beside the cases
-    failed = max(failed + strays, *(_stated_failures(path, suite) for suite in _suites(report)))
+    outside_root = sum(_name_of(child) in _FAILURES for suite in _suites(report) for child in suite)  # beside the cases
+    failed = max(failed + outside_root, *(_stated_failures(path, suite) for suite in _suites(report)))
     first = next((_title(case) for case in cases if _outcome(path, case) == "failed"), "")
     what = f"{passed} tests passed, {failed} failed, {skipped} not run" + (f"; first failure: {first}" if first else "")
     if not failed:
@@ -58,10 +58,10 @@ def _cases(suite: Element) -> Iterator[Element]:
 
 def _outcome(path: str, case: Element) -> Outcome:
     inside = {_name_of(element) for element in case.iter()}
-    said = {_word(path, case, attribute) for attribute in ("status", "result") if attribute in case.attrib}
-    if inside & _FAILURES or "failed" in said:
+    words = {_word(path, case, attribute) for attribute in ("status", "result") if attribute in case.attrib}
+    if inside & _FAILURES or "failed" in words:
         return "failed"
-    if "skipped" in inside or "not run" in said:
+    if "skipped" in inside or "not run" in words:
         return "not run"
     if not _title(case):
         raise CollectionError(path, "a test has no name")
