@@ -30,7 +30,7 @@ from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
 from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, failed, incomplete, not_eligible
 from rulewright_runtime.verify import lexicon, verifier_of
 from rulewright_runtime.verify.asking import reply_of
-from rulewright_runtime.verify.decisions import Decided, Decider, bindings_of
+from rulewright_runtime.verify.decisions import Decider, Eligibility, bindings_of
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def results(engine: Engine, items: Iterable[Item], judge: Judge | None) -> Itera
     for started in engine.started(items):
         if isinstance(started, Execution):
             for asking in started.askings:
-                if not started.spares(asking):
+                if not started.skips(asking):
                     asking.settle(judge)
             yield started.result()
         else:
@@ -170,28 +170,28 @@ class CheckAsking:
 class Execution:
     """A plan on one transcript: what is settled without a judge, and what waits for answers."""
 
-    __slots__ = ("_finish", "_spares", "_verdicts", "askings", "transcript")
+    __slots__ = ("_finish", "_skips", "_verdicts", "askings", "transcript")
 
     def __init__(
         self,
         transcript: Transcript,
         verdicts: Mapping[int, VerdictResult | CheckAsking],
         finish: Callable[[dict[int, VerdictResult], tuple[str, ...]], TranscriptResult],
-        spares: Callable[[str, list[VerdictResult]], bool] | None = None,
+        skips: Callable[[str, list[VerdictResult]], bool] | None = None,
     ) -> None:
         """`verdicts` are by the place of their check; `finish` makes the result of those that are settled and of the
-        checks that were spared. `spares` says whether a check need not be asked, given the verdicts so far."""
-        self.transcript, self._verdicts, self._finish, self._spares = transcript, verdicts, finish, spares
+        checks that were skipped. `skips` says whether a check need not be asked, given the verdicts so far."""
+        self.transcript, self._verdicts, self._finish, self._skips = transcript, verdicts, finish, skips
         self.askings = [each for each in verdicts.values() if isinstance(each, CheckAsking)]
 
     @property
-    def is_in_turn(self) -> bool:
+    def is_sequential(self) -> bool:
         """Whether askings are settled one after the other: what one says may spare the next."""
-        return self._spares is not None
+        return self._skips is not None
 
-    def spares(self, asking: CheckAsking) -> bool:
+    def skips(self, asking: CheckAsking) -> bool:
         """Whether the asking need not be settled, given those that are."""
-        return self._spares is not None and self._spares(asking.check_id, list(self._settled().values()))
+        return self._skips is not None and self._skips(asking.check_id, list(self._settled().values()))
 
     def _settled(self) -> dict[int, VerdictResult]:
         verdicts = ((place, getattr(each, "verdict", None) if isinstance(each, CheckAsking) else each)
@@ -199,33 +199,33 @@ class Execution:
         return {place: verdict for place, verdict in verdicts if verdict is not None}
 
     def result(self) -> TranscriptResult:
-        """The result; every asking must be settled or spared."""
-        spared = tuple(each.check_id for each in self.askings if each.verdict is None)
-        assert not spared or self._spares is not None, "a check still waits for answers"
-        return self._finish(self._settled(), spared)
+        """The result; every asking must be settled or skipped."""
+        skipped = tuple(each.check_id for each in self.askings if each.verdict is None)
+        assert not skipped or self._skips is not None, "a check still waits for answers"
+        return self._finish(self._settled(), skipped)
 
 
 class _Applied(NamedTuple):
-    """A check in a scenario, by its place in the plan. Its record may be `foregone`: in every transcript, or in those
-    in which the matcher finds nothing of the role `where`."""
+    """A check in a scenario, by its place in the plan. Its record may be `constant`: in every transcript, or in those
+    in which the matcher finds nothing of this `role`."""
 
     place: int
     check: Check
-    how: Decided
-    foregone: VerdictResult | None = None
-    where: str | None = None
+    eligibility: Eligibility
+    constant: VerdictResult | None = None
+    role: str | None = None
 
 
-class _Due(NamedTuple):
-    """What is to be done about the transcripts of one scenario: the checks that run `first`, and those that run `last`
-    because they read the verdicts of others; `owed` are the ids of both, `roles` those that decide foregone records.
-    `bindings` is what expressions see."""
+class _ScenarioChecks(NamedTuple):
+    """The checks of one scenario's transcripts: those that run `first`, and those that run `last` because they read the
+    verdicts of others. `expected` holds the ids of both, `roles` the roles that decide constant records, and `bindings`
+    what expressions see."""
 
     bindings: JsonObject
     first: tuple[_Applied, ...]
     last: tuple[_Applied, ...]
     roles: tuple[str, ...]
-    owed: tuple[str, ...]
+    expected: tuple[str, ...]
 
 
 class Engine:
@@ -254,7 +254,7 @@ class Engine:
         self._decider = Decider(plan.checks)
         self._last = reading_verdicts(plan)
         self._kept: JsonObject = {}
-        self._due_in: dict[str, _Due] = {}
+        self._checks_by_scenario: dict[str, _ScenarioChecks] = {}
         self._scripts: dict[str, ScriptedScenario] = {}
         self._left_out: list[tuple[str, tuple[int, ...]]] = []
         self._left_out_in: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
@@ -280,7 +280,7 @@ class Engine:
         read = {name for each in self._plan.checks for name in getattr(each.verifier, "needs", ())}
         return {name: gates for name, gates in found.items() if name not in read}
 
-    def _spares(self, incomplete: bool, check_id: str, settled: list[VerdictResult]) -> bool:
+    def _skips(self, incomplete: bool, check_id: str, settled: list[VerdictResult]) -> bool:
         """Whether every gate that the check may change has failed already."""
         gates = self._gates_of.get(check_id)
         return gates is not None and gates <= self._scorecard.stopped(settled, incomplete=incomplete)
@@ -308,26 +308,27 @@ class Engine:
             reason = scenario.refused if scenario else f"unknown scenario `{item.scenario_id}`"
             error = InputError(reason, item.path or item.id, item.line)
             return TranscriptResult(item.id, item.scenario_id, item.model, errors=(error,))
-        due = self._due(item.scenario_id)
+        checks = self._scenario_checks(item.scenario_id)
         item = self._redaction.transcript(item)
         complete = self._script(item.scenario_id).of_conversation(item)
         if complete.branches:
             item = _with_branches(item, complete.branches)
-        context = EvaluationContext(self._plan, item, self._matcher, due.bindings, complete, self._kept)
-        silent = (
-            () if complete.gaps or complete.wordless else [role for role in due.roles if context.is_without_hit(role)]
-        )
+        context = EvaluationContext(self._plan, item, self._matcher, checks.bindings, complete, self._kept)
+        readable = not (complete.gaps or complete.wordless)
+        silent = [role for role in checks.roles if context.is_without_hit(role)] if readable else []
         verdicts = {
-            each.place: each.foregone
-            if each.foregone is not None and (each.where is None or each.where in silent)
-            else self._verdict(each.check, each.how, context)
-            for each in due.first
+            each.place: each.constant
+            if each.constant is not None and (each.role is None or each.role in silent)
+            else self._verdict(each.check, each.eligibility, context)
+            for each in checks.first
         }
-        spares = partial(self._spares, bool(complete.gaps)) if self._gates_of else None
-        execution = Execution(item, verdicts, partial(self._finish, context), spares)
+        skips = partial(self._skips, bool(complete.gaps)) if self._gates_of else None
+        execution = Execution(item, verdicts, partial(self._finish, context), skips)
         return execution if execution.askings else execution.result()
 
-    def _verdict(self, check: Check, how: Decided, context: EvaluationContext) -> VerdictResult | CheckAsking:
+    def _verdict(
+        self, check: Check, eligibility: Eligibility, context: EvaluationContext
+    ) -> VerdictResult | CheckAsking:
         """The check's record, or what it waits for."""
 
         def concluded(finding: Finding) -> VerdictResult:
@@ -339,10 +340,10 @@ class Engine:
             if context.simulated_by and reads_script(check):
                 users = {"simulated_user": list(context.simulated_by)}
                 finding = msgspec.structs.replace(finding, extra={**finding.extra, **users})
-            return conclude(check, _mark(finding, how))
+            return conclude(check, _mark(finding, eligibility))
 
-        if not how.eligible:
-            return concluded(not_eligible(how.why))
+        if not eligibility.eligible:
+            return concluded(not_eligible(eligibility.why))
         try:
             found = verifier_of(type(check.verifier))(check, check.verifier, context)
         except Exception as error:
@@ -350,19 +351,19 @@ class Engine:
         return concluded(found) if isinstance(found, Finding) else CheckAsking(check.id, found, concluded)
 
     def _finish(
-        self, context: EvaluationContext, settled: dict[int, VerdictResult], spared: tuple[str, ...] = ()
+        self, context: EvaluationContext, settled: dict[int, VerdictResult], skipped: tuple[str, ...] = ()
     ) -> TranscriptResult:
         """The result, once those checks have run that read the verdicts of others."""
         item, gaps = context.transcript, context.complete.gaps
-        due = self._due(item.scenario_id)
-        if due.last:
+        checks = self._scenario_checks(item.scenario_id)
+        if checks.last:
             context.verdicts = {verdict.check_id: verdict for verdict in settled.values()}
-        for each in due.last:
-            verdict = self._verdict(each.check, each.how, context)
+        for each in checks.last:
+            verdict = self._verdict(each.check, each.eligibility, context)
             assert isinstance(verdict, VerdictResult), "a check that reads verdicts asks nobody"
             settled[each.place] = context.verdicts[verdict.check_id] = verdict
         verdicts = tuple(settled[place] for place in sorted(settled))
-        scores = self._score(item, verdicts, due, gaps, spared)
+        scores = self._score(item, verdicts, checks, gaps, skipped)
         return TranscriptResult(
             item.id,
             item.scenario_id,
@@ -374,11 +375,11 @@ class Engine:
             missing=gaps,
         )
 
-    def settled_in(self, scenario_id: str) -> dict[str, str | None]:
+    def constant_in(self, scenario_id: str) -> dict[str, str | None]:
         """The checks whose record in a scenario's transcripts is made once, each with the role in whose turns nothing
         must be found for that; None where nothing is looked for."""
-        due = self._due(scenario_id)
-        return {each.check.id: each.where for each in (*due.first, *due.last) if each.foregone is not None}
+        checks = self._scenario_checks(scenario_id)
+        return {each.check.id: each.role for each in (*checks.first, *checks.last) if each.constant is not None}
 
     def _script(self, scenario_id: str) -> ScriptedScenario:
         """The scenario's turns, prepared once."""
@@ -388,46 +389,50 @@ class Engine:
             self._scripts[scenario_id] = known
         return known
 
-    def _due(self, scenario_id: str) -> _Due:
+    def _scenario_checks(self, scenario_id: str) -> _ScenarioChecks:
         """What is to be done about the transcripts of a scenario; kept once known."""
-        known = self._due_in.get(scenario_id)
+        known = self._checks_by_scenario.get(scenario_id)
         if known is None:
             bindings = bindings_of(self._plan, scenario_id)
-            checks = enumerate(zip(self._plan.checks, self._decider.decide(bindings), strict=True))
-            every = {place: self._applied(place, check, how) for place, (check, how) in checks if not how.suppressed}
-            known = self._due_in[scenario_id] = _Due(
+            eligible = self._decider.decide(bindings)
+            every = {
+                place: self._applied(place, check, eligibility)
+                for place, (check, eligibility) in enumerate(zip(self._plan.checks, eligible, strict=True))
+                if not eligibility.suppressed
+            }
+            known = self._checks_by_scenario[scenario_id] = _ScenarioChecks(
                 bindings,
                 tuple(each for place, each in every.items() if place not in self._last),
                 tuple(every[place] for place in self._last if place in every),
-                tuple(sorted({each.where for each in every.values() if each.where is not None})),
+                tuple(sorted({each.role for each in every.values() if each.role is not None})),
                 tuple(each.check.id for each in every.values()),
             )
         return known
 
-    def _applied(self, place: int, check: Check, how: Decided) -> _Applied:
+    def _applied(self, place: int, check: Check, eligibility: Eligibility) -> _Applied:
         without_hit = self._without_hit[place]
-        if how.undecided or how.why is not None:
-            return _Applied(place, check, how)
-        if not how.eligible:
-            return _Applied(place, check, how, conclude(check, not_eligible()))
-        return _Applied(place, check, how, *(without_hit or ()))
+        if eligibility.undecided or eligibility.why is not None:
+            return _Applied(place, check, eligibility)
+        if not eligibility.eligible:
+            return _Applied(place, check, eligibility, conclude(check, not_eligible()))
+        return _Applied(place, check, eligibility, *(without_hit or ()))
 
     def _score(
         self,
         item: Transcript,
         verdicts: tuple[VerdictResult, ...],
-        due: _Due,
+        checks: _ScenarioChecks,
         gaps: tuple[Gap, ...],
-        spared: tuple[str, ...],
+        skipped: tuple[str, ...],
     ) -> JsonObject | None:
         if self._scorecard is None:
             return None
         row = {"transcript_id": item.id, "scenario_id": item.scenario_id}
         row["model"] = self._name(item)
-        owed = [name for name in due.owed if name not in spared]
-        waiting = [*self._waiting_in(item.scenario_id), *((name, ()) for name in spared)]
-        row |= self._scorecard.score(verdicts, owed, waiting, incomplete=bool(gaps))
-        if spared:
+        expected = [name for name in checks.expected if name not in skipped]
+        waiting = [*self._waiting_in(item.scenario_id), *((name, ()) for name in skipped)]
+        row |= self._scorecard.score(verdicts, expected, waiting, incomplete=bool(gaps))
+        if skipped:
             row |= without_scores(row, self._scorecard.plan.shown)
         return {**row, "missing": as_records(gaps)} if gaps else row
 
@@ -441,11 +446,11 @@ class Engine:
             return self._left_out
         known = self._left_out_in.get(scenario_id)
         if known is None:
-            answers = Decider(self._plan.left_out).decide(self._due(scenario_id).bindings)
+            answers = Decider(self._plan.left_out).decide(self._scenario_checks(scenario_id).bindings)
             known = [
                 waiting
-                for waiting, how in zip(self._left_out, answers, strict=True)
-                if waiting[1] and how.eligible and not how.suppressed
+                for waiting, eligibility in zip(self._left_out, answers, strict=True)
+                if waiting[1] and eligibility.eligible and not eligibility.suppressed
             ]
             self._left_out_in[scenario_id] = known
         return known
@@ -495,10 +500,10 @@ def looked_for(plan: Plan) -> dict[str, dict[str, Lexicon]]:
     return wanted
 
 
-def _mark(finding: Finding, how: Decided) -> Finding:
+def _mark(finding: Finding, eligibility: Eligibility) -> Finding:
     """The finding with what could not be decided about the check before it ran."""
-    if not how.undecided:
+    if not eligibility.undecided:
         return finding
     return msgspec.structs.replace(
-        finding, extra={**finding.extra, "undecided": how.undecided}, needs_adjudication=True
+        finding, extra={**finding.extra, "undecided": eligibility.undecided}, needs_adjudication=True
     )

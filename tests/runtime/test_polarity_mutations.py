@@ -54,7 +54,7 @@ def turn_round(place: Polarity, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(table, place, not table[place])
 
 
-def applies(**conditions: Any) -> decisions.Decided:
+def applies(**conditions: Any) -> decisions.Eligibility:
     return decisions.Decider(plan(check(**conditions)).checks).decide({"scenario": {}})[0]
 
 

@@ -46,7 +46,7 @@ def fusion_of(plan: Plan) -> JsonObject:
         unfused = {} if is_fused else dict.fromkeys(lexicons.keys() - left.keys())
         apart += [_apart(role, name, pattern) for name, pattern in sorted({**left, **unfused}.items())]
     engine = Engine(plan, prefilter=True)
-    settled = [engine.settled_in(name) for name in sorted(plan.scenarios) or [""]]
+    settled = [engine.constant_in(name) for name in sorted(plan.scenarios) or [""]]
     return {
         "plan": plan.hash,
         "profile": plan.profile,

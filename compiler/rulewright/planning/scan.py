@@ -179,7 +179,7 @@ def _add(count: _Count, check: Check, plan: Plan, transcript: Transcript) -> Non
 
 
 def _add_phases(count: _Count, check: Check, verifier: PhasedVerifier, plan: Plan, transcript: Transcript) -> None:
-    """Every candidate is confirmed; the sweep is spared where one of them is."""
+    """Every candidate is confirmed; the sweep is skipped where one of them is."""
     confirm, sweep = verifier.confirm, verifier.sweep
     candidates = len(_hits(verifier.candidates, plan, transcript))
     windows = _windows(sweep.window, check, plan, transcript)

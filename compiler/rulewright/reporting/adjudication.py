@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from rulewright.errors import UsageError
 from rulewright.reporting.judged import JudgedTranscript, open_run
 from rulewright.reporting.run_reader import CHECK, EARLIER_CHECK
-from rulewright.reporting.stored_run import is_spared, score_again, summary_like
+from rulewright.reporting.stored_run import has_skipped, score_again, summary_like
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.files import write_whole
@@ -215,7 +215,7 @@ def _decided(
     if not decisions:
         return row, records
     records = [_with(record, decisions.get((judged.id, record.check_id))) for record in records]
-    return score_again(card, row, records, spared=is_spared(run, row)), records
+    return score_again(card, row, records, skipped=has_skipped(run, row)), records
 
 
 def _with(record: VerdictResult, decision: Adjudication | None) -> VerdictResult:

@@ -123,21 +123,21 @@ def _uncollected() -> Iterator[None]:
 
 
 def score_again(
-    scorecard: Scorecard | None, row: JsonMapping, verdicts: Iterable[VerdictResult], *, spared: bool = False
+    scorecard: Scorecard | None, row: JsonMapping, verdicts: Iterable[VerdictResult], *, skipped: bool = False
 ) -> JsonObject:
     """The row of a transcript as `scorecard` gives it for these verdicts; what it lacks and what the profile left out
-    stay as `row` says. One whose checks were `spared` has no scores."""
+    stay as `row` says. One whose checks were `skipped` has no scores."""
     kept = {key: row[key] for key in ("transcript_id", "scenario_id", "model") if key in row}
     missing = {"missing": row["missing"]} if row.get("missing") else {}
     if scorecard is None:
         return {**kept, ENGINE: engine_results(list(verdicts), undecided=bool(missing)), **missing}
     waiting = [(name, scorecard.waiting_for(name)) for name in row.get("left_out", ())]
     scored = scorecard.score(list(verdicts), None, waiting, incomplete=bool(missing))
-    return {**kept, **scored, **(without_scores(scored, scorecard.plan.shown) if spared else {}), **missing}
+    return {**kept, **scored, **(without_scores(scored, scorecard.plan.shown) if skipped else {}), **missing}
 
 
-def is_spared(run: StoredRun | FinishedRun, row: JsonMapping) -> bool:
-    """Whether a scan that looked at gates only has spared checks of a row."""
+def has_skipped(run: StoredRun | FinishedRun, row: JsonMapping) -> bool:
+    """Whether a scan that looked at gates only has skipped checks of a row."""
     by_profile = {part.id for part in run.plan.left_out}
     return bool(run.summary.get("gates_only")) and not by_profile.issuperset(row.get("left_out", ()))
 

@@ -13,7 +13,7 @@ from rulewright.reporting.stored_run import (
     StoredRun,
     decision_as_json,
     decision_of,
-    is_spared,
+    has_skipped,
     knowing,
     score_again,
 )
@@ -51,7 +51,7 @@ def policy_of(run: StoredRun, other: Plan | None, given: Mapping[str, object]) -
 def rescored(run: StoredRun, card: Scorecard) -> dict[str, dict[str, object]]:
     """The rows of the run under another scorecard, by transcript."""
     return {
-        name: score_again(card, row, run.verdicts[name].values(), spared=is_spared(run, row))
+        name: score_again(card, row, run.verdicts[name].values(), skipped=has_skipped(run, row))
         for name, row in run.rows.items()
     }
 

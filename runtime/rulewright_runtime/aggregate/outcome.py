@@ -102,7 +102,7 @@ def take_credit(row: dict[str, object], headline: str) -> None:
 
 
 def without_scores(row: Mapping[str, Value], shown: Iterable[str | None]) -> dict[str, Value]:
-    """What takes the place of scores where checks were spared: they would be means of what was asked by chance.
+    """What takes the place of scores where checks were skipped: they would be means of what was asked by chance.
     `shown` names the outputs that are averaged and counted."""
     blank: dict[str, Value] = dict.fromkeys(name for name in shown if name is not None)
     if isinstance(dimensions := row.get("dimension_scores"), dict):

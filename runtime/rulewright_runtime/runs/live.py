@@ -242,8 +242,9 @@ class _Open:
             exchanges: list[list[Exchange]] = [[] for _ in started.askings]
             self._exchanges = exchanges
             pairs = list(zip(started.askings, exchanges, strict=True))
-            ways = [self._in_turn(started, pairs)] if started.is_in_turn else [self._settle(*pair) for pair in pairs]
-            self.tasks = [asyncio.create_task(way) for way in ways]
+            one_by_one = started.is_sequential
+            work = [self._one_by_one(started, pairs)] if one_by_one else [self._settle(*pair) for pair in pairs]
+            self.tasks = [asyncio.create_task(each) for each in work]
             count(len(self.tasks))
 
     async def result(self) -> TranscriptResult:
@@ -256,11 +257,11 @@ class _Open:
         exchanges = tuple(exchange for one in self._exchanges for exchange in sorted(one, key=_place))
         return replace(self._started.result(), exchanges=exchanges)
 
-    async def _in_turn(self, started: Execution, pairs: list[tuple[CheckAsking, list[Exchange]]]) -> None:
+    async def _one_by_one(self, started: Execution, pairs: list[tuple[CheckAsking, list[Exchange]]]) -> None:
         """Settle one check after the other, unless those before spare it."""
         try:
             for asking, exchanges in pairs:
-                if not started.spares(asking):
+                if not started.skips(asking):
                     await self._answered(asking, exchanges)
         finally:
             self._count(-1)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Applying: TypeAlias = Check | LeftOut  # what applies to some scenarios and not to others
 
 
-class Decided(msgspec.Struct, frozen=True):
+class Eligibility(msgspec.Struct, frozen=True):
     """Whether a check is suppressed or eligible, and what of that could not be decided; `why` it is not eligible."""
 
     suppressed: bool = False
@@ -29,8 +29,8 @@ class Decided(msgspec.Struct, frozen=True):
     why: str | None = None
 
 
-ELIGIBLE: Final = Decided()
-WITHOUT_SCENARIO: Final = Decided(eligible=False, why="no_scenario")
+ELIGIBLE: Final = Eligibility()
+WITHOUT_SCENARIO: Final = Eligibility(eligible=False, why="no_scenario")
 
 
 def bindings_of(plan: Plan, scenario_id: str) -> dict[str, object]:
@@ -58,7 +58,7 @@ class Decider:
         self._parts = [(part, _conditions(part)) for part in parts]
         self._without: list[tuple[Applying, Conditions | None]] | None = None
 
-    def decide(self, bindings: JsonMapping) -> list[Decided]:
+    def decide(self, bindings: JsonMapping) -> list[Eligibility]:
         """What holds for each of them; `bindings` is what expressions see (`bindings_of`).
 
         Without a `scenario` no check that reads it is eligible.
@@ -112,7 +112,7 @@ def _conditions(check: Applying) -> list[_Condition]:
     ]
 
 
-def _decided(check: Applying, conditions: Conditions | None, bindings: Mapping[str, object]) -> Decided:
+def _decided(check: Applying, conditions: Conditions | None, bindings: Mapping[str, object]) -> Eligibility:
     if conditions is None:
         return WITHOUT_SCENARIO
     if not conditions:
@@ -125,4 +125,4 @@ def _decided(check: Applying, conditions: Conditions | None, bindings: Mapping[s
         answers[name] = decision.holds
         if decision.undecided is not None:
             undecided[name] = decision.undecided
-    return Decided(answers["suppressed"], answers["eligible"], undecided)
+    return Eligibility(answers["suppressed"], answers["eligible"], undecided)

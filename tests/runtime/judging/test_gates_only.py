@@ -73,17 +73,17 @@ def test_gates_have_the_states_of_the_whole_run_whatever_is_answered(severities:
     asked_in_all, asked_of_all = 0, 0
     for answers in product(ANSWERS, repeat=len(severities)):
         by_check = {check.id: answer for check, answer in zip(made.checks, answers, strict=True)}
-        (whole, before), (spared, after) = (row(engine, by_check) for engine in engines)
+        (whole, before), (skipped, after) = (row(engine, by_check) for engine in engines)
         states = [
             {name: gate["state"] for name, gate in (each.scores or {})["engine"]["gates"].items()}
-            for each in (whole, spared)
+            for each in (whole, skipped)
         ]
         assert states[0] == states[1], by_check
         assert after <= before
         asked_in_all, asked_of_all = asked_in_all + after, asked_of_all + before
-        left = {check.id for check in made.checks} - {verdict.check_id for verdict in spared.verdicts}
-        assert left <= set((spared.scores or {}).get("left_out", ()))
-        assert not left or (spared.scores or {})["overall_score"] is None
+        left = {check.id for check in made.checks} - {verdict.check_id for verdict in skipped.verdicts}
+        assert left <= set((skipped.scores or {}).get("left_out", ()))
+        assert not left or (skipped.scores or {})["overall_score"] is None
     assert asked_in_all < 0.8 * asked_of_all
 
 
