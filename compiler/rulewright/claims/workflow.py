@@ -173,8 +173,8 @@ def _stuck(graph: Graph, machine: Machine, _: LoweredTask) -> str | None:
             return _trace(graph, node, f"{place.status}, but `{place.name}` is not the end")
         for edge in edges:
             if edge.transition is None:
-                said = _event(edge)
-                return _trace(graph, node, f"{place.status} for ever: no way on from `{place.name}`{said}")
+                event = _event(edge)
+                return _trace(graph, node, f"{place.status} for ever: no way on from `{place.name}`{event}")
     return None
 
 
@@ -223,5 +223,5 @@ def _event(edge: StateEdge) -> str:
 
 
 def _world(edge: StateEdge) -> str:
-    said = spoken(edge.world)
-    return f" [{said}]" if said else ""
+    words = spoken(edge.world)
+    return f" [{words}]" if words else ""

@@ -96,7 +96,7 @@ class Explorer:
     possible: Callable[[World], bool] = lambda _: True  # what the world can say
     places: dict[str, MachineState] = field(default_factory=dict)
     leaving: dict[tuple[str, Event], tuple[MachineTransition, ...]] = field(default_factory=dict)
-    said: dict[tuple[str, Event], list[GuardAnswer]] = field(default_factory=dict)
+    known_answers: dict[tuple[str, Event], list[GuardAnswer]] = field(default_factory=dict)
 
     def explore(self) -> Graph:
         """Everything reachable from the start."""
@@ -175,9 +175,9 @@ class Explorer:
     def answers(self, place: str, event: Event) -> list[GuardAnswer]:
         """What the world can say at a place, each different answer once."""
         key = (place, event)
-        if key not in self.said:
-            self.said[key] = list(self._answers(self.transitions(place, event), event))
-        return self.said[key]
+        if key not in self.known_answers:
+            self.known_answers[key] = list(self._answers(self.transitions(place, event), event))
+        return self.known_answers[key]
 
     def _answers(self, transitions: tuple[MachineTransition, ...], event: Event) -> Iterator[GuardAnswer]:
         claimed = {effect.subject for each in transitions for effect in each.effects if effect.kind == "pass"}
@@ -187,8 +187,8 @@ class Explorer:
         programs += [program for loop in exits if loop.exit for program in loop.exit.conditions]
         programs += [verdict] if verdict is not None else []
         known = set()
-        said: list[World] = worlds(programs, self.truths) if programs else [{}]
-        for world in filter(self.possible, said):
+        contexts: list[World] = worlds(programs, self.truths) if programs else [{}]
+        for world in filter(self.possible, contexts):
             holds = tuple(self.truths.met(each.guard, world) for each in transitions)
             passed = frozenset(loop.name for loop in exits if self.truths.met(loop.exit, world))
             gate = verdict is not None and self.truths.holds(verdict, world)

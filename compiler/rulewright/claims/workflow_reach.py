@@ -218,9 +218,12 @@ def _walked(task: TaskPlan, context: Mapping[str, Any]) -> Way | None:
         people += doing == "human"
         counts["review"] += doing == "review"
         counts["pair"] += doing == "challenge"
-        said = {**context, **{name: {**context[name], "iteration": counts[name]} for name in counts if name in context}}
+        counted = {
+            **context,
+            **{name: {**context[name], "iteration": counts[name]} for name in counts if name in context},
+        }
         try:
-            state = step(machine, state, ENDS[doing], said).state
+            state = step(machine, state, ENDS[doing], counted).state
         except StateError:
             return None
     return None

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from rulewright.comparing.render import cause, changes, check_line, failed_line, pairs_line, run_line, score_line
 from rulewright.comparing.render import significant as significant_checks
-from rulewright.web.rendering import Look, rendered
+from rulewright.web.rendering import PageFrame, rendered
 from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 
 TONES = {"worse": "bad", "not worse": "good"}
 
 
-def diff_page(found: JsonMapping, look: Look | None = None) -> Iterator[str]:
+def diff_page(found: JsonMapping, frame: PageFrame | None = None) -> Iterator[str]:
     """The page of a comparison, piece by piece."""
     facts = [(side, run_line(found[side])) for side in ("before", "after")]
     for side in ("before", "after"):
@@ -27,7 +27,7 @@ def diff_page(found: JsonMapping, look: Look | None = None) -> Iterator[str]:
     ]
     return rendered(
         "diff.html",
-        look,
+        frame,
         found=found,
         tone=TONES.get(found["verdict"], "open"),
         facts=facts,

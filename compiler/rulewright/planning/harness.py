@@ -24,7 +24,7 @@ from rulewright_runtime.harness.model_adapter import ModelAdapter
 from rulewright_runtime.harness.play import turn_request
 from rulewright_runtime.harness.simulated_user import SimulatedUser
 from rulewright_runtime.models.call import ModelAnswer
-from rulewright_runtime.transcripts.messages import Turn as Said
+from rulewright_runtime.transcripts.messages import Turn
 
 CHARACTERS_PER_TOKEN: Final = 4  # a rough measure of English text; the estimate says so
 USUAL_REPLY: Final = 250  # tokens
@@ -111,11 +111,11 @@ def run_cost(
 
 def _tokens(script: Script, choose: Any, reply_tokens: int) -> int:
     """Tokens sent in one conversation."""
-    said = sum(len(key) + len(value) for key, value in script.context)
+    size = sum(len(key) + len(value) for key, value in script.context)
     total = 0
     for place, turn in enumerate(script.turns):
-        said += choose([len(turn.user_message), *(len(branch.user_message) for branch in turn.branches)])
-        total += -(-said // CHARACTERS_PER_TOKEN) + place * reply_tokens
+        size += choose([len(turn.user_message), *(len(branch.user_message) for branch in turn.branches)])
+        total += -(-size // CHARACTERS_PER_TOKEN) + place * reply_tokens
     return total
 
 
@@ -144,7 +144,7 @@ def _calls_of(
     script: Script, adapter: Adapter, user: SimulatedUser | None, known: Callable[[str], ModelAnswer | None]
 ) -> dict[str, Speaking]:
     found: dict[str, Speaking] = {}
-    said: list[Said] = []
+    so_far: list[Turn] = []
 
     def spoken(who: ModelAdapter, ask: Ask) -> ModelAnswer:
         answer = None if found else known(who.key_of(ask))
@@ -154,22 +154,22 @@ def _calls_of(
 
     for session in script.sessions:
         for place, turn in enumerate(session.turns):
-            replies = [each.content for each in said if each.role == "assistant"]
+            replies = [each.content for each in so_far if each.role == "assistant"]
             words = _shortest(turn) if found else choose(turn, replies).message
             if user is not None:
-                answer = spoken(user.speaker, user.ask_of(script, session, turn.number, words, said))
+                answer = spoken(user.speaker, user.ask_of(script, session, turn.number, words, so_far))
                 if not answer.is_whole:
                     return found  # the conversation ends here
                 words = answer.text
-            said.append(Said(turn.number, "user", words))
+            so_far.append(Turn(turn.number, "user", words))
             if not isinstance(adapter, ModelAdapter):
                 return found  # nobody knows what is said next
-            reply = spoken(adapter, adapter.ask_of(turn_request(script, session, place, said))).text
-            said.append(Said(turn.number, "assistant", reply))
+            reply = spoken(adapter, adapter.ask_of(turn_request(script, session, place, so_far))).text
+            so_far.append(Turn(turn.number, "assistant", reply))
     return found
 
 
 def _shortest(turn: ScriptTurn) -> str:
     """The shortest message that a turn may hold."""
-    said = [turn.user_message, *(branch.user_message for branch in turn.branches)]
-    return min(said, key=lambda text: len(text.encode()))
+    messages = [turn.user_message, *(branch.user_message for branch in turn.branches)]
+    return min(messages, key=lambda text: len(text.encode()))

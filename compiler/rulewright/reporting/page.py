@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.reporting.overview import Overview
-from rulewright.web.rendering import Look, rendered
+from rulewright.web.rendering import PageFrame, rendered
 
 if TYPE_CHECKING:
     from rulewright.reporting.chats import Chat
@@ -22,7 +22,7 @@ def run_page(
     link: Link,
     chats: Iterable[Chat] | None = None,
     list_link: str = "",
-    look: Look | None = None,
+    frame: PageFrame | None = None,
 ) -> Iterator[str]:
     """The page of a run, piece by piece. `link` gives the address of a transcript by its number, and of a verdict on
     it; `chats` stand at the end; with `list_link` only what fails or waits is listed."""
@@ -33,7 +33,7 @@ def run_page(
     undecided = [item for item in report["summary"]["adjudication"]["items"] if item["verdict"] is None]
     return rendered(
         "run.html",
-        look,
+        frame,
         report=report,
         about=about,
         link=link,
@@ -47,13 +47,13 @@ def run_page(
 
 
 def chats_page(
-    title: str, chats: Iterable[Chat], links: Iterable[tuple[str, str]], look: Look | None = None
+    title: str, chats: Iterable[Chat], links: Iterable[tuple[str, str]], frame: PageFrame | None = None
 ) -> Iterator[str]:
     """A page of some transcripts, with links to others as pairs of address and word."""
-    return rendered("chats.html", look, title=title, chats=chats, links=list(links))
+    return rendered("chats.html", frame, title=title, chats=chats, links=list(links))
 
 
-def list_page(report: Mapping[str, object], link: Link, home: str, look: Look | None = None) -> Iterator[str]:
+def list_page(report: Mapping[str, object], link: Link, home: str, frame: PageFrame | None = None) -> Iterator[str]:
     """A page that lists every transcript."""
     context = {"rows": report["transcripts"], "summary": report["summary"], "run": report["run"]}
-    return rendered("list.html", look, **context, link=link, home=home)
+    return rendered("list.html", frame, **context, link=link, home=home)

@@ -19,7 +19,7 @@ from rulewright.reporting.judge_words import JudgeWords
 from rulewright.reporting.judged import FinishedRun
 from rulewright.reporting.overview import overview
 from rulewright.reporting.page import chats_page, list_page, run_page
-from rulewright.web.rendering import Look
+from rulewright.web.rendering import PageFrame
 from rulewright_runtime.files import open_whole
 
 IN_ONE_FILE: Final = 200  # transcripts
@@ -79,7 +79,7 @@ class RunReport:
 
     def _pages(self, report: dict[str, Any], words: JudgeWords, home: str) -> Iterator[tuple[str, Iterable[str]]]:
         """The pages of the folder by name."""
-        look = Look(home=Markup('<a href="../{}">Rulewright</a>').format(home))
+        frame = PageFrame(home=Markup('<a href="../{}">Rulewright</a>').format(home))
         chats, count = self.chats(words), len(report["transcripts"])
         for first in range(1, count + 1, A_PAGE):
             last = min(first + A_PAGE - 1, count)
@@ -87,8 +87,8 @@ class RunReport:
             links += [(_page_of(first - 1), "Before")] if first > 1 else []
             links += [(_page_of(last + 1), "Next")] if last < count else []
             title = f"Transcripts {first} to {last} of {count}"
-            yield _page_of(first), chats_page(title, islice(chats, A_PAGE), links, look)
-        yield LIST, list_page(report, lambda number: f"{_page_of(number)}#t{number}", f"../{home}", look)
+            yield _page_of(first), chats_page(title, islice(chats, A_PAGE), links, frame)
+        yield LIST, list_page(report, lambda number: f"{_page_of(number)}#t{number}", f"../{home}", frame)
 
 
 def _page_of(number: int) -> str:

@@ -21,13 +21,13 @@ from rulewright.reporting.page import run_page
 from rulewright.serving.labels import Labels
 from rulewright.serving.open_runs import LoadedRun, OpenRun
 from rulewright.web.clients import sender
-from rulewright.web.rendering import LOCAL, Look
+from rulewright.web.rendering import LOCAL, PageFrame
 from rulewright.web.server import RefusedError, Request, Response, local_page
 from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.workflow.hil import QueueError
 
 HOME: Final = Markup('<a href="/">Runs</a>')
-LOOK: Final = Look(True, HOME, LOCAL)
+FRAME: Final = PageFrame(True, HOME, LOCAL)
 _ROUTES: Final = (
     (re.compile(r"/"), "_list"),
     (re.compile(r"/run/([0-9]{1,4})"), "_run"),
@@ -69,7 +69,7 @@ class RunsApp:
     def _list(self, request: Request) -> Response:
         runs = [(f"/run/{place}", run.folder, run.load()) for place, run in enumerate(self.runs, 1)]
         pairs = [(f"/diff/{place}/{place + 1}", runs[place - 1][1], runs[place][1]) for place in range(1, len(runs))]
-        return Response(local_page("runs.html", LOOK, runs=runs, pairs=pairs, queue=self.queue))
+        return Response(local_page("runs.html", FRAME, runs=runs, pairs=pairs, queue=self.queue))
 
     def _run(self, request: Request, run: int) -> Response:
         loaded = self._at(run).load()
@@ -79,8 +79,8 @@ class RunsApp:
             return f"/run/{run}/t/{number}{anchor}"
 
         home = HOME + Markup(' <a href="/run/{}/label">Label</a>').format(run)
-        look = Look(True, home, LOCAL)
-        return Response("".join(run_page(loaded.report, loaded.about, link=link, look=look)))
+        frame = PageFrame(True, home, LOCAL)
+        return Response("".join(run_page(loaded.report, loaded.about, link=link, frame=frame)))
 
     def _transcript(self, request: Request, run: int, number: int, problem: str = "") -> Response:
         opened = self._at(run)
@@ -88,7 +88,7 @@ class RunsApp:
         _check_number(loaded, number)
         page = local_page(
             "chat.html",
-            LOOK,
+            FRAME,
             chat=opened.chat(loaded, number),
             problem=problem,
             links=_neighbours(f"/run/{run}", number, len(loaded.index)),
@@ -129,7 +129,7 @@ class RunsApp:
             (place, check, len(loaded.index.applied.get(check.id, ())), self._labels(run, check.id).read())
             for place, check in enumerate(loaded.index.run.plan.checks)
         ]
-        return Response(local_page("labels.html", LOOK, run=run, checks=[each for each in checks if each[2]]))
+        return Response(local_page("labels.html", FRAME, run=run, checks=[each for each in checks if each[2]]))
 
     def _labels(self, run: int, check: str) -> Labels:
         return Labels(self._at(run).folder, check)
@@ -148,7 +148,7 @@ class RunsApp:
             shown = number, said_in(number, opened.conversation(loaded.index.judged(number)))
         page = local_page(
             "label.html",
-            LOOK,
+            FRAME,
             run=run,
             place=place,
             check=check,
@@ -184,7 +184,7 @@ class RunsApp:
     def _diff(self, request: Request, before: int, after: int) -> Response:
         runs = [self._at(before), self._at(after)]
         found = diff(runs[0].folder, runs[1].folder, transcripts=runs[1].transcripts, replies=runs[1].replies)
-        return Response("".join(diff_page(found, LOOK)))
+        return Response("".join(diff_page(found, FRAME)))
 
 
 def _route(path: str) -> tuple[str, list[int]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from rulewright.web.rendering import LOCAL, Look
+from rulewright.web.rendering import LOCAL, PageFrame
 from rulewright.web.server import local_page
 from rulewright_runtime.workflow.hil import OPEN, QueueItem
 from rulewright_runtime.workflow.hil_text import Version, changes
@@ -14,7 +14,7 @@ from rulewright_runtime.workflow.hil_text import Version, changes
 
 def _page(name: str, at: str, **values: object) -> str:
     home = Markup('<a href="/">Rulewright</a>') if at else Markup('<a href="/">Waiting for people</a>')
-    return local_page("pages.html", Look(True, home, LOCAL), page=name, at=at, **values)
+    return local_page("pages.html", PageFrame(True, home, LOCAL), page=name, at=at, **values)
 
 
 def queue_page(items: Sequence[QueueItem], at: str = "") -> str:

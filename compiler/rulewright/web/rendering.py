@@ -32,7 +32,7 @@ LOCAL: Final = "This page is served by this machine to this machine only."
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PageFrame:
     """What stands around the content of a page: at its top and its end, and whether style and script are `linked`."""
 
     linked: bool = False
@@ -58,9 +58,9 @@ class Look:
         )
 
 
-def rendered(template: str, look: Look | None, **context: object) -> Iterator[str]:
+def rendered(template: str, frame: PageFrame | None, **context: object) -> Iterator[str]:
     """A page, piece by piece."""
-    return environment().get_template(template).generate(look=look or Look(), **context)
+    return environment().get_template(template).generate(frame=frame or PageFrame(), **context)
 
 
 @cache

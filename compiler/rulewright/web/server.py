@@ -22,7 +22,7 @@ from typing import Any, Final, Protocol, cast
 from urllib.parse import parse_qs, urlsplit
 
 from rulewright.errors import UsageError
-from rulewright.web.rendering import LOCAL, Look, rendered, script, style
+from rulewright.web.rendering import LOCAL, PageFrame, rendered, script, style
 from rulewright_runtime.errors import RuntimeFailure
 
 LOG: Final = logging.getLogger("rulewright.workflow")
@@ -134,9 +134,9 @@ class LocalServer(ThreadingHTTPServer):
             self._thread.join(0.5)
 
 
-def local_page(template: str, look: Look, **context: object) -> str:
+def local_page(template: str, frame: PageFrame, **context: object) -> str:
     """A page of the local site."""
-    return "".join(rendered(template, look, **context)) + "\n"
+    return "".join(rendered(template, frame, **context)) + "\n"
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -181,7 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "Something is wrong", str(failure))
 
     def _refuse(self, status: HTTPStatus, title: str, message: str) -> None:
-        page = local_page("refusal.html", Look(linked=True, footer=LOCAL), title=title, message=message)
+        page = local_page("refusal.html", PageFrame(linked=True, footer=LOCAL), title=title, message=message)
         self._send(status, page, close=True)
 
     def _get(self) -> None:

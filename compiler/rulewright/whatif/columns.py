@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Path = tuple[str, ...]
 
 
-class _Looks(NamedTuple):
+class _ColumnsRead(NamedTuple):
     """What outputs that depend on the parameter look at: rates, counts and sizes of lists, by their places."""
 
     rates: tuple[int, ...]
@@ -49,10 +49,10 @@ class _Part(NamedTuple):
 
 def folded(run: StoredRun, card: Scorecard, name: str) -> list[list[str]]:
     """The transcripts of a run in groups of which every member changes with the parameter as the others do."""
-    looks = _looks(card.plan, name)
-    if looks is None:
+    read = _columns_read(card.plan, name)
+    if read is None:
         return [[transcript] for transcript in run.rows]
-    codes = _Codes(card, looks)
+    codes = _Codes(card, read)
     groups: dict[Any, list[str]] = {}
     for transcript, row in run.rows.items():
         if row.get("missing"):
@@ -66,9 +66,9 @@ def folded(run: StoredRun, card: Scorecard, name: str) -> list[list[str]]:
 class _Codes:
     """Folds rows: verdicts that add the same have one code, and rows of the same codes are worked out once."""
 
-    def __init__(self, card: Scorecard, looks: _Looks) -> None:
+    def __init__(self, card: Scorecard, read: _ColumnsRead) -> None:
         self.card = card
-        self.looks = looks
+        self.read = read
         self.codes: dict[object, int] = {}
         self.parts: list[_Part] = []
         self.places: dict[_Part, int] = {}
@@ -102,9 +102,9 @@ class _Codes:
         clear = verdict.verdict in ("PASS", "NOT_APPLICABLE")
         return _Part(
             does.gates,
-            tuple([_whole(earned_in(does, at)) for at in self.looks.rates]),
-            tuple([int(counts_in(does, at)) for at in self.looks.rates]),
-            (*map(does.counts.count, self.looks.counts), *map(does.lists.count, self.looks.lists)),
+            tuple([_whole(earned_in(does, at)) for at in self.read.rates]),
+            tuple([int(counts_in(does, at)) for at in self.read.rates]),
+            (*map(does.counts.count, self.read.counts), *map(does.lists.count, self.read.lists)),
             tuple([f"{each['place']} {each['reason']}" for each in does.undecided]),
             applies,
             applies and verdict.verdict in ("PASS", "FAIL"),
@@ -123,7 +123,7 @@ class _Codes:
         return (
             tuple(sorted(strongest.items())),
             tuple(sorted((each, count) for each, count in opens.items() if each[1] == LEAVES_OPEN)),
-            tuple([_rate(parts, at) for at in range(len(self.looks.rates))]),
+            tuple([_rate(parts, at) for at in range(len(self.read.rates))]),
             tuple([sum(each) for each in zip(*(part.counts for part in parts), strict=True)]),
             tuple([each for part in parts for each in part.undecided]),
             _share(resolved, eligible),
@@ -150,7 +150,7 @@ def reads_verdicts(plan: ScorecardPlan, name: str) -> bool:
     return name in mentioned(_over_verdicts(plan))
 
 
-def _looks(plan: ScorecardPlan, name: str) -> _Looks | None:
+def _columns_read(plan: ScorecardPlan, name: str) -> _ColumnsRead | None:
     """What the outputs look at that decide about a row and depend on a parameter; None where a condition over single
     verdicts reads it, or where they look at more than a fold keeps."""
     if reads_verdicts(plan, name):
@@ -178,7 +178,7 @@ def _looks(plan: ScorecardPlan, name: str) -> _Looks | None:
     ]
     lists = [at for at, listed in enumerate(plan.lists) if (SIZE, "lists", listed.name) in paths]
     counts = [at for at, count in enumerate(plan.counts) if ("counts", count.name) in paths]
-    return _Looks(tuple(kept), tuple(counts), tuple(lists))
+    return _ColumnsRead(tuple(kept), tuple(counts), tuple(lists))
 
 
 def _reach(name: str, programs: Mapping[str, Program], variables: set[str]) -> set[Path] | None:

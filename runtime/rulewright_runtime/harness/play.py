@@ -15,7 +15,7 @@ from rulewright_runtime.harness.branches import choose
 from rulewright_runtime.models.call import ChatMessage
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import says_something
-from rulewright_runtime.transcripts.messages import Turn as Said
+from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
 
 if TYPE_CHECKING:
@@ -68,21 +68,21 @@ def play(
     """
     known = recorded or {}
     several = len(script.sessions) > 1
-    said: list[Line] = []
+    so_far: list[Line] = []
     for session in script.sessions:
         number = session.number if several else None
         for place, turn in enumerate(session.turns):
-            line = _users(script, session, turn, said, known, user, attempts)
-            said.append(_redacted(line, redaction) if user is not None else line)
-            yield said[-1]
-            if said[-1].error is not None:
+            line = _users(script, session, turn, so_far, known, user, attempts)
+            so_far.append(_redacted(line, redaction) if user is not None else line)
+            yield so_far[-1]
+            if so_far[-1].error is not None:
                 return
-            request = turn_request(script, session, place, said)
+            request = turn_request(script, session, place, so_far)
             blank = Line(turn.number, "assistant", "", harness=adapter.harness, model=adapter.model, session=number)
             answer = known.get((turn.number, "assistant")) or _asked(partial(adapter.reply, request), blank, attempts)
-            said.append(_redacted(answer, redaction))
-            yield said[-1]
-            if said[-1].error is not None:
+            so_far.append(_redacted(answer, redaction))
+            yield so_far[-1]
+            if so_far[-1].error is not None:
                 return
 
 
@@ -90,18 +90,18 @@ def _users(
     script: Script,
     session: ScriptSession,
     turn: ScriptTurn,
-    said: Sequence[Line],
+    so_far: Sequence[Line],
     known: Mapping[tuple[int, str], Line],
     user: SimulatedUser | None,
     attempts: int,
 ) -> Line:
     """The user's line of a turn: the scenario's own message, or what a model makes of it."""
-    choice = choose(turn, [each.content for each in said if each.role == "assistant"])
+    choice = choose(turn, [each.content for each in so_far if each.role == "assistant"])
     number = session.number if len(script.sessions) > 1 else None
     line = Line(turn.number, "user", choice.message, choice.branch_id, session=number, undecided=choice.undecided)
     if user is None:
         return line
-    before = [Said(each.turn, each.role, each.content) for each in said]
+    before = [Turn(each.turn, each.role, each.content) for each in so_far]
     blank = replace(line, content="", harness=user.harness, model=user.model)
     ask = partial(user.message, script, session, turn.number, choice.message, before)
     return known.get((turn.number, "user")) or _asked(ask, blank, attempts)
@@ -111,11 +111,11 @@ def _redacted(line: Line, redaction: Redaction) -> Line:
     return replace(line, content=redaction.text(line.content), error=redaction.data(line.error))
 
 
-def turn_request(script: Script, session: ScriptSession, place: int, said: Sequence[Line | Said]) -> TurnRequest:
-    """The request for the reply to the turn at `place` of a session, behind what was `said`. Before the first message
-    the model is told of the persona; nothing where the persona shows nothing."""
+def turn_request(script: Script, session: ScriptSession, place: int, so_far: Sequence[Line | Turn]) -> TurnRequest:
+    """The request for the reply to the turn at `place` of a session, after the conversation `so_far`. Its context
+    is the persona; empty where the persona shows nothing."""
     context = "\n".join(f"{key.replace('_', ' ')}: {value}" for key, value in script.context)
-    messages = [ChatMessage("assistant" if each.role == "assistant" else "user", each.content) for each in said]
+    messages = [ChatMessage("assistant" if each.role == "assistant" else "user", each.content) for each in so_far]
     return TurnRequest(script.id, session.number, session.turns[place].number, place == 0, context, tuple(messages))
 
 

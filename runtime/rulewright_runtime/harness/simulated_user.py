@@ -47,31 +47,33 @@ class SimulatedUser:
         """How the turns that it wrote are known."""
         return f"{SIMULATED}{self.model}"
 
-    def message(self, script: Script, session: ScriptSession, number: int, wanted: str, said: Sequence[Turn]) -> Reply:
-        """The user's message of turn `number`, in which `wanted` is said, after what was `said`.
+    def message(
+        self, script: Script, session: ScriptSession, number: int, wanted: str, so_far: Sequence[Turn]
+    ) -> Reply:
+        """The user's message of turn `number`, in which `wanted` is said, after the conversation `so_far`.
 
         Raises CallFailure, and AdapterError for a message that was refused, filtered or cut off.
         """
-        reply = self.speaker.say(self.ask_of(script, session, number, wanted, said))
+        reply = self.speaker.say(self.ask_of(script, session, number, wanted, so_far))
         if reply.finish is not None:
             raise AdapterError(f"the simulated user's message is not whole: it ended with `{reply.finish}`")
         return reply
 
-    def ask_of(self, script: Script, session: ScriptSession, number: int, wanted: str, said: Sequence[Turn]) -> Ask:
+    def ask_of(self, script: Script, session: ScriptSession, number: int, wanted: str, so_far: Sequence[Turn]) -> Ask:
         """The call that a message is."""
-        messages = messages_to(script, session, number, wanted, said)
+        messages = messages_to(script, session, number, wanted, so_far)
         return self.speaker.ask(messages, transcript_id_of(self._subject, script.id), PURPOSE, number)
 
 
 def messages_to(
-    script: Script, session: ScriptSession, number: int, wanted: str, said: Sequence[Turn]
+    script: Script, session: ScriptSession, number: int, wanted: str, so_far: Sequence[Turn]
 ) -> tuple[ChatMessage, ...]:
     """What the model is told: the role and the persona, then the conversation and what the next message is to say."""
     person = "\n".join(f"{key.replace('_', ' ')}: {value}" for key, value in script.persona)
     role = f"{_ROLE}\n\nThe person:\n{person}" if person else _ROLE
     opens = session is not script.sessions[0] and number == session.turns[0].number
     later = f"\nA new conversation begins ({session.elapsed})." if opens and session.elapsed else ""
-    so_far = f"The conversation so far:\n\n{fenced(said)}" if said else "The conversation begins with you."
+    before = f"The conversation so far:\n\n{fenced(so_far)}" if so_far else "The conversation begins with you."
     place = f"This is message {number} of {script.turns[-1].number}."
-    asked = f"{so_far}\n{later}\n{place} What the person wants to say in it:\n\n{wanted}\n\nWrite the message alone."
+    asked = f"{before}\n{later}\n{place} What the person wants to say in it:\n\n{wanted}\n\nWrite the message alone."
     return ChatMessage("system", role), ChatMessage("user", asked)

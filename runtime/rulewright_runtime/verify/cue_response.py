@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 def verify(check: Check, verifier: CueResponse, context: EvaluationContext) -> Finding:
     """FAIL where a cue is answered with something forbidden or without what is expected; UNCLEAR where it is not
     answered at all; not eligible without a cue. Every cue counts; `extra.cues` tells each."""
-    cues = context.hits(verifier.cue)
-    if not cues:
+    hits = context.hits(verifier.cue)
+    if not hits:
         return not_eligible("cue_not_found", occasion=True)
     verdicts: list[tuple[str, list[EvidenceSpan]]] = []
-    told: list[dict[str, object]] = []
-    for index, span in cues:
+    cues: list[dict[str, object]] = []
+    for index, span in hits:
         code, spans = _answered(verifier, context, index, span)
         verdicts.append((code, spans))
-        told.append({"turn": context.turns[index].turn, "cue": span.text, "answer": code})
+        cues.append({"turn": context.turns[index].turn, "cue": span.text, "answer": code})
     codes = [code for code, _ in verdicts]
     deciding = next((code for code in ("forbidden_said", "expected_missing", "cue_unanswered") if code in codes), "")
     evidence = tuple(part for code, spans in verdicts if code == (deciding or code) for part in spans)
-    extra = {"cues": told, "items_met": codes.count("answered_well"), "items_expected": len(codes)}
+    extra = {"cues": cues, "items_met": codes.count("answered_well"), "items_expected": len(codes)}
     if deciding == "cue_unanswered":
         return nothing_said(deciding, evidence, extra=extra)
     if deciding:

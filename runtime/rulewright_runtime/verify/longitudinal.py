@@ -27,12 +27,12 @@ def verify(check: Check, verifier: LongitudinalVerifier, context: EvaluationCont
     from rulewright_runtime.verify.trace import follow
 
     trace = follow(verifier.machine, context)
-    asked = yield from ask(check, verifier.judging, context, notes=tuple(_told(trace.evidence())))
+    asked = yield from ask(check, verifier.judging, context, notes=tuple(_notes(trace.evidence())))
     disagree = trace.verdict == "FAIL" and asked.verdict in ("PASS", "NOT_APPLICABLE")
     extra = {**asked.extra, "trace": trace.record()} | ({"trace_disagrees": True} if disagree else {})
     return replace(asked, extra=extra, needs_adjudication=asked.needs_adjudication or disagree)
 
 
-def _told(steps: tuple[EvidenceSpan, ...]) -> list[str]:
+def _notes(steps: tuple[EvidenceSpan, ...]) -> list[str]:
     """The steps of a trace as lines for the judge."""
     return [f"turn {step.turn}, {step.role}, {step.rationale}: {json.dumps(step.quote)}" for step in steps]

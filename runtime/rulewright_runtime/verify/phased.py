@@ -36,12 +36,12 @@ def verify(check: Check, verifier: PhasedVerifier, context: EvaluationContext) -
     confirmations = yield from together(
         [ask_about(check, verifier.confirm, context, [place], purpose="confirm") for place in places]
     )
-    told: list[dict[str, object]] = [
+    candidates: list[dict[str, object]] = [
         {"turn": context.turns[index].turn, "quote": span.text, "verdict": found.verdict, **found.extra}
         for (index, span), found in zip(hits, confirmations, strict=True)
     ]
     if any(found.verdict == "FAIL" for found in confirmations):
-        return replace(combine(confirmations), extra={"phases": {"candidates": told, "sweep": "not needed"}})
+        return replace(combine(confirmations), extra={"phases": {"candidates": candidates, "sweep": "not needed"}})
     swept = yield from ask(check, verifier.sweep, context, purpose="sweep")
-    phases = {"candidates": told, "sweep": {"verdict": swept.verdict, **swept.extra}}
+    phases = {"candidates": candidates, "sweep": {"verdict": swept.verdict, **swept.extra}}
     return replace(combine([*confirmations, swept]) if confirmations else swept, extra={"phases": phases})

@@ -54,21 +54,21 @@ def verify(check: Check, verifier: ProbeVerifier, context: EvaluationContext) ->
         deciding = [answer for answer in answers if answer.verdict == verdict]
         if deciding:
             break
-    told = [_told(probe, answer) for probe, answer in zip(probes, answers, strict=True)]
+    records = [_record(probe, answer) for probe, answer in zip(probes, answers, strict=True)]
     met, missed = (sum(len(getattr(answer, name)) for answer in answers) for name in ("met", "missed"))
     return Finding(
         deciding[0].verdict,
         0.0 if deciding[0].verdict == "UNCLEAR" else min(answer.likeness for answer in deciding),
         deciding[0].code,
         tuple(span for answer in deciding for span in answer.evidence),
-        {"probes": told, "items_met": met, "items_expected": met + missed},
+        {"probes": records, "items_met": met, "items_expected": met + missed},
         cause="missing" if deciding[0].code == UNANSWERED else None,
     )
 
 
-def _told(probe: Probe, answer: ProbeResult) -> dict[str, object]:
-    told: dict[str, object] = {"kind": probe.kind, "turn": probe.turn, "verdict": answer.verdict, "code": answer.code}
-    return told | {name: found for name in ("met", "missed", "prompted") if (found := getattr(answer, name))}
+def _record(probe: Probe, answer: ProbeResult) -> dict[str, object]:
+    record: dict[str, object] = {"kind": probe.kind, "turn": probe.turn, "verdict": answer.verdict, "code": answer.code}
+    return record | {name: found for name in ("met", "missed", "prompted") if (found := getattr(answer, name))}
 
 
 def _reply(context: EvaluationContext, number: int) -> Turn | None:
@@ -126,9 +126,9 @@ def _abstention(probe: Probe, verifier: ProbeVerifier, context: EvaluationContex
     answer = ProbeResult("PASS", "abstained")
     open_places: list[EvidenceSpan] = []
     for item in probe.expected:
-        told, place, turn = _brought_up(item, turns, verifier.likeness)
+        prompted, place, turn = _brought_up(item, turns, verifier.likeness)
         if turn is None or place is None:
-            (answer.prompted if told else answer.met).append(item)
+            (answer.prompted if prompted else answer.met).append(item)
             continue
         answer.missed.append(item)
         exact = place.likeness == 1.0

@@ -60,15 +60,15 @@ def window_of(verifier: RubricVerifier, turns: Sequence[Turn]) -> tuple[int, ...
 
 def _points(verifier: RubricVerifier, finding: Finding) -> dict[str, object]:
     """What the criterion is worth; no points where the verdict is neither PASS nor FAIL."""
-    told: dict[str, object] = {"kind": verifier.kind, "dimension": verifier.dimension, "weight": verifier.weight}
+    record: dict[str, object] = {"kind": verifier.kind, "dimension": verifier.dimension, "weight": verifier.weight}
     if verifier.kind == "autofail" or finding.verdict not in ("PASS", "FAIL"):
-        return told
+        return record
     if verifier.kind == "binary":
-        return {**told, "points": int(finding.verdict == "PASS"), "of": 1}
+        return {**record, "points": int(finding.verdict == "PASS"), "of": 1}
     level = _level(verifier, finding)
     if level is None:  # fail closed: a verdict without a level earns the least
-        return {**told, "points": 0, "of": len(verifier.levels) - 1}
-    return {**told, "level": verifier.levels[level], "points": level, "of": len(verifier.levels) - 1}
+        return {**record, "points": 0, "of": len(verifier.levels) - 1}
+    return {**record, "level": verifier.levels[level], "points": level, "of": len(verifier.levels) - 1}
 
 
 def _level(verifier: RubricVerifier, finding: Finding) -> int | None:

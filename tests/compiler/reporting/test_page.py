@@ -20,7 +20,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting import writing
 from rulewright.reporting.highlights import Mark, find, pieces
-from rulewright.web.rendering import Look
+from rulewright.web.rendering import PageFrame
 from rulewright_runtime.runs.store import run
 
 EVIL = "</p><script>alert(1)</script><img src=x onerror=alert(1)> \u202e\u2066\u0007{{ 7*7 }} <!--"
@@ -139,7 +139,7 @@ def test_a_page_may_use_its_own_style_and_script_and_nothing_else(finished: Path
     assert rules == {
         f"{kind}-src": f"'sha256-{_digest(body)}'" for kind, body in (("script", script), ("style", style))
     }
-    assert not re.search(r"https?://|url\(|@import|innerHTML|fetch\(", text.replace(Look().script, script))
+    assert not re.search(r"https?://|url\(|@import|innerHTML|fetch\(", text.replace(PageFrame().script, script))
 
 
 def _digest(text: str) -> str:
