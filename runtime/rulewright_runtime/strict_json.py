@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Generic, TypeAlias, TypeVar, overload
 
 import msgspec
@@ -30,17 +30,17 @@ class DoubledKeyError(msgspec.DecodeError):
 class Decoder(Generic[T]):
     """A `msgspec.json.Decoder` that refuses doubled keys."""
 
-    def __init__(self, type: type[T], *, keeps_keys: bool = False) -> None:
-        """Decode values of `type`. It `keeps_keys` when a value, encoded, holds those that were decoded and no other:
-        a struct in which nothing has a default but `msgspec.UNSET`. Then doubled ones are found sooner."""
+    def __init__(self, type: type[T], *, defaulted: Callable[[T], int] | None = None) -> None:
+        """Decode values of `type`. Doubled keys are found sooner where the struct writes every key it knows when it is
+        encoded: `defaulted` counts those of a value that have their default, and so need not be in the data."""
         decoder = msgspec.json.Decoder(type)
         self._decode, self._decode_lines = decoder.decode, decoder.decode_lines
-        self._keeps_keys = keeps_keys
+        self._defaulted = defaulted
 
     def decode(self, data: bytes | str) -> T:
         """The value in `data`. DoubledKeyError where an object holds a key twice, else what msgspec raises."""
         value: T = self._decode(data)
-        if not (self._keeps_keys and isinstance(data, bytes) and _has_the_colons_of(value, data)):
+        if not (isinstance(data, bytes) and self._has_every_key([value], data)):
             refuse_doubled_keys(data)
         return value
 
@@ -49,14 +49,21 @@ class Decoder(Generic[T]):
         values: list[T] = []
         try:
             for part in _parts(data):
-                values += self._decode_lines(part)
-                if not _has_the_colons_of(_ANYTHING.decode_lines(part), part):
+                found = self._decode_lines(part)
+                values += found
+                if not (self._has_every_key(found, part) or _has_the_colons_of(_ANYTHING.decode_lines(part), part)):
                     for line in filter(bytes.strip, part.split(b"\n")):
                         refuse_doubled_keys(line)
         except msgspec.MsgspecError:
             self._decode_lines(data)  # its message counts the lines of the whole
             raise
         return values
+
+    def _has_every_key(self, values: list[T], data: bytes) -> bool:
+        """Whether the values hold every key of the data they were decoded from; False where that is not known."""
+        if self._defaulted is None:
+            return False
+        return _has_the_colons_of(values, data, sum(map(self._defaulted, values)))
 
 
 def _parts(data: bytes) -> Iterator[bytes]:
@@ -96,9 +103,9 @@ def _once(pairs: list[tuple[str, object]]) -> None:
         raise DoubledKeyError(next(key for at, key in enumerate(keys) if key in keys[:at]))
 
 
-def _has_the_colons_of(value: object, data: bytes) -> bool:
-    """Whether the value, encoded again, has as many colons as the data it was decoded from: then no key was lost. A
-    colon inside a text is in both, unless it is written as an escape."""
+def _has_the_colons_of(value: object, data: bytes, defaulted: int = 0) -> bool:
+    """Whether the value, encoded again, has as many colons as the data it was decoded from, besides those of the keys
+    that are `defaulted`: then no key was lost. A colon inside a text is in both, unless it is written as an escape."""
     if _BACKSLASH in data and _ESCAPED_COLON in data:
         return False
-    return data.count(b":") == msgspec.json.encode(value).count(b":")
+    return data.count(b":") == msgspec.json.encode(value).count(b":") - defaulted

@@ -45,6 +45,33 @@ def test_a_key_that_the_type_leaves_out_may_not_be_doubled_either() -> None:
         strict_json.decode(b'{"a": 1, "b": {"c": 1, "c": 2}}', type=Part)
 
 
+class _Known(msgspec.Struct):
+    a: str
+    b: str | None = None
+    c: strict_json.Json = None
+
+
+def test_a_struct_that_counts_its_defaults_refuses_the_same() -> None:
+    quick = strict_json.Decoder(_Known, defaulted=lambda each: (each.b is None) + (each.c is None))
+    slow = strict_json.Decoder(_Known)
+    chance = random.Random(12)
+    refused = 0
+    for _ in range(2000):
+        names = chance.choices(["a", "b", "c", "d", "\\u0061"], k=chance.randrange(1, 5))
+        texts = ["null", '":"', '"\\u003a"', '{"e": 1}', '{"e": 1, "e": ":"}']
+        data = ("{" + ", ".join(f'"{name}": {chance.choice(texts)}' for name in names) + "}").encode()
+        outcomes: list[object] = []
+        for decode in (slow.decode, quick.decode, quick.decode_lines):
+            try:
+                found = decode(data)
+                outcomes.append(found if isinstance(found, _Known) else found[0])
+            except msgspec.MsgspecError as error:
+                outcomes.append(type(error))
+        assert outcomes == outcomes[:1] * 3
+        refused += outcomes[0] is strict_json.DoubledKeyError
+    assert refused > 100
+
+
 def anything(chance: random.Random, depth: int = 0) -> Any:
     kind = chance.randrange(7 if depth < 4 else 4)
     if kind < 4:

@@ -108,7 +108,7 @@ class CaseShape:
         extra = [*NAMES, *failures, ("test_case", msgspec.Raw), *((key, self._output | None) for key in OUTPUTS)]
         extra += [(key, object) for key in (*output.leaves, *output.below)]  # an output beside its `test_id`
         record = case.struct("Envelope", strict=strict, extra=extra, optional=True)
-        self._envelope: Decoder[Json] = Decoder(record, keeps_keys=True)
+        self._envelope: Decoder[Json] = Decoder(record, defaulted=lambda _: 0)
         self._known = dict([*case.keys(), *output.keys(("engine_output",)), *output.keys(("output",))])
         self._known[()] = {**dict.fromkeys(key for key, _ in extra), **self._known[()]}
         self._case_keys, self._output_keys = case.read, output.read

@@ -285,7 +285,7 @@ def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
         data = read_expanded(path, max_expanded)
         if holds_answers(data):
             return AnsweredElsewhere(data, os.path.basename(path))
-        decoder = strict_json.Decoder(dict[str, dict[str, list[list[Any]]]], keeps_keys=True)
+        decoder = strict_json.Decoder(dict[str, dict[str, list[list[Any]]]], defaulted=lambda _: 0)
         return ReplayJudge(decoder.decode(data), os.path.basename(path))
     except (OSError, EOFError, zlib.error, msgspec.MsgspecError, ValueError, RecursionError, JudgeError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error

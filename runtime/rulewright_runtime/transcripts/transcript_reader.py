@@ -37,6 +37,7 @@ from rulewright_runtime.transcripts.turn_lines import (
     Loose,
     broken_sequence,
     conversation_of,
+    defaulted_in_turn,
     loose_line,
     printable,
     stem,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts.pieces import Piece
 
 MAX_LINE: Final = 2**20  # bytes; a single turn or conversation of more than a mebibyte is a mistake
-_TURNS: Final[Decoder[Turn]] = Decoder(Turn)
+_TURNS: Final[Decoder[Turn]] = Decoder(Turn, defaulted=defaulted_in_turn)
 TABLES: Final = ("csv", "parquet", "arrow")
 OF_A_RUN: Final = {"inputs.jsonl", "plan.json"}  # files of a folder that is a run and holds no chats
 SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".arrow")

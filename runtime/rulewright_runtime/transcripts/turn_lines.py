@@ -39,7 +39,16 @@ class Batched(msgspec.Struct):
     transcript_id: str | None = None
 
 
-_BATCHED: Final[Decoder[Batched]] = Decoder(Batched)
+def defaulted_in_turn(turn: Turn) -> int:
+    """How many of the turn's keys have their default, and may be missing where it was read."""
+    return (turn.branch_id is None) + (turn.error is None) + (turn.harness is None)
+
+
+def _defaulted(record: Batched) -> int:
+    return (record.transcript_id is None) + sum(map(defaulted_in_turn, record.turns))
+
+
+_BATCHED: Final[Decoder[Batched]] = Decoder(Batched, defaulted=_defaulted)
 _LOOSE: Final[Decoder[Loose]] = Decoder(Loose)
 
 
