@@ -129,6 +129,18 @@ def fit(text: str, columns: int) -> str:
     return "".join(kept) + "…" if columns > 0 else ""
 
 
+def wrapped(text: str, columns: int, head: str = "") -> list[str]:
+    """`text` on lines of at most `columns`, broken at blanks; the first begins with `head`, the others are indented as
+    far. A word that is longer is cut."""
+    inner = columns - width(head)
+    lines: list[str] = [""]
+    for word in one_line(text).split():
+        if lines[-1] and width(lines[-1]) + 1 + width(word) > inner:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}" if lines[-1] else fit(word, inner)
+    return [(" " * width(head) if place else head) + line for place, line in enumerate(lines)]
+
+
 def left(text: str, columns: int) -> str:
     """`text` in a cell of `columns`, at its left."""
     text = fit(text, columns)

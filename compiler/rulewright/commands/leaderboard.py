@@ -16,7 +16,7 @@ from rulewright_runtime.files import write_whole
 from rulewright_runtime.report.summary import judge_line
 from rulewright_runtime.report.text import NO_SCENARIO, number, plural
 from rulewright_runtime.strict_json import JsonMapping
-from rulewright_runtime.terminal import fit, left, right, width_for
+from rulewright_runtime.terminal import left, right, width_for, wrapped
 
 HEADS = (("score", 14), ("95 %", 14), ("failed", 13), ("unscored", 10))
 
@@ -37,9 +37,9 @@ def run(args: argparse.Namespace) -> int:
 def _shown(board: JsonMapping) -> Iterator[str]:
     columns = min(width_for(sys.stdout), 100)
     about = f"{_played(board['scenarios'])}, profile {board['profile']}, scorecard {board['scorecard']}"
-    yield fit(f"Rulewright leaderboard: {about}", columns)
+    yield from wrapped(f"Rulewright leaderboard: {about}", columns)
     if judge := judge_line(board["judge"]):
-        yield fit(f"judged by {judge}", columns)
+        yield from wrapped(f"judged by {judge}", columns)
     yield "─" * columns
     wide = columns - sum(width for _, width in HEADS)
     yield left("  rank  model", wide) + "".join(right(head, width) for head, width in HEADS)
@@ -55,39 +55,51 @@ def _shown(board: JsonMapping) -> Iterator[str]:
         )
     if not board["models"]:
         yield "  no model is ranked"
+    for line in (*_beside(board), *_of_models(board["models"]), *_hindrances(board)):
+        first, *more = wrapped(line, columns - 2)
+        yield from (first, *(f"  {each}" for each in more))
+
+
+def _beside(board: JsonMapping) -> Iterator[str]:
+    """Who is not ranked."""
     for part in board["incomplete"]:
         some = ", ".join(name or NO_SCENARIO for name in part["missing"][:3])
         some += ", ..." if len(part["missing"]) > 3 else ""
-        yield fit(f"not ranked: {part['model']} lacks {plural(len(part['missing']), 'scenario')} ({some})", columns)
+        yield f"not ranked: {part['model']} lacks {plural(len(part['missing']), 'scenario')} ({some})"
     for part in board["excluded"]:
         recorded = ", ".join(f"{count} {name}" for name, count in part["harness"].items())
-        yield fit(f"left out: {part['model']}, of {plural(part['transcripts'], 'transcript')} {recorded}", columns)
-    for model in board["models"]:
+        yield f"left out: {part['model']}, of {plural(part['transcripts'], 'transcript')} {recorded}"
+
+
+def _of_models(models: Sequence[JsonMapping]) -> Iterator[str]:
+    """What of each model is open, and where it is blind."""
+    for model in models:
         if model["awaiting"]:
             what = plural(model["awaiting"], "transcript")
-            yield fit(f"open: {what} of {model['model']} await a person, so its place may change", columns)
+            yield f"open: {what} of {model['model']} await a person, so its place may change"
         if model["unresolved"]:
             what = plural(model["unresolved"], "transcript")
-            yield fit(f"unresolved: {what} of {model['model']}; answers are missing, the score is an interval", columns)
+            yield f"unresolved: {what} of {model['model']}; answers are missing, the score is an interval"
         if model["unproven"]:
             what = plural(model["unproven"], "failed transcript")
-            yield fit(
-                f"unproven: {what} of {model['model']}, in which nobody found a failure; adjudicate them", columns
-            )
-    for model in board["models"]:
+            yield f"unproven: {what} of {model['model']}, in which nobody found a failure; adjudicate them"
+    for model in models:
         if shown := [f"{label} {each['raised']} of {each['of']}" for label, each in _worst(model["blindspots"])]:
-            yield fit(f"blindspots of {model['model']}: {', '.join(shown)}", columns)
+            yield f"blindspots of {model['model']}: {', '.join(shown)}"
+
+
+def _hindrances(board: JsonMapping) -> Iterator[str]:
+    """Why the board is not to be published, and what no figure here holds."""
     if board["hindrances"]:
-        more = f" and {len(board['hindrances']) - 1} more" if len(board["hindrances"]) > 1 else ""
-        yield fit(f"not to be published: {board['hindrances'][0]}{more}", columns)
+        yield f"not to be published: {'; '.join(board['hindrances'])}"
     if board["refused"]:
-        yield fit(f"refused by the scans: {plural(board['refused'], 'input')}, in no score here", columns)
-    if board["unplayed"]:
+        yield f"refused by the scans: {plural(board['refused'], 'input')}, in no score here"
+    if board["unplayed"] and board["models"]:
         some = ", ".join(board["unplayed"][:3]) + (", ..." if len(board["unplayed"]) > 3 else "")
-        yield fit(f"nobody played {plural(len(board['unplayed']), 'scenario')} of the plan ({some})", columns)
+        yield f"nobody played {plural(len(board['unplayed']), 'scenario')} of the plan ({some})"
     others = sorted({name for part in board["excluded"] for name in part["harness"]})
     if others:
-        yield fit(f"help: {' '.join(f'`--harness {name}`' for name in others)} accepts them", columns)
+        yield f"help: {' '.join(f'`--harness {name}`' for name in others)} accepts them"
 
 
 def _worst(blindspots: JsonMapping) -> list[tuple[str, Any]]:

@@ -73,6 +73,7 @@ class Item:
     reason: str | None
     cause: str | None
     evidence: tuple[EvidenceSpan, ...]
+    severity: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -81,13 +82,23 @@ class Item:
 
 
 def waiting(run: FinishedRun) -> list[Item]:
-    """The verdicts of a run that wait for a person, in the order of its files."""
-    return [
-        Item(judged.id, record.check_id, record.verdict, record.rationale_code, record.cause, record.evidence)
+    """The verdicts of a run that wait for a person: the gravest first, and of these a FAIL before what is unclear."""
+    order = {severity: place for place, severity in enumerate(run.plan.severities, 1)}
+    found = [
+        Item(
+            judged.id,
+            record.check_id,
+            record.verdict,
+            record.rationale_code,
+            record.cause,
+            record.evidence,
+            record.severity,
+        )
         for judged in run.judged()
         for record in _records(judged)
         if waits(record)
     ]
+    return sorted(found, key=lambda each: (-order.get(each.severity, 0), each.verdict != "FAIL"))
 
 
 def waits(record: VerdictResult) -> bool:

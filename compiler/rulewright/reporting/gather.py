@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -33,14 +33,15 @@ def gather(folder: Path) -> JsonObject:
     `summary` is the run's own; `models` are in order of name; `checks` hold a tally per model; `scenarios` hold the
     mean score, transcripts and failed transcripts per model, `categories` and `dimensions` the same; `blindspots` count
     per category of scenarios what was `raised` `of` the transcripts that know a label; `ranks` are the first and the
-    last place that each model may have, where there are several and no more than `MOST_RANKED`; `contrasts` see
-    `contrasts.contrasts`; `failures` hold the quotes behind each failing check, gravest first; `transcripts` are the
-    rows, numbered from 1 in the order of the run's files; `waiting` is what a person has to decide; `intervals` are
-    those of 95 %. Raises UsageError or PlanError when `folder` holds no finished run.
+    last place that each model may have, where there are several and no more than `MOST_RANKED`, and `bounds` how far
+    its score may still go; `contrasts` see `contrasts.contrasts`; `failures` hold the quotes behind each failing check,
+    gravest first; `transcripts` are the rows, numbered from 1 in the order of the run's files; `waiting` is what a
+    person has to decide, gravest first; `intervals` are those of 95 %. Raises UsageError or PlanError when `folder`
+    holds no finished run.
     """
     plan = plan_of(folder)
     summary = summary_of(folder)
-    gathered, headline = _Gathered(), headline_of(plan)
+    gathered, headline = _Gathered(plan.severities), headline_of(plan)
     for row in rows(folder / "scores.jsonl"):
         score, cluster = score_of(row, folder, headline), cluster_of(plan, _word(row, "scenario_id"), _id(row))
         gathered.add_row(row, engine_of(row, folder), score, cluster, summary.get("label"))
@@ -59,10 +60,10 @@ def gather(folder: Path) -> JsonObject:
         "categories": _categories(plan, gathered.cells),
         "dimensions": gathered.by_dimension(),
         "blindspots": _blindspots(plan, gathered.flags),
-        "ranks": _ranks(folder, summary, models) if plan.scorecard is not None else {},
+        **(_ranked(folder, summary, models) if plan.scorecard is not None else {"ranks": {}, "bounds": {}}),
         "contrasts": contrasts(plan.scenarios, models, gathered.tallies),
         "failures": _failures(plan, gathered.failures),
-        "waiting": {"count": gathered.waits, "shown": gathered.waiting},
+        "waiting": {"count": gathered.waits, "shown": gathered.first_waiting()},
         "transcripts": list(gathered.transcripts.values()),
     }
 
@@ -95,6 +96,7 @@ class _Failing:
 
 @dataclass(slots=True)
 class _Gathered:
+    severities: Sequence[str]
     models: set[str] = field(default_factory=set)
     transcripts: dict[str, JsonObject] = field(default_factory=dict)
     cells: dict[tuple[str, str], _LeaderboardCell] = field(default_factory=dict)
@@ -103,7 +105,7 @@ class _Gathered:
     dimensions: dict[str, dict[str, _LeaderboardCell]] = field(default_factory=dict)  # by model
     flags: dict[str, dict[str, list[bool]]] = field(default_factory=dict)  # of each label, by scenario
     waits: int = 0
-    waiting: list[JsonObject] = field(default_factory=list)  # the first ones
+    waiting: list[JsonObject] = field(default_factory=list)  # the gravest among them
     samples: dict[tuple[str, str], list[tuple[str, float]]] = field(default_factory=dict)  # figure -> scores by cluster
 
     def add_row(
@@ -158,6 +160,12 @@ class _Gathered:
             for name, cells in self.dimensions.items()
         }
 
+    def first_waiting(self) -> list[JsonObject]:
+        """What waits for a person, the gravest first, and of these a FAIL before what is unclear."""
+        order = {severity: place for place, severity in enumerate(self.severities, 1)}
+        found = sorted(self.waiting, key=lambda each: (-order.get(each["severity"], 0), each["verdict"] != "FAIL"))
+        return found[:MOST_WAITING]
+
     def intervals(self) -> JsonObject:
         """`{score, models, dimensions, failed}`, each `{low, high}`: robust to clusters, Wilson's of what failed."""
         found: JsonObject = {"score": None, "models": {}, "dimensions": {}}
@@ -184,8 +192,9 @@ class _Gathered:
             row["waiting"] += 1
             kept = {name: verdict.get(name) for name in ("check_id", "verdict", "rationale_code", "cause")}
             self.waits += 1
-            if len(self.waiting) < MOST_WAITING:
-                self.waiting.append({**about, **kept})
+            self.waiting.append({**about, **kept, "severity": verdict.get("severity") or ""})
+            if len(self.waiting) > 2 * MOST_WAITING:
+                self.waiting = self.first_waiting()
         if verdict.get("verdict") == "FAIL":
             failing = self.failures.setdefault(check, _Failing())
             failing.count += 1
@@ -268,11 +277,15 @@ def _blindspots(plan: Plan, flags: Mapping[str, Mapping[str, list[bool]]]) -> di
     return found
 
 
-def _ranks(folder: Path, summary: JsonMapping, models: list[str]) -> dict[str, list[int]]:
-    if not 2 <= len(models) <= MOST_RANKED or summary.get("headline", HEADLINE) is None:
-        return {}
-    played = {name for model in summary["models"].values() for name in model.get("harness") or {}}
-    return {model["model"]: model["ranks"] for model in leaderboard([folder], [*played, UNRECORDED])["models"]}
+def _ranked(folder: Path, summary: JsonMapping, models: list[str]) -> JsonObject:
+    """The `ranks` and the `bounds` of each model."""
+    found: JsonObject = {"ranks": {}, "bounds": {}}
+    if 2 <= len(models) <= MOST_RANKED and summary.get("headline", HEADLINE) is not None:
+        played = {name for model in summary["models"].values() for name in model.get("harness") or {}}
+        for model in leaderboard([folder], [*played, UNRECORDED])["models"]:
+            found["ranks"][model["model"]] = model["ranks"]
+            found["bounds"][model["model"]] = model["bounds"]
+    return found
 
 
 def _failures(plan: Plan, failures: dict[str, _Failing]) -> list[JsonObject]:

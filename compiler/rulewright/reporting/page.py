@@ -26,7 +26,7 @@ def run_page(
 ) -> Iterator[str]:
     """The page of a run, piece by piece. `link` gives the address of a transcript by its number, and of a verdict on
     it; `chats` stand at the end; with `list_link` only what fails or waits is listed."""
-    rows = report["transcripts"]
+    rows = sorted(report["transcripts"], key=attention)
     if list_link:
         rows = [row for row in rows if row["waiting"] or row["outcome"] not in ("passed", "nothing_applied")][:MOST]
     checks = {check["check_id"]: place for place, check in enumerate(report["checks"])}
@@ -44,6 +44,11 @@ def run_page(
         undecided=undecided,
         anchors=checks,
     )
+
+
+def attention(row: Mapping[str, Any]) -> tuple[bool, bool]:
+    """What is open comes first, then what failed."""
+    return not (row["waiting"] or row["outcome"] == "undecided"), row["outcome"] != "failed"
 
 
 def chats_page(

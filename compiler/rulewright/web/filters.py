@@ -44,14 +44,23 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(label, "\n".join(lines)) for label, lines in found]
 
 
-def _heat(share: float) -> str:
-    """The class of a cell: the redder, the more failed."""
-    return "" if share <= 0 else f"h{min(4, 1 + int(share * 4))}"
+def _heat(share: float, least: float = 0.0) -> str:
+    """The class of a cell: the redder, the more failed; none up to `least`."""
+    return "" if share <= least else f"h{min(4, 1 + int(share * 4))}"
 
 
 def _gate_state(gate: Mapping[str, object], name: str) -> str:
     """What a gate may still become, and by which answers."""
     return gate_line(name, gate).removeprefix(f"gate {name}: ")
+
+
+def _reason(item: JsonMapping) -> str:
+    """Why a verdict is what it is, and what makes it unproven."""
+    code, cause = str(item["rationale_code"] or "").replace("_", " "), str(item["cause"] or "")
+    told = UNPROVEN.get(cause, cause)
+    if told and item.get("verdict", "FAIL") == "FAIL":
+        told = f"unproven: {told}"
+    return f"{code} ({told})" if code and told else code or told
 
 
 def _siblings(siblings: Iterable[JsonMapping]) -> list[str]:
@@ -83,6 +92,6 @@ FILTERS: Final[dict[str, Callable[..., object]]] = {
     "siblings": _siblings,
     "text": _text,
     "trigger": lambda trigger: _TRIGGERS.get(trigger, trigger),
-    "unproven": lambda cause: UNPROVEN.get(cause, cause),
+    "reason": _reason,
     "unresolved": unresolved_lines,
 }

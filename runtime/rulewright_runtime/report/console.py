@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rulewright_runtime.plan.part import VERDICTS
@@ -10,7 +10,7 @@ from rulewright_runtime.report.summary import equations, gaps, judge_line, label
 from rulewright_runtime.report.text import number, percent, plural
 from rulewright_runtime.report.unresolved import is_unresolved, unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
-from rulewright_runtime.terminal import fit, left, paint, right
+from rulewright_runtime.terminal import fit, left, paint, right, wrapped
 
 _BAR: Final = 20
 _RULE: Final = "─"
@@ -42,6 +42,12 @@ class _Paint:
     def __call__(self, kind: str, text: str) -> str:
         return paint(text, kind) if self.colour and text.strip(" 0") else text
 
+    def lines(self, kind: str, lines: Iterable[str]) -> Iterator[str]:
+        """Lines whose indentation is not painted."""
+        for line in lines:
+            text = line.lstrip()
+            yield line.removesuffix(text) + self(kind, text)
+
 
 def _head(summary: JsonMapping, columns: int) -> Iterator[str]:
     refused = summary["refused"]["count"]
@@ -50,10 +56,10 @@ def _head(summary: JsonMapping, columns: int) -> Iterator[str]:
     words += ["gates only"] if summary.get("gates_only") else []
     if refused:
         words.append(f"{refused} refused")
-    yield fit("Rulewright scan: " + ", ".join(words), columns)
+    yield from wrapped(", ".join(words), columns, "Rulewright scan: ")
     yield _RULE * columns
     if judge := judge_line(summary.get("judge")):
-        yield left("Judge", 20) + fit(judge, columns - 20)
+        yield from wrapped(judge, columns, left("Judge", 20))
         yield ""
 
 
@@ -73,7 +79,7 @@ def _gates(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
         yield left("  " + gate, name) + "".join(cells)
     if summary.get("left_out"):
         why = "not asked" if summary.get("gates_only") else "open because the profile leaves out"
-        yield fit(f"  {why}: {', '.join(summary['left_out'])}", columns)
+        yield from wrapped(f"{why}: {', '.join(summary['left_out'])}", columns, "  ")
     yield ""
 
 
@@ -83,7 +89,7 @@ def _failed(summary: JsonMapping, paint: _Paint, columns: int, most: int) -> Ite
     by = "a gate" if summary["decided_by"] == "gates" else "a check; no gate holds one"
     yield left("Failed", 20) + paint("bad" if failed["count"] else "good", share) + f" by {by}" * bool(failed["count"])
     if failed["unproven"]:
-        yield left("", 20) + paint("open", fit(unproven(summary), columns - 20))
+        yield from paint.lines("open", wrapped(unproven(summary), columns, left("", 20)))
     for entry in failed["by_check"][:most]:
         times = plural(entry["count"], "time") + (f", {entry['unproven']} unproven" if entry["unproven"] else "")
         severity = left(entry["severity"] or "", 10)
@@ -98,7 +104,8 @@ def _failed(summary: JsonMapping, paint: _Paint, columns: int, most: int) -> Ite
 
 def _unresolved(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     for place, line in enumerate(unresolved_lines(summary["unresolved"])):
-        yield left("" if place else "Unresolved", 20) + paint("open", fit(line, columns - 20))
+        first, *more = paint.lines("open", wrapped(line, columns, left("", 20)))
+        yield from (first if place else left("Unresolved", 20) + first.lstrip(), *more)
     if is_unresolved(summary["unresolved"]):
         yield ""
 
@@ -114,13 +121,13 @@ def _scores(summary: JsonMapping, columns: int) -> Iterator[str]:
     verdicts = summary["verdicts"]
     words = [f"{verdicts[name]} {name}" for name in VERDICTS]
     yield ""
-    yield left("Verdicts", 20) + fit(", ".join(words), columns - 20)
+    yield from wrapped(", ".join(words), columns, left("Verdicts", 20))
     if summary["status"]:
         status = [f"{count} {name.replace('_', ' ')}" for name, count in summary["status"].items()]
-        yield left(label_name(summary), 20) + fit(", ".join(status), columns - 20)
+        yield from wrapped(", ".join(status), columns, left(label_name(summary), 20))
     totals = [line for name, line in equations(summary).items() if name != "eligible"]
     for place, line in enumerate(totals):
-        yield left("" if place else "Totals", 20) + fit(line, columns - 20)
+        yield from wrapped(line, columns, left("" if place else "Totals", 20))
     yield ""
 
 

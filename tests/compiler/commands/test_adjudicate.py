@@ -59,6 +59,7 @@ def test_what_waits_is_listed_and_is_no_success(judged: Path, capsys: pytest.Cap
     assert status == 2
     assert "2 verdicts wait for a person" in out
     assert all(f"{transcript}  {check}  UNCLEAR" in out for transcript, check in (NIGHT, SISTER))
+    assert out.index(NIGHT[0]) < out.index(SISTER[0]), "the gravest comes first"
 
 
 def test_nothing_decided_changes_nothing(judged: Path, tmp_path: Path) -> None:

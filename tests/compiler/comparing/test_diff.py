@@ -17,6 +17,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.comparing.causes import UNKNOWN, Causes, causes
 from rulewright.comparing.diff import diff
+from rulewright.comparing.page import diff_page
 from rulewright.comparing.render import markdown, text
 from rulewright.errors import UsageError
 from rulewright_runtime.runs.store import run
@@ -213,6 +214,15 @@ def test_a_comparison_for_a_pull_request_keeps_what_was_said_in_its_cell(plants:
     page = markdown(compared(plants, *FACTORS))
     assert page.startswith("# Comparison: worse\n")
     assert "| said | S5 | model\\_\\_day | PASS | FAIL | transcript |" in page
+
+
+def test_the_page_of_a_comparison_begins_with_its_figures(plants: Plants) -> None:
+    found = compared(plants, *FACTORS)
+    page = "".join(diff_page(found))
+    head = page[page.index('class="figures"') : page.index("<h2")]
+    assert f'<dt>Newly failing</dt><dd><b class="bad">{found["failed"]["broken"]}</b>' in head
+    assert f'<b class="">{found["score"]["mean"]:+.3f}</b>' in head
+    assert f"{len(found['flips'])}</b><span>" in head
 
 
 @pytest.mark.parametrize("option", [["--margin", "2"], ["--margin", "nan"]])

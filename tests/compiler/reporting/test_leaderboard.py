@@ -184,6 +184,7 @@ def test_the_command_says_who_is_left_out_and_why(tmp_path: Path, capsys: pytest
     assert "not ranked: partial lacks 1 scenario (night)" in shown
     assert "left out: product, of 2 transcripts 2 givecare/v2" in shown
     assert "help: `--harness givecare/v2` accepts them" in shown
+    assert "not to be published: partial lacks scenarios; product is left out for its harness\n" in shown
     assert json.loads(out.read_text()) == leaderboard([raw, product])
     assert main(["leaderboard", str(raw), "--format", "json"]) == 1
     assert json.loads(capsys.readouterr().out)["models"][0]["model"] == "raw"

@@ -19,7 +19,10 @@ from tests.compiler.small_project import check, write
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting import writing
+from rulewright.reporting.gather import gather
 from rulewright.reporting.highlights import Mark, find, pieces
+from rulewright.reporting.page import attention
+from rulewright.web.filters import FILTERS
 from rulewright.web.rendering import PageFrame
 from rulewright_runtime.runs.store import run
 
@@ -115,8 +118,40 @@ def test_what_waits_for_a_person_stands_before_what_failed(finished: Path) -> No
     text = report(finished)
     assert 0 < text.index('id="waiting"') < text.index('id="failures"') < text.index('id="transcripts"')
     waiting = text[text.index('id="waiting"') : text.index('id="failures"')]
-    assert 'href="#t3-c0">other__night</a>' in waiting
+    assert 'href="#t3-c0">other_<wbr>_<wbr>night</a>' in waiting
     assert "no majority" in waiting
+
+
+def test_the_gravest_verdict_that_waits_comes_first_and_says_what_makes_it_unproven(tmp_path: Path) -> None:
+    checks = {
+        "checks/W-1.yaml": check(bucket="C", severity="S2"),
+        "checks/W-2.yaml": check().replace("W-1", "W-2").replace("says_no", "gate"),
+    }
+    plan = compile_project(write(tmp_path / "project", checks))
+    (tmp_path / "said").mkdir()
+    said(tmp_path / "said", "model__night", "Hello", "As you like.")
+    replies = {"model__night": {"W-1": [["?"]] * 3, "W-2": [[reply("FAIL", "never said this")]] * 3}}
+    (tmp_path / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
+    run(plan, [tmp_path / "said"], tmp_path / "run", judge=f"replay:{tmp_path / 'replies.json'}")
+    shown = gather(tmp_path / "run")["waiting"]["shown"]
+    assert [(each["check_id"], each["severity"], each["verdict"]) for each in shown] == [
+        ("W-2", "S5", "FAIL"),
+        ("W-1", "S2", "UNCLEAR"),
+    ]
+    text = report(tmp_path / "run")
+    assert "<td>because (unproven: quotes that do not occur)</td>" in text
+    assert "<td>verifier infrastructure failure (an outage of the judge or of a verifier)</td>" in text
+
+
+def test_what_is_open_is_listed_before_what_failed_and_what_passed() -> None:
+    rows = [("passed", 0), ("failed", 0), ("passed", 1), ("undecided", 0), ("failed", 2)]
+    found = [{"waiting": waiting, "outcome": outcome} for outcome, waiting in rows]
+    assert sorted(found, key=attention) == [found[4], found[2], found[3], found[1], found[0]]
+
+
+def test_a_mean_near_one_is_not_shown_as_a_failure() -> None:
+    assert [FILTERS["heat"](share, 0.1) for share in (0.0, 0.03, 0.1, 0.3, 1.0)] == ["", "", "", "h2", "h4"]
+    assert [FILTERS["heat"](share) for share in (0.0, 0.03, 1.0)] == ["", "h1", "h4"]
 
 
 def test_nothing_that_anybody_says_becomes_markup(finished: Path) -> None:

@@ -12,7 +12,7 @@ from rulewright_runtime.report.console import scorecard
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary, exit_status
 from rulewright_runtime.report.text import escape
-from rulewright_runtime.terminal import center, fit, left, one_line, right, width
+from rulewright_runtime.terminal import center, fit, left, one_line, right, width, wrapped
 
 
 @dataclass
@@ -165,6 +165,29 @@ def test_no_line_of_the_console_is_wider_than_the_terminal() -> None:
     for columns in (80, 100):
         shown = scorecard(result, columns=columns)
         assert max(width(line) for line in shown.splitlines()) <= columns
+
+
+def test_what_is_unresolved_is_told_to_the_end() -> None:
+    names = [f"a-long-name-of-a-transcript-{number}" for number in (1, 2)]
+    result = summary(*map(unresolved, names))
+    shown = " ".join(scorecard(result).split())
+    assert f"2 answers decide it: {names[0]} x A1, {names[1]} x A1 " in shown
+
+
+def unresolved(name: str) -> dict[str, Any]:
+    bounds = {
+        "unknown": ["A1"],
+        "exact": True,
+        "gates": {"safety": {"states": ["failed", "passed"], "decided_by": ["A1"]}},
+        "overall_score": {"low": 0.0, "high": 1.0, "absent": False},
+    }
+    return row(name, engine=engine("undecided", "undecided") | {"bounds": bounds})
+
+
+def test_lines_are_broken_at_blanks_and_indented() -> None:
+    assert wrapped("one two three", 12, "Head ") == ["Head one two", "     three"]
+    assert wrapped("", 12, "Head ") == ["Head "]
+    assert wrapped("日本 " + "x" * 20, 10) == ["日本", "x" * 9 + "…"]
 
 
 def test_the_console_shows_gates_failures_and_refusals_without_colour() -> None:

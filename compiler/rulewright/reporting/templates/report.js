@@ -41,7 +41,8 @@
         row.hidden = !kept;
         left += kept;
       });
-      count.textContent = left === rows.length ? rows.length + " rows" : left + " of " + rows.length + " rows";
+      const all = rows.length + (rows.length === 1 ? " row" : " rows");
+      count.textContent = left === rows.length ? all : left + " of " + all;
     }
 
     function sort(head, at) {
