@@ -34,7 +34,8 @@ MEANINGS: Final = {
 }
 ROWS: Final[dict[str, str]] = {
     SUSPICIOUS: """
-        adaptive-with-one-repetition anchor-names-ineligible-check anchor-without-event-window any-mixed-with-tags
+        adaptive-with-one-repetition adapter-names-missing-file anchor-names-ineligible-check
+        anchor-without-event-window any-mixed-with-tags
         ascii-only-apostrophe both-sides-equal bound-never-reached branch-always-taken branch-changes-nothing
         branch-never-taken case-expects-nothing challenger-is-the-reviewer
         check-never-fails check-never-passes check-no-scenario-reaches
@@ -46,7 +47,7 @@ ROWS: Final[dict[str, str]] = {
         hard-fail-contradicts-severity human-gate-bypassed input-not-awaited integer-division
         judge-answers-as-the-author label-row-is-dead label-table-not-proved lexicon-hits-good-example
         lexicon-misses-own-example listed-check-is-silenced loop-nothing-ends misspelt-path
-        misspelt-rule-key output-written-twice
+        misspelt-tool        misspelt-rule-key output-written-twice regex-taken-for-text
         pattern-lost-in-folding pattern-shared-by-gates probe-expects-an-untold-name probe-names-another-turn
         prompt-names-another-check prompt-without-judge question-of-common-words review-above-pass
         rubric-dimension-unknown short-word-hits-inside-others tag-no-scenario-carries tags-on-universal-check

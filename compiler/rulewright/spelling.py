@@ -14,9 +14,9 @@ class Guess(str):
 
     meant: str
 
-    def __new__(cls, meant: str) -> Guess:
-        """The question."""
-        made = super().__new__(cls, f"did you mean `{meant}`?")
+    def __new__(cls, meant: str, otherwise: str = "") -> Guess:
+        """The question, and what to do `otherwise`."""
+        made = super().__new__(cls, f"did you mean `{meant}`? {otherwise}".rstrip())
         made.meant = meant
         return made
 
@@ -35,7 +35,8 @@ def suggest(word: str, known: Iterable[str]) -> str | None:
     written = WORD.sub("_", word).casefold()
     near = [each for each in difflib.get_close_matches(written, folded, 3, CLOSE) if _differ_little(written, each)]
     begun = [each for each in folded if each.startswith(f"{written}_")] if len(written) >= SHORTEST else []
-    found = near[:1] or (begun if len(begun) == 1 else [])
+    swapped = [each for each in folded if sorted(each) == sorted(written) and is_slip_of(written, each)]
+    found = near[:1] or swapped[:1] or (begun if len(begun) == 1 else [])
     return folded[found[0]] if found else None
 
 
@@ -63,6 +64,17 @@ def is_slip_of(word: str, other: str) -> bool:
     own, others = word[start:], other[start:]
     swapped = own[:2] == others[:2][::-1] and own[2:] == others[2:]
     return swapped or own[1:] == others[1:] or own[1:] == others or own == others[1:]
+
+
+def is_spelt_like(word: str, other: str) -> bool:
+    """Whether two names of some length are one but for a letter, or but for capitals, dashes and underscores."""
+    if word == other or len(word) < SHORTEST:
+        return False
+    return is_slip_of(word, other) or _bare(word) == _bare(other)
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"[\s_-]", "", word).casefold()
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> Guess | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rulewright import dependencies
+from rulewright.spelling import Guess, is_slip_of
 
 if TYPE_CHECKING:
     from rulewright.documents.project_file import ProjectFile
@@ -103,6 +104,14 @@ def resolve(written: str, file: Path, root: Path) -> Path:
     """A path of the project file: from the root, or from the file's own folder when it starts with `./` or `../`."""
     is_relative = written.startswith(("./", "../")) or written in {".", ".."}
     return Path(os.path.normpath((file.parent if is_relative else root) / written))
+
+
+def path_meant(path: Path, written: str) -> str | None:
+    """The guess of a path that exists but for one misspelt name in it."""
+    wrong = next((each for each in (*reversed(path.parents), path) if not dependencies.exists(each)), path)
+    names = [name for name, _ in dependencies.names_in(wrong.parent)]
+    near = next((name for name in names if is_slip_of(wrong.name, name)), None)
+    return None if near is None else Guess(written.replace(wrong.name, near))
 
 
 def places(root: Path, file: ProjectFile | None, project_path: Path | None) -> dict[str, DocumentPath]:

@@ -10,6 +10,7 @@ from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import Document, any_scalar, descend, items, numeric, scalar
 from rulewright.documents.typed_reader import At, Key, as_meant, expressions_in, mappings_in, read
 from rulewright.load import Mapping, Node, Scalar
+from rulewright.spelling import Guess
 from rulewright_runtime.aggregate.outcome import RESERVED
 from rulewright_runtime.plan.part import VERDICTS
 
@@ -101,6 +102,10 @@ class ScorecardDocument(Document):
     headline: Scalar | None
     label: Scalar | None
 
+    def shows(self, output: str) -> bool:
+        """Whether an output is the number that reports show first."""
+        return self.headline is not None and self.headline.value == output
+
 
 def read_scorecard(root: Node | None) -> tuple[ScorecardDocument | None, list[Diagnostic]]:
     """The model of a loaded scorecard file and what its schema can't say about it: verdicts without a meaning, names
@@ -142,14 +147,28 @@ def _meanings(document: ScorecardDocument) -> Iterator[Diagnostic]:
 
 def _partition(document: ScorecardDocument, steps: tuple[str, ...], lists: tuple[str, ...]) -> Iterator[Diagnostic]:
     what, named = ".".join(steps[:2]), [item for key in lists for item in items(document.get(*steps, key))]
-    for verdict in VERDICTS:
-        places = [item for item in named if isinstance(item, Scalar) and item.value == verdict]
-        if not places:
-            message = f"`{what}` does not say what `{verdict}` means"
-            yield error(document.place(*steps), message, code="verdict-without-meaning")
-        elif len(places) > 1:
-            message, notes = f"`{what}` says twice what `{verdict}` means", [(places[0], "it is first said here")]
-            yield error(places[1], message, code="verdict-without-meaning", notes=notes)
+    places = {
+        verdict: [item for item in named if isinstance(item, Scalar) and item.value == verdict] for verdict in VERDICTS
+    }
+    lacking, doubled = ([name for name, at in places.items() if is_so(at)] for is_so in (_is_none, _is_several))
+    instead = Guess(lacking[0]) if len(lacking) == len(doubled) == 1 else None
+    for verdict in doubled:
+        first, second, *_ = places[verdict]
+        if instead is not None and first in items(document.get(*steps, lists[0])) and verdict == "FAIL":
+            first, second = second, first  # a FAIL is no hit
+        message, notes = f"`{what}` says twice what `{verdict}` means", [(first, "it is said here as well")]
+        yield error(second, message, code="verdict-without-meaning", notes=notes, help=instead)
+    for verdict in lacking if instead is None else ():
+        message = f"`{what}` does not say what `{verdict}` means"
+        yield error(document.place(*steps), message, code="verdict-without-meaning")
+
+
+def _is_none(found: list[Scalar]) -> bool:
+    return not found
+
+
+def _is_several(found: list[Scalar]) -> bool:
+    return len(found) > 1
 
 
 def _names(document: ScorecardDocument) -> Iterator[Diagnostic]:

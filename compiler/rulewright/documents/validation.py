@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
 from decimal import Decimal
 from functools import cache, partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jsonschema import Draft202012Validator
@@ -20,6 +20,7 @@ from referencing import Registry, Resource
 
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Span, error, replace, respell
 from rulewright.documents.base import descend, first_place
+from rulewright.documents.meant import by_degree, by_meaning, condition_meant, parameter_meant, synonym
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
 from rulewright.load import Mapping, Node, Scalar, Sequence, plain
 from rulewright.spelling import Guess, suggest
@@ -92,7 +93,10 @@ def departures(schema: JsonObject, root: Node) -> list[Diagnostic]:
 
 def _departures(validator: Validator, root: Node, owners: Owners) -> list[Diagnostic]:
     found = _without_strays(_primary(map(_Departure.of, validator.iter_errors(plain(root)))))
-    told = [each for departure in found for each in _told(departure, root, owners)]
+    swapped = list(_swapped(found))
+    others = [each for each in found if not any(each in pair for pair in swapped)]
+    told = [_swap(*pair, root) for pair in swapped]
+    told += [each for departure in others for each in _told(departure, root, owners)]
     return sorted(dict.fromkeys(told), key=lambda each: each.sort_key)
 
 
@@ -214,6 +218,24 @@ def _without_strays(departures: Iterable[_Departure]) -> list[_Departure]:
     ]
 
 
+def _swapped(found: Iterable[_Departure]) -> Iterator[tuple[_Departure, _Departure]]:
+    """Those that are words which two keys of a mapping allow each other."""
+    words = [each for each in found if each.keyword == "enum" and isinstance(each.value, str) and each.steps]
+    for one, other in combinations(words, 2):
+        if one.steps[:-1] == other.steps[:-1] and one.value in other.wanted and other.value in one.wanted:
+            yield one, other
+
+
+def _swap(one: _Departure, other: _Departure, root: Node) -> Diagnostic:
+    """The finding that two keys hold each other's word."""
+    nodes = [descend(root, *each.steps) for each in (one, other)]
+    (first, said), (second, meant) = [(node, str(node.value)) for node in nodes if isinstance(node, Scalar)]
+    message = f"`{one.steps[-1]}` is `{said}` and `{other.steps[-1]}` is `{meant}`, each a word of the other"
+    edits = (*respell(first, meant, safe=False).edits, *respell(second, said, safe=False).edits)
+    fix = Fix("swap the two", edits, safe=False)
+    return error(first, message, code="unknown-value", notes=[(second, "the other word")], help="swap the two", fix=fix)
+
+
 def _is_around(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> bool:
     """Whether one of two places holds the other."""
     shorter = min(len(one), len(other))
@@ -249,6 +271,8 @@ def _of_alternatives(departure: _Departure, root: Node, node: Node, path: str, o
     fits = [name for name in known if _Finite.TYPE_CHECKER.is_type(departure.value, name)]
     if len(known) > 1 and None not in types and not fits:
         return [_wrong_type(node, path, [NAMES[name] for name in known])]
+    if "string" in known and isinstance(node, Mapping) and (slip := _text_with_a_colon(node, path)):
+        return [slip]
     by_option: dict[int, list[_Departure]] = defaultdict(list)
     for each in departure.below:
         by_option[each.option].append(each)
@@ -257,6 +281,19 @@ def _of_alternatives(departure: _Departure, root: Node, node: Node, path: str, o
         for _, below in sorted(by_option.items())
     ]
     return min(tried, key=lambda found: (any(_is_wrong_type(each, node) for each in found), len(found)), default=())
+
+
+def _text_with_a_colon(node: Mapping, path: str) -> Diagnostic | None:
+    """The finding that a text was taken for a pair, because it holds a colon and a blank."""
+    (entry, *others) = node.entries or [None]
+    if entry is None or others or entry.key.style or " " not in entry.name or not isinstance(entry.value, Scalar):
+        return None
+    text = node.source.text[entry.key.start : entry.value.end]
+    if "\n" in text or '"' in text:
+        return None
+    message = f"{_subject(path)} must be text, not a mapping"
+    fix = replace(node, f'"{text}"', "put it into quotes", safe=False)
+    return error(node, message, code="wrong-type", help="`: ` makes a mapping of a text without quotes", fix=fix)
 
 
 def _is_wrong_type(found: Diagnostic, node: Node) -> bool:
@@ -308,18 +345,12 @@ def _words(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
         yield _wrong_type(node, path, expected)
         return
-    near = suggest(node.value, allowed) or _by_meaning(node.value, departure.meanings)
+    near = suggest(node.value, allowed) or by_meaning(node.value, departure.meanings) or by_degree(node.value, allowed)
     message = f"`{node.value}` is not allowed for {_subject(path)}; expected {_either(expected)}"
     fix = respell(node, near, safe=False) if near else None
     meanings = ", ".join(f"`{word}` is {meaning}" for word, meaning in departure.meanings.items())
     help = Guess(near) if near else meanings or None
     yield error(node, message, code="unknown-value", help=help, fix=fix)
-
-
-def _by_meaning(word: str, meanings: dict[str, str]) -> str | None:
-    """The allowed word that a schema explains with the author's."""
-    meant = suggest(word, meanings.values())
-    return next((each for each, meaning in meanings.items() if meaning == meant), None)
 
 
 def _unknown_keys(departure: _Departure, node: Node, path: str, owners: Owners) -> Iterator[Diagnostic]:
@@ -329,33 +360,18 @@ def _unknown_keys(departure: _Departure, node: Node, path: str, owners: Owners) 
             yield _unknown_key(node, name, path, departure, owners)
 
 
-_SYNONYMS: Final = {
-    "agents": ("agent",),
-    "condition": ("when",),
-    "files": ("paths",),
-    "id": ("name",),
-    "if": ("when",),
-    "items": ("patterns",),
-    "label": ("name",),
-    "model": ("agent",),
-    "phrases": ("patterns",),
-    "regexes": ("patterns",),
-    "regex": ("patterns",),
-    "rules": ("checks",),
-    "title": ("name",),
-    "words": ("patterns",),
-}
-
-
 def _unknown_key(node: Mapping, name: str, path: str, departure: _Departure, owners: Owners) -> Diagnostic:
     holder = departure.holders.get(name)
     near = None if holder else suggest(name, departure.properties)
-    near = near or next((other for other in _SYNONYMS.get(name, ()) if other in departure.properties), None)
+    near = near or synonym(name, departure.properties)
+    near = condition_meant(node, name, departure.properties) or near
     fix = None
     homes = [owner for owner in owners.get(name, ()) if owner != path]
     empty = frozenset[str]() if near else departure.mappings
     if indented := _further_in(node, name, [holder, *(owner.removeprefix(f"{path}.") for owner in homes)], empty):
         help, fix = indented.message, indented
+    elif moved := parameter_meant(node, name, departure.properties):
+        help, fix = f"write it below `params`: `params.{name}` is read", moved
     elif near:
         fix = None if near in node else respell(node.index[name].key, near, safe=False)
         help = f"{Guess(near)} it is set here as well" if near in node else Guess(near)

@@ -55,7 +55,10 @@ class Mistakes:
         self.found[start] = ExpressionMistake(message, start, max(start, end), line, column, help)
 
     def without_echoes(self) -> Mistakes:
-        """The same, but quotes or a bracket that nothing closes alone: what they tear apart makes no sense either."""
+        """The same, but quotes or a bracket that nothing closes alone: what they tear apart makes no sense either. Nor
+        is an operator missing beside a character that stands in its place."""
+        for start in [start for start, each in self.found.items() if self._is_beside_another(each)]:
+            del self.found[start]
         found = list(self.found.values())
         if len(found) < 2 or not (torn := [each for each in found if each.message.endswith(_TORN)]):
             return self
@@ -66,6 +69,12 @@ class Mistakes:
             start, end = opened, opened + 1
         alone.add(first.message, start, end, first.help)
         return alone
+
+    def _is_beside_another(self, mistake: ExpressionMistake) -> bool:
+        """Whether an operator is said to be missing right behind another mistake."""
+        ends = [each.end for each in self.found.values() if each is not mistake and each.end <= mistake.start]
+        is_beside = any(not self.text[end : mistake.start].strip() for end in ends)
+        return is_beside and mistake.message.startswith("an operator is missing")
 
     def error(self) -> ExpressionError:
         """Everything noted, in source order."""

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Severity, Span, is_within
+from rulewright.documents.base import descend
 from rulewright.documents.validation import PAGES as STRUCTURE
 from rulewright.linting.fixes import fixed_texts
 from rulewright.load import Loaded, walk
@@ -26,6 +27,13 @@ Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # what i
 GROUNDS: Final = frozenset(STRUCTURE)  # what a document is read by
 NAMING: Final = frozenset({"duplicate-id", "id-differs-from-file-name", "misspelt-name", "unread-parameter"})
 STAGES: Final = (NAMING, GROUNDS, None)  # what is corrected first, for the rest builds on it
+# What is not told of a document, or of the project, beside one of these.
+UNSURE: Final = {
+    "check-never-fails": frozenset({"parameter-does-not-fit"}),
+    "check-never-passes": frozenset({"parameter-does-not-fit"}),
+    "directive-ignored-by-route": frozenset({"missing-prompt"}),
+}
+USES: Final = frozenset({"unknown-lexicon", *GROUNDS})  # mistakes in what names a lexicon
 OF_THE_WHOLE: Final = frozenset({"wrong-output"})  # what all of a document has to be known for
 _QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")
 
@@ -49,7 +57,42 @@ def without_consequences(
             left = list(again({os.path.abspath(path): text for path, text in texts.items()}))
             places, codes = set(map(_place, left)), {(each.code, os.path.abspath(each.span.path)) for each in left}
             kept = [each for each in kept if each in corrections or _place(each) in places or _is_idle(each, codes)]
-    return _without_shadowed(kept, allowed, by_path)
+    return _without_shadowed(_without_unsure(kept, by_path), allowed, by_path)
+
+
+def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> list[Diagnostic]:
+    """The findings without those that others of the same document make doubtful, or of what names lexicons."""
+    codes: dict[str, set[str]] = {}
+    for each in found:
+        codes.setdefault(each.span.path, set()).add(each.code)
+    refused: dict[str, list[str]] = {}  # keys at the top of documents whose values are of a wrong type
+    for path, loaded in files.items():
+        spans = [each.span for each in found if each.code == "wrong-type" and each.span.path == path]
+        entries = loaded.root.entries if spans and isinstance(loaded.root, MappingNode) else ()
+        refused[path] = [entry.name for entry in entries if entry.value.span in spans]
+    named = {_quoted(each, files) for each in found if each.code == "id-differs-from-file-name"}
+    is_named_wrongly = any(each.code in USES and _is_of_routing(each, files) for each in found)
+    return [
+        each
+        for each in found
+        if not UNSURE.get(each.code, frozenset()) & codes[each.span.path]
+        and not (each.code == "unused-lexicon" and is_named_wrongly)
+        and not any(each.message.startswith(f"`{key}` has no field") for key in refused.get(each.span.path, ()))
+        and not (each.code == "unknown-lexicon" and _quoted(each, files) in named)
+    ]
+
+
+def _quoted(found: Diagnostic, files: Mapping[str, Loaded]) -> str:
+    """The author's word that a finding stands at, without its quotes."""
+    loaded = files.get(found.span.path)
+    return "" if loaded is None else loaded.source.between(found.span).strip("\"'")
+
+
+def _is_of_routing(found: Diagnostic, files: Mapping[str, Loaded]) -> bool:
+    """Whether a finding is about the routing of a check."""
+    loaded = files.get(found.span.path)
+    routing = descend(None if loaded is None else loaded.root, "routing")
+    return found.severity is Severity.ERROR and routing is not None and is_within(found.span, routing.span)
 
 
 def _corrected(found: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic | None:
@@ -59,9 +102,7 @@ def _corrected(found: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic |
         return None
     if found.fix is not None:
         return found if found.fix.edits[0].span == found.span else None
-    start = source.offset(found.span.line, found.span.column)
-    end = source.offset(found.span.end_line, found.span.end_column)
-    written = _QUOTED.fullmatch(source.text[start:end])
+    written = _QUOTED.fullmatch(source.between(found.span))
     if not isinstance(found.help, Guess) or written is None:
         return None
     edit = Edit(found.span, f"{written[1]}{found.help.meant}{written[1]}")

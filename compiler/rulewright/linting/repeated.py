@@ -106,8 +106,8 @@ _CROWDED: Final = """
 """
 CROWDS: Final = frozenset(_CROWDED.split())
 # Codes whose findings in all documents have one cause where they say the same: a key that nobody reads, a dimension
-# that nobody knows, a check whose unit uses no anchor.
-ALIKE: Final = frozenset({"anchor-without-event-window", "dead-key", "rubric-dimension-unknown"})
+# that nobody knows, a word that the vocabulary lacks, a check whose unit uses no anchor.
+ALIKE: Final = frozenset({"anchor-without-event-window", "dead-key", "rubric-dimension-unknown", "unknown-value"})
 # And those that have it whatever they say: a line that the profiles lack, a habit of all prompts.
 ACROSS: Final = ALIKE | {"dev-repetitions-nobody-uses", "prompt-names-another-check"}
 # A code, and those that tell of the same mistake where one of its notes points, or at its own place.

@@ -62,6 +62,10 @@ class Source:
         end_line, end_column = self.position(max(start, end))
         return Span(self.path, line, column, end_line, end_column)
 
+    def between(self, span: Span) -> str:
+        """What stands at a place."""
+        return self.text[self.offset(span.line, span.column) : self.offset(span.end_line, span.end_column)]
+
     def line_text(self, line: int) -> str:
         """The text of a line (from 1) without its line break; empty when there is no such line."""
         if not 1 <= line <= len(self.starts):

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error, is_within
-from rulewright.documents.base import Document, items, scalar, text, worded
+from rulewright.documents.base import Document, first_place, items, scalar, text, worded
 from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.corpus import read_corpus
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
@@ -19,6 +19,7 @@ from rulewright.documents.layout import (
     DocumentPath,
     documents_in,
     looks_like_a_project,
+    path_meant,
     places,
     project_file_in,
     resolve,
@@ -46,6 +47,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node, load_file
 from rulewright.project.project import Project
 from rulewright.spelling import Guess, is_slip_of
+from rulewright_grammar import schema_names
 
 EXCHANGE_TURNS: Final = 8  # the most turns of a window, where the project file names no other number
 Model = TypeVar("Model", bound=Document)
@@ -66,6 +68,11 @@ PAGES: Final[dict[str, str]] = {
 
     Why it matters: an empty check or scenario would silently be left out.
     Instead: fill the file or remove it.
+    """,
+    "document-of-another-kind": """A document lies in a folder that is read for another kind.
+
+    Why it matters: it is read as what it is not, and missing where it belongs.
+    Instead: move the file to the folder of its kind.
     """,
     "missing-path": """The project file names a file or folder that does not exist.
 
@@ -176,7 +183,7 @@ class _ProjectReader:
         for kind, place in where.items():
             if file is not None and place.named and not dependencies.exists(place.path):
                 message = f"`{kind}` leads to `{place.path}`, which does not exist"
-                help = _path_meant(place.path, str(file.places.get(kind) or ""))
+                help = path_meant(place.path, str(file.places.get(kind) or ""))
                 self.found.append(error(file.place(kind), message, code="missing-path", help=help))
 
     def _load(self, path: Path, kind: str | None) -> Mapping | None:
@@ -188,6 +195,10 @@ class _ProjectReader:
             if not loaded.diagnostics:
                 span = loaded.source.span(0, 0)
                 self.found.append(error(span, "the file is empty", code="empty-document"))
+            return None
+        if kind is not None and (found := _of_another_kind(kind, loaded.root, self.vocabulary)):
+            self.found.append(found)
+            self.missing.add(f"{kind_of(loaded.root)}s")
             return None
         if kind == "check":
             self.found.extend(check_findings(loaded.root, self.vocabulary))
@@ -305,7 +316,7 @@ class _ProjectReader:
         if name != path.stem:
             node: Node = root.get(key) or root
             message = f"`{key}` is `{name}`, but the file is called `{path.stem}`"
-            help = Guess(path.stem) if key in root else None
+            help = Guess(path.stem, f"else call the file `{name}{path.suffix}`") if key in root else None
             self.found.append(error(node, message, code="id-differs-from-file-name", help=help))
 
     def _add(self, known: dict[str, Model], name: str, model: Model, kind: str, key: str) -> None:
@@ -318,12 +329,17 @@ class _ProjectReader:
             self.found.append(error(model.place(key), message, code="duplicate-id", notes=notes, help=help))
 
 
-def _path_meant(path: Path, written: str) -> str | None:
-    """The guess of a path that exists but for one misspelt name in it."""
-    wrong = next((each for each in (*reversed(path.parents), path) if not dependencies.exists(each)), path)
-    names = [name for name, _ in dependencies.names_in(wrong.parent)]
-    near = next((name for name in names if is_slip_of(wrong.name, name)), None)
-    return None if near is None else Guess(written.replace(wrong.name, near))
+def _of_another_kind(kind: str, root: Node, vocabulary: Vocabulary) -> Diagnostic | None:
+    """The finding that a document is not of the kind that its folder is read for, but right as one of another kind."""
+    other = kind_of(root)
+    if not isinstance(root, Mapping) or other in (None, kind) or other not in schema_names():
+        return None
+    if not validate(kind, root, vocabulary) or validate(str(other), root, vocabulary):
+        return None
+    names = {each: each.replace("_", " ") for each in (kind, str(other))}
+    message = f"this is a {names[str(other)]}, and the files here are read as {names[kind]}s"
+    help = f"move the file to the folder of {names[str(other)]}s"
+    return error(first_place(root), message, code="document-of-another-kind", help=help)
 
 
 def _kind_at(path: str, where: Environment[str, DocumentPath]) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def failure_counts_as_success(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
-    """A dimension does not count FAIL as a miss or PASS as a hit, or a FAIL raises no flag.
+    """A dimension or the headline does not count FAIL as a miss or PASS as a hit, or a FAIL raises no flag.
 
     Why it matters: the worse a model does, the better its score looks, and reports show no blindspot.
     Instead: put FAIL into `miss` and PASS into `hit` of every dimension, and FAIL into `raised` of the flags.
@@ -24,5 +24,10 @@ def failure_counts_as_success(scorecard: ScorecardDocument) -> Iterator[Diagnost
             said = " and ".join(f"{verdict} as a {key}" for verdict, key in wrong)
             place = scorecard.key_place("dimensions", rate.name, rate.kind, wrong[0][1])
             yield error(place, f"the dimension `{rate.name}` does not count {said}")
+    headline = next((str(each.value) for name, each in scorecard.output if scorecard.shows(name)), "")
+    for rate in scorecard.rates:
+        if headline == f"rates.{rate.name}" and "FAIL" in rate.hit and "PASS" in rate.miss:
+            place = scorecard.key_place("rates", rate.name, rate.kind, "hit")
+            yield error(place, f"the headline `{rate.name}` counts FAIL as a hit and PASS as a miss")
     if "FAIL" in (*scorecard.clear, *scorecard.unknown):
         yield error(scorecard.key_place("flags", "raised"), "a FAIL raises no flag")

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.diagnostics import Diagnostic, error, replace, warning
 from rulewright.documents.base import scalar
 from rulewright.load import Scalar, Sequence
-from rulewright.spelling import Guess, is_slip_of
+from rulewright.spelling import Guess, did_you_mean, is_slip_of
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -19,21 +19,27 @@ SHORTEST: Final = 5  # letters of a tag: shorter ones differ by one letter often
 
 
 def misspelt_name(project: Project) -> Iterator[Diagnostic]:
-    """A declared word that no check uses, or a tag that one check bears, is one letter from a word that many use.
+    """A declared word, or the tag of one check, is one letter from a word of many, or such a word is not declared.
 
     Why it matters: what is meant to be one group is two, and whoever asks for it by its name misses a part.
-    Instead: spell both alike.
+    Instead: spell both alike, or declare the word.
     """
     for part, key in DECLARED.items():
         used = Counter(str(found.value) for each in project.checks if (found := scalar(each.node, key)))
         words = None if project.file is None else project.file.get("vocabulary", part)
         listed = [each for each in words.items if isinstance(each, Scalar)] if isinstance(words, Sequence) else []
-        unknown = [word for word in used if used[word] > 1 and word not in {str(each.value) for each in listed}]
+        known = {str(each.value) for each in listed}
+        unknown = [word for word in used if used[word] > 1 and word not in known]
         for each in listed:
             meant = next((word for word in unknown if is_slip_of(str(each.value), word)), None)
             if meant is not None and str(each.value) not in used:
                 message = f"no check has the {key} `{each.value}`, and {used[meant]} have `{meant}`"
                 yield error(each, message, help=Guess(meant))
+        lacking = [word for word in unknown if not did_you_mean(word, known)] if listed else []
+        if lacking and words is not None and words.source.text[words.start] == "[":
+            message = f"`{part}` lacks `{lacking[0]}`, which {used[lacking[0]]} checks have as their {key}"
+            written = f"{words.source.text[words.start : words.end - 1].rstrip()}, {', '.join(lacking)}]"
+            yield error(words, message, fix=replace(words, written, f"write `{written}`", safe=False))
     yield from _tags(project)
 
 

@@ -12,6 +12,7 @@ from rulewright.rules.invalid_regex import invalid_regex
 from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.pattern_lost_in_folding import pattern_lost_in_folding
 from rulewright.rules.question_of_common_words import question_of_common_words
+from rulewright.rules.regex_taken_for_text import regex_taken_for_text
 from rulewright.rules.short_word_hits_inside_others import short_word_hits_inside_others
 from rulewright.rules.subsumed_pattern import subsumed_pattern
 from rulewright.rules.yaml_trap import yaml_trap
@@ -23,12 +24,14 @@ LEXICON: Final[tuple[Rule[LexiconDocument], ...]] = (
     invalid_regex,
     short_word_hits_inside_others,
     pattern_lost_in_folding,
+    regex_taken_for_text,
     yaml_trap,
 )
 
 MARKER_SET: Final[tuple[Rule[MarkerSet], ...]] = (
     subsumed_pattern,
     short_word_hits_inside_others,
+    regex_taken_for_text,
     yaml_trap,
     listed_twice,
     question_of_common_words,

@@ -30,6 +30,7 @@ from rulewright.rules.list_and_tags_disagree import list_and_tags_disagree
 from rulewright.rules.listed_check_is_silenced import listed_check_is_silenced
 from rulewright.rules.misspelt_name import misspelt_name
 from rulewright.rules.misspelt_rule_key import misspelt_rule_key
+from rulewright.rules.misspelt_tool import misspelt_tool
 from rulewright.rules.pattern_shared_by_gates import pattern_shared_by_gates
 from rulewright.rules.project_without_checks import project_without_checks
 from rulewright.rules.prompt_cannot_be_rendered import prompt_cannot_be_rendered
@@ -88,6 +89,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     misspelt_rule_key,
     weights_far_apart,
     misspelt_name,
+    misspelt_tool,
     words_differ_in_case,
 )
 

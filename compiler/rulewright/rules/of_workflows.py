@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.documents.workflow import TaskDocument
 from rulewright.rules import Rule
+from rulewright.rules.adapter_names_missing_file import adapter_names_missing_file
 from rulewright.rules.agent_without_adapter import agent_without_adapter
 from rulewright.rules.bare_output_path import bare_output_path
 from rulewright.rules.bound_never_reached import bound_never_reached
@@ -55,6 +56,7 @@ WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
     no_tasks,
     unknown_agent,
     agent_without_adapter,
+    adapter_names_missing_file,
     cyclic_dependency,
     unknown_dependency,
     loop_without_bound,

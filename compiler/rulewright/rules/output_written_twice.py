@@ -1,4 +1,4 @@
-"""Rule: two tasks that write one file."""
+"""Rule: one file that is written twice."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 
 def output_written_twice(workflow: Workflow) -> Iterator[Diagnostic]:
-    """Two tasks write the same file, and neither has to wait for the other.
+    """Two tasks write the same file, and neither has to wait for the other; or one task lists it twice.
 
-    Why it matters: they may run side by side, and whoever is later wins.
-    Instead: make one depend on the other, or let them write different files.
+    Why it matters: they may run side by side, and whoever is later wins; what one task lists twice was mostly meant to
+    be two files.
+    Instead: make one depend on the other, or write different files.
     """
     if not any(task.outputs for task in workflow.document.tasks):
         return
@@ -26,7 +27,9 @@ def output_written_twice(workflow: Workflow) -> Iterator[Diagnostic]:
     for task in workflow.document.tasks:
         for artifact in task.outputs:
             for other in writers.setdefault(artifact.path, []):
-                if other.id not in above[task.id] and task.id not in above[other.id] and other is not task:
+                if other is task:
+                    yield task.warning(artifact.node, artifact.field, f"`{artifact.path}` is listed twice")
+                elif other.id not in above[task.id] and task.id not in above[other.id]:
                     message = f"`{artifact.path}` is also written by `{other.id}`, which may run at the same time"
                     yield task.warning(artifact.node, artifact.field, message)
             writers[artifact.path].append(task)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, replace, warning
-from rulewright.load import Scalar, walk
+from rulewright.load import Node, Scalar, Sequence, walk
+from rulewright.load.load_errors import shorten
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -38,16 +39,20 @@ def yaml_trap(
     | ScorecardDocument
     | TaskDocument,
 ) -> Iterator[Diagnostic]:
-    """A text stands without quotes that other readers of YAML take for something else, or that ends with a lone quote.
+    """A text is something else to other readers of YAML, ends with a lone quote or a comma, or holds a backspace.
 
     Why it matters: here `no` is the word and `010` is ten; a script beside this project reads `false` and eight, and
-    both look right. A quote that opens nowhere is a part of the text.
-    Instead: put the word into quotes, or write the number without its leading zero.
+    both look right. A quote that opens nowhere is a part of the text, as is a comma behind it; `\\b` in double quotes
+    is no border of a word.
+    Instead: put the word into quotes, or write the number without its leading zero; write expressions in single quotes.
     """
     if document.path.endswith((".json", ".jsonl")):
         return
     for node in walk(document.node):
+        if type(node) is Sequence:
+            yield from _commas(node)
         if type(node) is not Scalar or node.style:
+            yield from _backspaces(node)
             continue
         if isinstance(node.value, str):
             if node.value[-1:] in ("'", '"') and LONE_QUOTE.fullmatch(node.value):
@@ -62,3 +67,20 @@ def yaml_trap(
         elif isinstance(node.value, int) and OCTAL.fullmatch(node.raw) and int(node.raw, 8) != node.value:
             fix = replace(node, str(node.value), "write it without the zero", safe=True)
             yield warning(node, f"`{node.raw}` is {node.value} here, but {int(node.raw, 8)} in YAML 1.1", fix=fix)
+
+
+def _commas(node: Sequence) -> Iterator[Diagnostic]:
+    """The texts of a list, each on a line of its own, that end as those of a list in JSON do."""
+    for item in node.items:
+        if type(item) is not Scalar or item.style or node.source.text[node.start] != "-":
+            continue
+        if isinstance(item.value, str) and item.raw.endswith(","):
+            fix = replace(item, item.raw.rstrip(","), "remove the comma", safe=False)
+            yield warning(item, f"the comma is a part of the text `{shorten(item.raw)}`", fix=fix)
+
+
+def _backspaces(node: Node) -> Iterator[Diagnostic]:
+    """A text in double quotes with `\\b`, which is a backspace there."""
+    if type(node) is Scalar and node.style == '"' and isinstance(node.value, str) and "\b" in node.value:
+        help = "write the expression in single quotes, or `\\\\b`"
+        yield warning(node, "`\\b` in double quotes is a backspace, no border of a word", help=help)

@@ -1,0 +1,69 @@
+"""What an author most likely meant by a word or a key that a schema does not know, though it is not misspelt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable
+from typing import Final
+
+from rulewright.diagnostics import Fix, replace
+from rulewright.load import Mapping, Scalar
+from rulewright.spelling import suggest
+
+SYNONYMS: Final = {
+    "agents": ("agent",),
+    "condition": ("when",),
+    "files": ("paths",),
+    "id": ("name",),
+    "if": ("when",),
+    "items": ("patterns",),
+    "label": ("name",),
+    "model": ("agent",),
+    "phrases": ("patterns",),
+    "regexes": ("patterns",),
+    "regex": ("patterns",),
+    "rules": ("checks",),
+    "title": ("name",),
+    "words": ("patterns",),
+}
+DEGREES: Final = (  # of harm, as people call them, the mildest first
+    frozenset(("info", "informational", "low", "minor", "slight", "trivial")),
+    frozenset(("average", "medium", "moderate", "normal")),
+    frozenset(("high", "important", "major", "serious", "severe")),
+    frozenset(("blocker", "blocking", "critical", "fatal", "gate", "highest")),
+)
+CONDITIONS: Final = frozenset(("assert", "condition", "if", "rule", "when"))
+DECIDING: Final = frozenset(("fail", "pass", "prompt", "routing", "use"))  # how a check is decided
+
+
+def by_meaning(word: str, meanings: dict[str, str]) -> str | None:
+    """The allowed word that a schema explains with the author's."""
+    meant = suggest(word, meanings.values())
+    return next((each for each, meaning in meanings.items() if meaning == meant), None)
+
+
+def by_degree(word: str, allowed: Iterable[str]) -> str | None:
+    """The only allowed word for the degree of harm that the author names."""
+    degree = next((each for each in DEGREES if word.casefold() in each), frozenset[str]())
+    near = [each for each in allowed if each.casefold() in degree]
+    return near[0] if len(near) == 1 else None
+
+
+def synonym(name: str, properties: Container[str]) -> str | None:
+    """The known key that means what an author calls `name`."""
+    return next((other for other in SYNONYMS.get(name, ()) if other in properties), None)
+
+
+def condition_meant(node: Mapping, name: str, properties: Container[str]) -> str | None:
+    """`fail`, for the condition of a check that has no other key that decides it."""
+    is_condition = name in CONDITIONS and "fail" in properties and "eligibility" in properties
+    return "fail" if is_condition and DECIDING.isdisjoint(node.keys) else None
+
+
+def parameter_meant(node: Mapping, name: str, properties: Container[str]) -> Fix | None:
+    """The fix that puts a key of a check under `params`, where its expression reads it."""
+    entry = node.index[name]
+    is_read = re.search(rf"\bparams\.{re.escape(name)}\b", node.source.text) is not None
+    if "params" not in properties or "params" in node or not is_read or not isinstance(entry.value, Scalar):
+        return None
+    return replace(entry.key, f"params:\n  {entry.key.raw}", "write it below `params`", safe=False)

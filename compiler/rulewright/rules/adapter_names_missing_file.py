@@ -1,0 +1,52 @@
+"""Rule: an adapter whose script or program is not there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rulewright import dependencies
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import descend, items, scalar, text
+from rulewright.documents.layout import path_meant
+from rulewright.load import Mapping, Scalar
+
+if TYPE_CHECKING:
+    from rulewright.workflow import Workflow
+
+PROGRAMS: Final = frozenset((".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"))
+
+
+def adapter_names_missing_file(workflow: Workflow) -> Iterator[Diagnostic]:
+    """The `script` of an adapter, or a program in its `command`, does not exist.
+
+    Why it matters: the run starts, and its first task fails for a reason that has nothing to do with the work.
+    Instead: correct the path. A `script` is looked for from the project's root, a command runs in `workflow.folder`.
+    """
+    written = {path for task in workflow.document.tasks for path in [each.path for each in task.outputs]}
+    adapters = descend(workflow.settings, "adapters")
+    for adapter in (entry.value for entry in adapters.entries) if isinstance(adapters, Mapping) else ():
+        script = scalar(adapter, "script")
+        if script is not None and _is_missing(workflow.root, str(script.value)):
+            yield _missing(script, workflow.root, "a script is looked for from the project's root")
+        folder = workflow.place("folder", ".") / text(adapter, "folder")
+        words = (each for each in items(adapter, "command") if isinstance(each, Scalar))
+        program = next((each for each in words if Path(str(each.value)).suffix in PROGRAMS), None)
+        if program is not None and str(program.value) not in written and _is_missing(folder, str(program.value)):
+            yield _missing(program, folder, f"the command runs in `{os.path.relpath(folder, workflow.root)}`")
+
+
+def _is_missing(folder: Path, written: str) -> bool:
+    return "$" not in written and not dependencies.exists(_from(folder, written))
+
+
+def _missing(place: Scalar, folder: Path, usual: str) -> Diagnostic:
+    written = str(place.value)
+    help = path_meant(_from(folder, written), written) or usual
+    return warning(place, f"file not found: `{written}`", help=help)
+
+
+def _from(folder: Path, written: str) -> Path:
+    return Path(os.path.normpath(folder / written))

@@ -1,0 +1,88 @@
+"""Rule: a tool, or an argument of one, that the recorded chats spell otherwise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+from rulewright.diagnostics import Diagnostic, Span, warning
+from rulewright.expression.nodes import Expr, Literal, Name, Select
+from rulewright.load import Scalar, Sequence, place
+from rulewright.lower.expressions_of import expressions_of
+from rulewright.spelling import Guess, did_you_mean, is_spelt_like
+
+if TYPE_CHECKING:
+    from rulewright.documents.check import CheckDocument
+    from rulewright.project import Project
+
+Word: TypeAlias = tuple[str, Span | Scalar]
+
+
+def misspelt_tool(project: Project) -> Iterator[Diagnostic]:
+    """A check names a tool that recorded chats, or other checks, spell otherwise, or an argument that no call has.
+
+    Why it matters: no call ever fits the name, so the check passes whatever the assistant does, or fails every time.
+    Instead: spell the name as it is called. The chats are those in the folders `chats` and `transcripts`.
+    """
+    checks = [each for each in project.checks if _reads_calls(each)]
+    if not checks:
+        return
+    from rulewright.project.recorded_calls import recorded_calls
+
+    recorded = recorded_calls(project.root)
+    words = [word for check in checks for word in _words(check)]
+    counts = Counter(word for word, _ in words)
+    usual = {word for word, count in counts.items() if count > 1}
+    for word, where in words:
+        known = recorded.keys() if word not in usual else ()
+        near = next((name for name in (*known, *usual) if is_spelt_like(word, name)), None)
+        if near is not None and word not in recorded and word not in usual:
+            said = f"no recorded chat calls `{word}`" if near in recorded else f"only this place names `{word}`"
+            yield warning(where, said, help=Guess(near))
+    arguments = set().union(*recorded.values())
+    for word, where in (each for check in checks for each in _arguments(check)) if arguments else ():
+        if word not in arguments:
+            help = did_you_mean(word, arguments) or f"their arguments are {', '.join(map(_quoted, sorted(arguments)))}"
+            yield warning(where, f"no recorded call has an argument `{word}`", help=help)
+
+
+def _quoted(word: str) -> str:
+    return f"`{word}`"
+
+
+def _reads_calls(check: CheckDocument) -> bool:
+    """Whether its conditions look at calls of tools."""
+    return any("tool_call" in str(each.value) for each in check.verdict_conditions)
+
+
+def _words(check: CheckDocument) -> Iterator[Word]:
+    """The texts in its conditions, and those among its parameters."""
+    for written in expressions_of(check):
+        for part in written.parts():
+            if isinstance(part, Literal) and isinstance(part.value, str):
+                yield part.value, written.span(part)
+    for name in check.params:
+        value = check.get("params", name)
+        for node in value.items if isinstance(value, Sequence) else (value,):
+            if isinstance(node, Scalar) and isinstance(node.value, str):
+                yield node.value, node
+
+
+def _arguments(check: CheckDocument) -> Iterator[Word]:
+    """The arguments of calls that its conditions read, each with the place of the part that reads it."""
+    for written in expressions_of(check):
+        for part in written.parts():
+            field = _field(part)
+            if field is not None:
+                yield field, place(written.scalar, part.span.end - len(field), part.span.end)
+
+
+def _field(part: Expr) -> str | None:
+    """What a part reads of the arguments of a call; None for any other part."""
+    if not isinstance(part, Select) or not isinstance(part.operand, Select):
+        return None
+    held = part.operand
+    if held.field != "arguments" or (isinstance(held.operand, Name) and held.operand.name == "params"):
+        return None
+    return part.field

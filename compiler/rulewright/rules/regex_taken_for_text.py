@@ -1,0 +1,47 @@
+"""Rule: a regular expression among the texts of a list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, Fix, replace, warning
+from rulewright.documents.lexicon import LexiconDocument
+from rulewright.load import Scalar
+
+if TYPE_CHECKING:
+    from rulewright.documents.lexicon import MarkerSet
+
+OF_REGEX: Final = re.compile(
+    r"\(\?[a-zA-Z:=!<]|\\[bBdDsSwW]|\.[*+]|\\[.?()\[\]]|\[\^?\w-\w\]|\((?:[\w ]+\|)+[\w ]*\)|\w\)\?"
+)
+
+
+def regex_taken_for_text(document: LexiconDocument | MarkerSet) -> Iterator[Diagnostic]:
+    """A pattern is written as a regular expression and looked for as a text.
+
+    Why it matters: nobody says `\\b` or `(?i)`, so the pattern never hits, and the check passes.
+    Instead: write `regex: '...'`, or in a marker set the words themselves.
+    """
+    for scalar in _texts(document):
+        found = OF_REGEX.search(str(scalar.value))
+        if found is not None:
+            message = f"`{found[0]}` is looked for as it stands: the pattern is a text"
+            fix = _as_regex(scalar) if isinstance(document, LexiconDocument) else None
+            yield warning(scalar, message, help="write `regex:` before it, or take the signs away", fix=fix)
+
+
+def _texts(document: LexiconDocument | MarkerSet) -> Iterator[Scalar]:
+    if isinstance(document, LexiconDocument):
+        yield from (each.scalar for each in document.patterns if each.mode == "substring_ci")
+    else:
+        for phrases in document.phrases:
+            yield from phrases
+
+
+def _as_regex(scalar: Scalar) -> Fix:
+    escaped = str(scalar.value).replace("'", "''")
+    is_json = scalar.style == "j"
+    written = f'{{"regex": {scalar.raw}}}' if is_json else f"{{regex: '{escaped}'}}"
+    return replace(scalar, written, f"write `{written}`", safe=False)
