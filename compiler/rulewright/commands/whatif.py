@@ -17,11 +17,11 @@ from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import StoredRun, read_run
 from rulewright.whatif.case_labels import relabelled
 from rulewright.whatif.rejudging import Rejudged, rejudged
-from rulewright.whatif.rescoring import ScoringPolicy, changed_rules, flips, policy_of, rescored, unasked
+from rulewright.whatif.rescoring import ScoringPolicy, changed_rules, flips, policy_of, rescored, totals, unasked
 from rulewright.whatif.sweep import sweep
 from rulewright.whatif.voting import VOTES, sweep_votes, with_votes
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.report.text import number, plural
+from rulewright_runtime.report.text import plural
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 MOST: Final = 20  # unknown verdicts that are named
@@ -66,12 +66,15 @@ def run(args: argparse.Namespace) -> int:
     profile = args.profile
     under = under_options(args, recorded)
     policy = policy_of(under.run, under.other, parameters_given(args.set))
+    rows = rescored(under.run, policy.prepared())
     found: JsonObject = {
         "run": args.run,
         "scorecard": policy.card.name,
         "parameters": {name: str(value) for name, value in policy.parameters.items()},
         "transcripts": len(recorded.rows),
-        "flips": flips(recorded, rescored(under.run, policy.prepared()), policy.card),
+        "before": totals(recorded.rows.values(), recorded.plan.scorecard or policy.card),
+        "after": totals(rows.values(), policy.card),
+        "flips": flips(recorded, rows, policy.card),
         "unasked": unasked(recorded, under.other),
         "other_rules": under.other_rules,
         **({"profile": profile} if profile is not None else {}),
@@ -122,12 +125,14 @@ def _shown(found: JsonMapping) -> Iterator[str]:
     about = ", ".join(f"{name}={value}" for name, value in found["parameters"].items())
     yield f"scorecard {found['scorecard']}{f' with {about}' if about else ''}"
     yield f"{len(found['flips'])} of {plural(found['transcripts'], 'transcript')} would change"
+    if found["flips"]:
+        yield from _totals(found["before"], found["after"])
     for flip in found["flips"]:
         before, after = flip["before"], flip["after"]
         words = [f"{before['outcome']} -> {after['outcome']}"] if before["outcome"] != after["outcome"] else []
         words += [f"{before['label']} -> {after['label']}"] if before["label"] != after["label"] else []
         if before["score"] != after["score"]:
-            words.append(f"score {number(before['score'])} -> {number(after['score'])}")
+            words.append(f"score {apart(before['score'], after['score'])}")
         yield f"  {flip['transcript_id']}: {', '.join(words) or 'other states of gates'}"
     for check in found["unasked"]:
         yield f"not known: the run has not asked `{check}`; scan again"
@@ -139,6 +144,30 @@ def _shown(found: JsonMapping) -> Iterator[str]:
         yield f"not known: `{check}` has other rules now; its verdicts here are those of the run"
     if "sweep" in found:
         yield from _swept(found["sweep"])
+
+
+def _totals(before: JsonMapping, after: JsonMapping) -> Iterator[str]:
+    """What all transcripts together would come to: what differs."""
+    told = [
+        f"{name.replace('_', ' ')} {count} -> {after['outcomes'][name]}"
+        for name, count in before["outcomes"].items()
+        if count != after["outcomes"][name]
+    ]
+    if before["mean"] != after["mean"]:
+        told.append(f"mean score {apart(before['mean'], after['mean'])}")
+    if before["scored"] != after["scored"]:
+        told.append(f"with a score {before['scored']} -> {after['scored']}")
+    if told:
+        yield f"  all: {', '.join(told)}"
+
+
+def apart(before: float | None, after: float | None) -> str:
+    """Two scores with as many decimals as it takes to tell them apart."""
+    for digits in (2, 3, 4, 6):
+        said = ["–" if each is None else f"{each:.{digits}f}" for each in (before, after)]
+        if said[0] != said[1]:
+            break
+    return " -> ".join(said)
 
 
 def _swept(sweep: JsonMapping, one: str = "transcript", key: str = "transcripts") -> Iterator[str]:

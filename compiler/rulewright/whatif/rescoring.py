@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from rulewright.reporting.stored_run import (
     score_again,
 )
 from rulewright_runtime.aggregate.aggregation import Scorecard
+from rulewright_runtime.aggregate.outcome import OUTCOMES
 from rulewright_runtime.plan.file import seal
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
@@ -71,6 +73,14 @@ def changed_rules(run: StoredRun, other: Plan | None) -> list[str]:
 def plan_under(run: StoredRun, card: ScorecardPlan) -> Plan:
     """The run's plan with another scorecard, sealed."""
     return seal(replace(run.plan, scorecard=card))
+
+
+def totals(rows: Iterable[JsonMapping], card: ScorecardPlan) -> JsonObject:
+    """How many rows have each outcome, how many have the headline of `card`, and its mean; None where none has it."""
+    told = [decision_of(row, card) for row in rows]
+    scores = [score for _, _, score, _ in told if type(score) in (int, float)]
+    outcomes = {name: sum(each[0] == name for each in told) for name in OUTCOMES}
+    return {"outcomes": outcomes, "scored": len(scores), "mean": math.fsum(scores) / len(scores) if scores else None}
 
 
 def flips(run: StoredRun, rows: Mapping[str, JsonMapping], card: ScorecardPlan) -> list[JsonObject]:

@@ -18,6 +18,7 @@ from tests.runtime.aggregate.test_bounds import record
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
+from rulewright.commands.whatif import apart
 from rulewright.documents.scorecard import read_scorecard
 from rulewright.load import load_text
 from rulewright.lower.scorecard import lower_scorecard
@@ -116,6 +117,13 @@ def test_another_threshold_shows_what_would_change(plants: Plants, capsys: pytes
     code, said = shown(capsys, "whatif", folder, "--set", "least=0.95")
     assert (code, "2 of 2 transcripts would change" in said) == (1, True)
     assert "model__day: passed -> undecided" in said
+    assert "  all: passed 2 -> 0, undecided 0 -> 2\n" in said
+
+
+def test_scores_that_differ_little_are_told_apart() -> None:
+    assert apart(0.5, 1.0) == "0.50 -> 1.00"
+    assert apart(0.9721, 0.9744) == "0.972 -> 0.974"
+    assert apart(None, 0.5) == "– -> 0.50"
 
 
 def test_a_headline_and_a_label_of_any_name_are_compared(
