@@ -21,6 +21,8 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
+# Hundreds of tests start a process: without compiled modules on the disk each would compile all of ours again.
+unit: export PYTHONDONTWRITEBYTECODE :=
 unit: $(VENV)/.dev
 	$(BIN)/pytest -q -n auto --dist worksteal $(if $(COVERAGE),--cov --cov-report term:skip-covered --cov-fail-under 85)
 

@@ -130,8 +130,10 @@ def open_browser(profile: Path) -> Iterator[Browser]:
                 }
             }
             session = command("POST", f"{address}/session", wanted)["sessionId"]
-            yield Browser(address, session)
-            command("DELETE", f"{address}/session/{session}")
+            try:
+                yield Browser(address, session)
+            finally:  # a browser without its driver goes on for ever
+                command("DELETE", f"{address}/session/{session}")
         finally:
             process.terminate()
 

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import textwrap
 from dataclasses import dataclass, field
-from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Final
 
@@ -101,9 +100,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def copy_bytecode(name: str, folder: Path) -> None:
-    """What Python made of a module before, which holds for a copy of the same age and size."""
-    made = Path(cache_from_source(str(ROOT / name))) if name.endswith(".py") else ROOT
-    if made.is_file():
+    """What Python and pytest made of a module before, which holds for a copy of the same age and size."""
+    if not name.endswith(".py"):
+        return
+    for made in (ROOT / name).parent.glob(f"__pycache__/{Path(name).stem}.*.pyc"):
         (folder / name).parent.joinpath("__pycache__").mkdir(exist_ok=True)
         shutil.copyfile(made, folder / made.relative_to(ROOT))
 
