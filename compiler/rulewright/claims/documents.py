@@ -1,4 +1,4 @@
-"""What can be claimed of a file, and what the proof says of each claim."""
+"""The claims about a file, each with the result of its proof."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def prove(path: Path | str, assignments: Sequence[str] = (), config: str | None 
     """Every claim about the document at `path`.
 
     Settings of scorecards are those that `rulewright score` would use; the `config` of a policy declares its variables.
-    Raises DocumentError for a document with mistakes, UsageError for one about which nothing can be claimed.
+    Raises DocumentError for a document with mistakes, UsageError for one without claims.
     """
     path = Path(path)
     root = root_of(path)
@@ -190,7 +190,7 @@ def _lowered_in(project: Project, document: ScorecardDocument) -> tuple[Scorecar
 
 
 def _can_hold(keys: str, program: Program, domains: Domains, scalar: Scalar, subject: str = "verdict") -> Property:
-    """That a condition can hold; one that says the same of every subject is told, and counts as no proof."""
+    """That a condition can hold; one that holds for every subject is a remark, and is not required."""
     claim = f"`{keys}` can hold for some {subject}"
     if isinstance(holds_always(program, domains), Proved):
         return Property(claim, Proved(remarks=(f"it holds for every {subject}",)), scalar.span, required=False)
@@ -206,11 +206,11 @@ def _of_gate(gate: GateDocument, proof: GateProof) -> Iterator[Property]:
     if number:
         of = f"each of its {number} checks" if number > 1 else f"its check `{proof.holds[0]}`"
         stops, stays_open = f"every FAIL of {of} stops `{gate.name}`", f"no UNCLEAR of {of} passes `{gate.name}`"
-    yield Property(stops, _told(proof.stops), gate.stops.span)
-    yield Property(stays_open, _told(proof.stays_open), gate.undecided.span)
+    yield Property(stops, _result_of(proof.stops), gate.stops.span)
+    yield Property(stays_open, _result_of(proof.stays_open), gate.undecided.span)
 
 
-def _told(claim: GateClaim) -> Result:
+def _result_of(claim: GateClaim) -> Result:
     """The result, naming the check for which it is not so."""
     if not isinstance(claim.result, Refuted):
         return claim.result

@@ -1,5 +1,5 @@
-"""What is proved of a workflow before it runs: five invariants of every task, proved or refuted by a trace, and that
-every task can be COMPLETED."""
+"""The claims about a workflow: five invariants of every task, proved or refuted by a trace, and that every task can be
+COMPLETED."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ INVARIANTS: Final = (
 )
 REACHABLE: Final = "COMPLETED is reachable"
 CLAIMS: Final = (*INVARIANTS, REACHABLE)
-MOST_WAYS: Final = 20  # that are told
+MOST_PATHS: Final = 20  # that are shown
 TOO_MUCH: Final = "the task has too many states to explore"
-NO_WAY: Final = "no way was found, and none was excluded"
+NO_PATH: Final = "no path was found, and none was excluded"
 OVERLAY_LOOPS: Final = frozenset({"agentic_review", "paired_workflow", "confidence_loop"})
 
 
@@ -47,7 +47,7 @@ class Fault:
 def prove_workflow(source: Workflow | Path | str, machines: Mapping[str, Machine] | None = None) -> list[Property]:
     """The claims about the workflow at a path, in the order of `CLAIMS`, over all its tasks.
 
-    `machines` are explored instead of the compiled ones, by the ids of their tasks: what is promised stays that of the
+    `machines` are explored instead of the compiled ones, by the ids of their tasks; the claims stay those of the
     document. Raises `DocumentError` for a workflow that does not compile.
     """
     workflow = source if isinstance(source, Workflow) else load_workflow(source)
@@ -55,8 +55,8 @@ def prove_workflow(source: Workflow | Path | str, machines: Mapping[str, Machine
     truths = Truths()
     faults: dict[str, list[tuple[str, str]]] = {claim: [] for claim in CLAIMS}
     open_: list[str] = []
-    lost: list[str] = []
-    ways: list[str] = []
+    unreached: list[str] = []
+    paths: list[str] = []
     for task in lowered(workflow).tasks:
         made = (
             task.task if machines is None else replace(task.task, machine=machines.get(task.task.id, task.task.machine))
@@ -67,14 +67,14 @@ def prove_workflow(source: Workflow | Path | str, machines: Mapping[str, Machine
         for fault in found or ():
             faults[fault.claim].append((made.id, fault.trace))
         reached = reach(made, task, truths)
-        if reached.way is not None:
-            ways.append(in_words(made, reached))
+        if reached.path is not None:
+            paths.append(in_words(made, reached))
         elif reached.why_not:
             faults[REACHABLE].append((made.id, reached.why_not))
         else:
-            lost.append(made.id)
-    told = [_property(workflow, claim, faults[claim], open_, TOO_MUCH) for claim in INVARIANTS]
-    return [*told, _property(workflow, REACHABLE, faults[REACHABLE], lost, NO_WAY, ways)]
+            unreached.append(made.id)
+    properties = [_property(workflow, claim, faults[claim], open_, TOO_MUCH) for claim in INVARIANTS]
+    return [*properties, _property(workflow, REACHABLE, faults[REACHABLE], unreached, NO_PATH, paths)]
 
 
 def _property(
@@ -97,13 +97,13 @@ def _property(
     elif open_:
         result = Unknown(f"task `{open_[0]}`: {why_open}")
     else:
-        untold = [f"and {len(remarks) - MOST_WAYS} more tasks"] if len(remarks) > MOST_WAYS else []
-        result = Proved(remarks=(*remarks[:MOST_WAYS], *untold))
+        hidden = [f"and {len(remarks) - MOST_PATHS} more tasks"] if len(remarks) > MOST_PATHS else []
+        result = Proved(remarks=(*remarks[:MOST_PATHS], *hidden))
     return Property(claim, result, place)
 
 
 def faults_of(task: TaskPlan, shape: LoweredTask, truths: Truths) -> tuple[Fault, ...] | None:
-    """The claims about a task that do not hold, each with a trace; None where its machine is too large to tell."""
+    """The claims about a task that do not hold, each with a trace; None where its machine is too large to explore."""
     own = tuple(_reading(task.gate))
     graph = Explorer(task.machine, shape, truths).explore()
     if graph.complete and not any(_faults_of(graph, task.machine, shape)):
@@ -138,9 +138,9 @@ def _completed(graph: Graph, machine: Machine) -> Iterator[StateNode]:
 def _not_passed(graph: Graph, machine: Machine, shape: LoweredTask) -> str | None:
     needed = {str(loop.name) for loop in shape.loops} & OVERLAY_LOOPS
     for node in _completed(graph, machine):
-        missing: list[str] = sorted(needed - node.seen.passed)
-        missing += ["policy_gate"] if shape.passed is not None and not node.seen.gate else []
-        missing += ["hil"] if shape.task.requires_human and shape.hil and not node.seen.released else []
+        missing: list[str] = sorted(needed - node.history.passed)
+        missing += ["policy_gate"] if shape.passed is not None and not node.history.gate else []
+        missing += ["hil"] if shape.task.requires_human and shape.hil and not node.history.released else []
         if missing:
             return _trace(graph, node, f"COMPLETED although `{missing[0]}` has not passed")
     return None
@@ -148,14 +148,14 @@ def _not_passed(graph: Graph, machine: Machine, shape: LoweredTask) -> str | Non
 
 def _not_gated(graph: Graph, machine: Machine, _: LoweredTask) -> str | None:
     for node in _completed(graph, machine):
-        if node.seen.scored and not node.seen.gate:
+        if node.history.scored and not node.history.gate:
             return _trace(graph, node, "COMPLETED after scoring, although the gate has not said PASS")
     return None
 
 
 def _not_signed(graph: Graph, machine: Machine, shape: LoweredTask) -> str | None:
     for node in _completed(graph, machine):
-        if shape.sign_off and not node.seen.signed:
+        if shape.sign_off and not node.history.signed:
             return _trace(graph, node, "COMPLETED although nobody signed the T2 gate")
     return None
 
@@ -182,7 +182,8 @@ def _endless(graph: Graph, _machine: Machine, _shape: LoweredTask) -> str | None
     """A circle in which no iteration of any loop is used: what is left when every node that leads nowhere, or only to
     such nodes, is taken away."""
     ways = {
-        node: {target for target in map(_freely, edges) if target is not None} for node, edges in graph.edges.items()
+        node: {target for target in map(_uncounted_target, edges) if target is not None}
+        for node, edges in graph.edges.items()
     }
     above: dict[StateNode, list[StateNode]] = {node: [] for node in ways}
     for node, targets in ways.items():
@@ -200,21 +201,23 @@ def _endless(graph: Graph, _machine: Machine, _shape: LoweredTask) -> str | None
         return None
     circle = [here]
     while here not in circle[:-1]:
-        here = next(edge.target for edge in graph.edges[here] if (to := _freely(edge)) is not None and open_[to])
+        here = next(
+            edge.target for edge in graph.edges[here] if (to := _uncounted_target(edge)) is not None and open_[to]
+        )
         assert here is not None
         circle.append(here)
     line = " -> ".join(node.place for node in circle[circle.index(here) :])
     return _trace(graph, here, f"and round for ever without using an iteration: {line}")
 
 
-def _freely(edge: StateEdge) -> StateNode | None:
-    """Where a step leads that uses no iteration."""
+def _uncounted_target(edge: StateEdge) -> StateNode | None:
+    """The target of a step that uses no iteration, else None."""
     return edge.target if edge.transition is not None and not edge.transition.counts else None
 
 
 def _trace(graph: Graph, node: StateNode, end: str) -> str:
-    """The shortest way to a node, in words: `start -ready-> work -worked-> done: ...`."""
-    words = "".join(f"{before.place} -{edge.event}{_world(edge)}-> " for before, edge in graph.way(node))
+    """The shortest path to a node, in words: `start -ready-> work -worked-> done: ...`."""
+    words = "".join(f"{before.place} -{edge.event}{_world(edge)}-> " for before, edge in graph.path_to(node))
     return f"{words}{node.place}: {end}"
 
 

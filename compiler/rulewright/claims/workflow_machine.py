@@ -1,7 +1,7 @@
-"""Everything that can happen to a task: its machine explored place by place, against what was promised of it.
+"""Every state that a task can reach: its machine explored place by place, for the claims that are made about it.
 
-The machine is not believed: whether a loop was passed, the gate said PASS or a person signed is judged from what the
-world said at each step, by the conditions of the document. So a machine with one transition too many is found out.
+Whether a loop was passed, the gate gave PASS or a person signed is decided from the context of each step and the
+conditions of the document, never from the machine. So a machine with one transition too many is detected.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MOST_STATES: Final = 50_000
 
 
 class History(NamedTuple):
-    """What has truly happened to the outputs at hand: the loops that were passed, whether confidence was scored, the
-    gate's PASS, the sign-off; and whether the task was released. `asked` is what a person is being asked."""
+    """What has happened to the present outputs: the loops that were passed, whether confidence was scored, the gate's
+    PASS, the sign-off; and whether the task was released. `asked` is the open question to a person: trigger and loop."""
 
     passed: frozenset[str] = frozenset()
     scored: bool = False
@@ -41,15 +41,15 @@ class History(NamedTuple):
 
 
 class StateNode(NamedTuple):
-    """A place, what has happened, and the iterations used: of each loop, or (abstractly) whether any was."""
+    """A place, its history, and the iterations used: of each loop or, abstractly, 1 where any was used."""
 
     place: str
-    seen: History
+    history: History
     used: tuple[int, ...]
 
 
 class StateEdge(NamedTuple):
-    """A step. Transition and target are None where the machine knows no way on."""
+    """A step. Transition and target are None where no transition of the machine applies."""
 
     event: Event
     world: World
@@ -58,7 +58,7 @@ class StateEdge(NamedTuple):
 
 
 class GuardAnswer(NamedTuple):
-    """What one context says at a place: which guards hold, which loops are truly passed, whether the gate passes."""
+    """What one context decides at a place: which guards hold, which loops are passed, whether the gate passes."""
 
     world: World
     holds: tuple[bool, ...]
@@ -68,14 +68,14 @@ class GuardAnswer(NamedTuple):
 
 @dataclass(slots=True)
 class Graph:
-    """What is reachable, nearest first. `complete` is false where there was too much of it."""
+    """The reachable nodes, nearest first. `complete` is false where there were more than `MOST_STATES`."""
 
     edges: dict[StateNode, list[StateEdge]] = field(default_factory=dict)
     parents: dict[StateNode, tuple[StateNode, StateEdge]] = field(default_factory=dict)
     complete: bool = True
 
-    def way(self, node: StateNode) -> list[tuple[StateNode, StateEdge]]:
-        """The shortest way from the start to a node."""
+    def path_to(self, node: StateNode) -> list[tuple[StateNode, StateEdge]]:
+        """The shortest path from the start to a node, as pairs of a node and the step that leaves it."""
         found = []
         while node in self.parents:
             before, edge = self.parents[node]
@@ -93,7 +93,7 @@ class Explorer:
     shape: LoweredTask
     truths: Truths
     concrete: bool = False
-    possible: Callable[[World], bool] = lambda _: True  # what the world can say
+    possible: Callable[[World], bool] = lambda _: True  # whether a context can occur
     places: dict[str, MachineState] = field(default_factory=dict)
     leaving: dict[tuple[str, Event], tuple[MachineTransition, ...]] = field(default_factory=dict)
     known_answers: dict[tuple[str, Event], list[GuardAnswer]] = field(default_factory=dict)
@@ -127,21 +127,21 @@ class Explorer:
         for event in events_of(self.places[node.place]):
             known: set[tuple[int, StateNode | None]] = set()
             for answer in self.answers(node.place, event):
-                for left in self.left(node, event):
-                    edge = self.taken(node, event, answer, left)
+                for left in self.iterations_left(node, event):
+                    edge = self.edge(node, event, answer, left)
                     key = (id(edge.transition), edge.target)
                     if key not in known:
                         known.add(key)
                         yield edge
 
-    def taken(self, node: StateNode, event: Event, answer: GuardAnswer, left: dict[LoopName, bool]) -> StateEdge:
+    def edge(self, node: StateNode, event: Event, answer: GuardAnswer, left: dict[LoopName, bool]) -> StateEdge:
         transitions = self.transitions(node.place, event)
         open_ = (each for each, holds in zip(transitions, answer.holds, strict=True) if holds)
         chosen = select(open_, lambda _: True, left.__getitem__)
         if chosen is None:
             return StateEdge(event, answer.world, None, None)
-        seen = _after(node.seen, event, answer, chosen)
-        return StateEdge(event, answer.world, chosen, StateNode(chosen.target, seen, self.count(node.used, chosen)))
+        history = _after(node.history, event, answer, chosen)
+        return StateEdge(event, answer.world, chosen, StateNode(chosen.target, history, self.count(node.used, chosen)))
 
     def transitions(self, place: str, event: Event) -> tuple[MachineTransition, ...]:
         key = (place, event)
@@ -156,8 +156,8 @@ class Explorer:
             number + (loop.name in taken.counts) for number, loop in zip(used, self.machine.loops, strict=True)
         )
 
-    def left(self, node: StateNode, event: Event) -> list[dict[LoopName, bool]]:
-        """Which loops have an iteration left: as counted, or every way it may be once a loop has begun."""
+    def iterations_left(self, node: StateNode, event: Event) -> list[dict[LoopName, bool]]:
+        """Which loops have an iteration left: as counted, or every combination once a loop has begun."""
         names = [loop.name for loop in self.machine.loops]
         if self.concrete:
             pairs = zip(node.used, self.machine.loops, strict=True)
@@ -173,7 +173,7 @@ class Explorer:
         ]
 
     def answers(self, place: str, event: Event) -> list[GuardAnswer]:
-        """What the world can say at a place, each different answer once."""
+        """What the possible contexts decide at a place, each different answer once."""
         key = (place, event)
         if key not in self.known_answers:
             self.known_answers[key] = list(self._answers(self.transitions(place, event), event))
@@ -197,24 +197,24 @@ class Explorer:
                 yield GuardAnswer(world, holds, passed, gate)
 
 
-def _after(seen: History, event: Event, answer: GuardAnswer, taken: MachineTransition) -> History:
-    """What has truly happened after a step."""
+def _after(history: History, event: Event, answer: GuardAnswer, taken: MachineTransition) -> History:
+    """The history after a step."""
     if event == "worked":
-        seen = History(released=seen.released)
+        history = History(released=history.released)
     elif event == "scored":
-        seen = seen._replace(scored=True)
+        history = history._replace(scored=True)
     elif event == "gated":
-        seen = seen._replace(gate=answer.gate)
+        history = history._replace(gate=answer.gate)
     elif event == "decide":
         claims = {effect.subject for effect in taken.effects if effect.kind == "pass"}
-        seen = seen._replace(passed=seen.passed | (claims & answer.passed))
+        history = history._replace(passed=history.passed | (claims & answer.passed))
     elif event == "resolved":
-        trigger, loop = seen.asked
-        seen = seen._replace(
-            passed=seen.passed | ({loop} if trigger == "loop_exhaustion" else frozenset()),
-            signed=seen.signed or trigger == "t2_gate",
-            released=seen.released or trigger == "requires_human",
+        trigger, loop = history.asked
+        history = history._replace(
+            passed=history.passed | ({loop} if trigger == "loop_exhaustion" else frozenset()),
+            signed=history.signed or trigger == "t2_gate",
+            released=history.released or trigger == "requires_human",
         )
     ask = next((effect.subject for effect in taken.effects if effect.kind == "ask"), "")
     loop = next((effect.subject for effect in taken.effects if effect.kind == "exceeded"), "")
-    return seen._replace(asked=(ask, loop if ask else ""))
+    return history._replace(asked=(ask, loop if ask else ""))

@@ -1,7 +1,7 @@
-"""Whether a task can be COMPLETED at all: the best its confidence can be, and the shortest way there.
+"""Whether a task can be COMPLETED at all: its best confidence, and the shortest path to COMPLETED.
 
-A way is found by leading the real machine through it, so that it is one. That there is none is read off the explored
-machine, in which more can happen than can happen: what is neither found nor excluded is unknown.
+A path is found by running the machine itself along it. That there is none follows from the explored machine, which
+allows more than can happen: a task for which neither is shown is unknown.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 MOST_STEPS: Final = 2_000
 MOST_CONTEXTS: Final = 4_096
-QUIET: Final = frozenset({"decide"})  # activities that a way passes without a word
+QUIET: Final = frozenset({"decide"})  # activities that a path leaves out
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A way to COMPLETED: the places where something is done, and how many of them ask a person."""
+class TaskPath:
+    """A path to COMPLETED: the places where an activity runs, and how many of them ask a person."""
 
     places: tuple[str, ...]
     people: int
@@ -41,9 +41,9 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What is known of a task: the shortest way to COMPLETED, or why there is none, or neither."""
+    """What is known of a task: the shortest path to COMPLETED, or why there is none, or neither."""
 
-    way: Way | None
+    path: TaskPath | None
     best: Score | None  # the best confidence that can be attained; None where there is no single number
     why_not: str = ""
 
@@ -63,9 +63,9 @@ def _mean(metrics: list[EvalMetric]) -> Score:
 def reach(task: TaskPlan, shape: LoweredTask, truths: Truths) -> Reach:
     """Whether the task can be COMPLETED."""
     best = best_confidence(task)
-    ways = [way for context in _contexts(task) if (way := _walked(task, context)) is not None]
-    if ways:
-        return Reach(min(ways, key=lambda way: (way.people, len(way.places))), best)
+    paths = [path for context in _contexts(task) if (path := _path(task, context)) is not None]
+    if paths:
+        return Reach(min(paths, key=lambda path: (path.people, len(path.places))), best)
     passes = task.gate is None or any(_verdict(task.gate, context) for context in _contexts(task))
     explored = Explorer(task.machine, shape, truths, possible=_Possible(task, best, passes)).explore()
     done = {place.name for place in task.machine.places if place.status == "COMPLETED"}
@@ -92,7 +92,7 @@ def _why_not(task: TaskPlan, best: Score | None, passes: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Possible:
-    """Which contexts of the explored machine can come about."""
+    """Which contexts of the explored machine can occur."""
 
     task: TaskPlan
     best: Score | None
@@ -118,7 +118,7 @@ class _Possible:
 
 
 def _contexts(task: TaskPlan) -> Iterator[Mapping[str, object]]:
-    """Contexts in which the task may be led to its end, the best first."""
+    """Contexts in which the task may be completed, the best first."""
     programs = list(_programs(task))
     axes: list[list[Mapping[str, object]]] = [list(_scores(task, programs))]
     if task.review is not None:
@@ -203,8 +203,8 @@ def _has_source(gate: Gate, name: str) -> bool:
     return any(gate.sources.get(kind) for kind in EVIDENCE_KEYS[name])
 
 
-def _walked(task: TaskPlan, context: Mapping[str, Any]) -> Way | None:
-    """The machine led through a world that always says the same, with people who always agree."""
+def _path(task: TaskPlan, context: Mapping[str, Any]) -> TaskPath | None:
+    """The path of the machine where every context is this one and people always agree; None without COMPLETED."""
     machine, state = task.machine, start(task.machine)
     places: list[str] = []
     counts = {"review": 0, "pair": 0}
@@ -212,7 +212,7 @@ def _walked(task: TaskPlan, context: Mapping[str, Any]) -> Way | None:
     for _ in range(MOST_STEPS):
         doing = activity(machine, state)
         if status(machine, state) in TERMINAL:
-            return Way((*places, state.place), people) if status(machine, state) == "COMPLETED" else None
+            return TaskPath((*places, state.place), people) if status(machine, state) == "COMPLETED" else None
         if doing not in QUIET:
             places.append(state.place)
         people += doing == "human"
@@ -230,15 +230,15 @@ def _walked(task: TaskPlan, context: Mapping[str, Any]) -> Way | None:
 
 
 def in_words(task: TaskPlan, found: Reach) -> str:
-    """The best confidence and the way: `build`: confidence at most 1 (threshold 0.8); start, work, score, done."""
-    assert found.way is not None
+    """The best confidence and the path: `build`: confidence at most 1 (threshold 0.8); start, work, score, done."""
+    assert found.path is not None
     parts = []
     if found.best is not None and task.confidence is not None:
         threshold = task.confidence.threshold
         asked = "" if threshold is None else f" (threshold {threshold:g})"
         parts.append(f"confidence at most {leave(found.best):g}{asked}")
-    asked = f"with {found.way.people} decision{'s' * (found.way.people > 1)} of a person" if found.way.people else ""
-    parts.append(" ".join(part for part in (", ".join(_folded(found.way.places)), asked) if part))
+    asked = f"with {found.path.people} decision{'s' * (found.path.people > 1)} of a person" if found.path.people else ""
+    parts.append(" ".join(part for part in (", ".join(_folded(found.path.places)), asked) if part))
     return f"`{task.id}`: {'; '.join(parts)}"
 
 
