@@ -30,7 +30,7 @@ MOST_STATES: Final = 50_000
 
 class History(NamedTuple):
     """What has happened to the present outputs: the loops that were passed, whether confidence was scored, the gate's
-    PASS, the sign-off; and whether the task was released. `asked` is the open question to a person: trigger and loop."""
+    PASS, the sign-off; and whether the task was released. `asked` is what a person is asked: trigger and loop."""
 
     passed: frozenset[str] = frozenset()
     scored: bool = False
