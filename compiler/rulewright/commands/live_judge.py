@@ -60,6 +60,7 @@ def live_run(
     except (BudgetError, OutageError) as stopped:
         complain(f"stopped: {stopped}", f"help: continue with `{again()}`")
         return UNDECIDED if isinstance(stopped, BudgetError) else REFUSED
+    progress.tell_failures()
     if args.explain_cache:
         progress.explain()
     return summary
@@ -221,6 +222,14 @@ class LiveProgress:
         else:
             complain(line)
 
+    def tell_failures(self) -> None:
+        """Say how many questions the judge did not answer, and what it answered last instead."""
+        if self._scheduler is not None and (failed := self._scheduler.progress.failed):
+            questions = "1 question" if failed == 1 else f"{failed} questions"
+            complain(
+                f"warning: {questions} without an answer; the last failure: {self._scheduler.progress.last_failure}"
+            )
+
     def explain(self) -> None:
         """Say how many questions were answered before, and why the others were asked."""
         if self._scheduler is None:
@@ -243,6 +252,9 @@ class LiveProgress:
             *([_remaining(seconds * (self._total - done) / done)] if 0 < done < self._total else []),
             ", ".join(f"{number} {name}" for name, number in counts.items()),
         ]
+        if (silent := time.monotonic() - progress.last_answer) >= SECONDS_BETWEEN_LINES:
+            parts.append(f"no answer for {silent:.0f} s")
+            parts += [progress.last_failure] if progress.last_failure else []
         return " · ".join(parts)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 THRESHOLD: Final = 8  # failures in a row
 FIRST_COOLING: Final = 1.0  # seconds in which no call is sent; doubled while every probe fails
 LONGEST_COOLING: Final = 60.0
+LONGEST_HOLD: Final = 600.0  # seconds that a server may ask to wait; where it asks for more, the run stops
 TELLING: Final = frozenset({"network", "server", "timeout"})  # failures of the endpoint, not of one request
 
 
@@ -49,6 +50,8 @@ class Breaker:
         """An attempt failed. Raises OutageError where that ends the run."""
         if failure.is_fatal:
             self._fatal = str(failure)
+        elif (failure.retry_after or 0.0) > LONGEST_HOLD:
+            self._fatal = f"{failure}; it asks to wait {failure.retry_after:.0f} s"
         elif failure.kind in TELLING:
             now = anyio.current_time()
             self._since = now if self._since is None else self._since

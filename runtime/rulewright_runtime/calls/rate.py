@@ -8,7 +8,6 @@ import anyio
 from aiolimiter import AsyncLimiter
 
 MINUTE: Final = 60.0
-LONGEST_HOLD: Final = 600.0  # seconds that a server may ask everybody to wait
 
 
 class Rate:
@@ -23,7 +22,7 @@ class Rate:
     def hold(self, seconds: float) -> None:
         """Send nothing for some seconds: the server asked for it."""
         if seconds > 0:
-            self._held_until = max(self._held_until, anyio.current_time() + min(seconds, LONGEST_HOLD))
+            self._held_until = max(self._held_until, anyio.current_time() + seconds)
 
     async def wait(self, tokens: int) -> None:
         """Return when a request of at most `tokens` may be sent; a larger one waits for a full bucket."""

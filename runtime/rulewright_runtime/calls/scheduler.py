@@ -29,6 +29,7 @@ FIRST_PAUSE: Final = 0.5  # seconds before the first retry; doubled for every fu
 LONGEST_PAUSE: Final = 60.0
 POLL: Final = 0.2  # seconds between two looks at a call that another process makes
 RENEWAL: Final = 15.0  # seconds between two renewals of the leases
+HEARTBEAT: Final = 1.0  # seconds between two reports of progress while nothing changes
 
 
 class CallLimits(msgspec.Struct, frozen=True):
@@ -60,6 +61,8 @@ class Progress(msgspec.Struct):
     failed: int = 0
     retried: int = 0
     in_flight: int = 0
+    last_failure: str = ""
+    last_answer: float = 0.0  # on the monotonic clock; at first when the run began
 
 
 class Scheduler:
@@ -92,8 +95,10 @@ class Scheduler:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Scheduler]:
         """Renew the leases as long as the block runs; give up connections behind it."""
+        self.progress.last_answer = time.monotonic()
         async with anyio.create_task_group() as group:
             group.start_soon(self._renew)
+            group.start_soon(self._report)
             try:
                 yield self
             finally:
@@ -153,6 +158,7 @@ class Scheduler:
                 try:
                     return await self._attempt(key, ask, reserved)
                 except CallFailure as failure:
+                    self.progress.last_failure = str(failure)
                     self._breaker.failed(failure)
                     self._rate.hold(failure.retry_after or 0.0)
                     if not failure.may_be_retried or attempt == self.limits.attempts:
@@ -183,6 +189,7 @@ class Scheduler:
             self.ledger.answered(key, number, answer, time.monotonic() - started, actual.usd)
             self._breaker.succeeded()
             self.progress.answered += 1
+            self.progress.last_answer = time.monotonic()
             return answer
         finally:
             self.progress.in_flight -= 1
@@ -192,6 +199,11 @@ class Scheduler:
         while True:
             await anyio.sleep(RENEWAL)
             self.ledger.renew()
+
+    async def _report(self) -> None:
+        while True:
+            await anyio.sleep(HEARTBEAT)
+            self.say(self.progress)
 
 
 def _too_late(seconds: float) -> CallFailure:
@@ -203,4 +215,4 @@ def _pause(attempt: int, failure: CallFailure) -> float:
     at once."""
     longest = min(FIRST_PAUSE * 2 ** (attempt - 1), LONGEST_PAUSE)
     jittered = random.uniform(longest / 2, longest)
-    return max(jittered, min(failure.retry_after or 0.0, 10 * LONGEST_PAUSE))
+    return max(jittered, failure.retry_after or 0.0)

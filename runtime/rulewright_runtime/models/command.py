@@ -7,6 +7,7 @@ on one line; the command answers each with one line `{"id": N, "text": ..., "mod
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import shlex
 import subprocess
@@ -20,6 +21,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.call import CallFailure, Count, Finish, Identity, ModelAnswer, Usage
 from rulewright_runtime.models.capabilities import Capabilities
+from rulewright_runtime.terminal import complain
 
 if TYPE_CHECKING:
     from anyio.abc import Process
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 WRAPPER: Final = "1"
 MAX_LINE: Final = 2**24  # bytes
+PATIENCE: Final = 10.0  # seconds without any line after which a note says what is expected
+STARTS: Final = 3  # times that a command which never answered is started
+LINGER: Final = 1.0  # seconds in which a command that closed its output may end by itself
 ID_BITS: Final = 48  # a command that numbers its answers itself never meets the number of another question
 
 
@@ -78,6 +83,13 @@ class _Command:
         if self._process.returncode is None:
             self._process.kill()
 
+    async def status(self) -> str:
+        """How it ended, for a message; empty where it goes on without output."""
+        with anyio.move_on_after(LINGER):
+            await self._process.wait()
+        status = self._process.returncode
+        return "" if status is None else f" (exit status {status})" if status >= 0 else f" (killed by signal {-status})"
+
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True):
             self._kill()
@@ -96,6 +108,8 @@ class CommandModel:
         self.identity = Identity("command", argv[0], shlex.join(argv), "lines/1", WRAPPER)
         self._command: _Command | None = None
         self._starting = anyio.Lock()
+        self._has_answered, self._starts = False, 0
+        self._note: asyncio.TimerHandle | None = None
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
         """The command's line for the call. Raises CallFailure where it ends, or writes what is no such line."""
@@ -110,19 +124,42 @@ class CommandModel:
         command: _Command | None = None
         try:
             command = await self._started()
-            return await command.ask(number, request)
+            line = await command.ask(number, request)
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, anyio.IncompleteRead):
+            status = "" if command is None else await command.status()
             await self._end(command)
-            raise CallFailure(f"`{self._argv[0]}` ended before it answered", "network") from None
+            raise self._failure(f"ended before it answered{status}", "network") from None
         except (msgspec.MsgspecError, anyio.DelimiterNotFound, UnicodeDecodeError) as error:
             await self._end(command)  # what a later line answers is not known any more
-            raise CallFailure(f"`{self._argv[0]}` wrote a line that can't be read: {error}", "malformed") from None
+            raise self._failure(f"wrote a line that can't be read: {error}", "malformed") from None
+        self._has_answered = True
+        return line
+
+    def _failure(self, what: str, kind: str) -> CallFailure:
+        """A failure that ends the run where the command was started a few times and has never answered."""
+        denied = not self._has_answered and self._starts >= STARTS
+        return CallFailure(f"`{self._argv[0]}` {what}", "denied" if denied else kind)
 
     async def _started(self) -> _Command:
         async with self._starting:
             if self._command is None:
-                self._command = _Command(await anyio.open_process(self._argv, stdin=subprocess.PIPE, stderr=None))
+                try:
+                    process = await anyio.open_process(self._argv, stdin=subprocess.PIPE, stderr=None)
+                except (OSError, ValueError) as error:
+                    reason = error.strerror if isinstance(error, OSError) else str(error)
+                    raise CallFailure(f"`{self._argv[0]}` can't be started: {reason}", "denied") from None
+                self._command = _Command(process)
+                self._starts += 1
+                if self._note is None:
+                    self._note = asyncio.get_running_loop().call_later(PATIENCE, self._explain)
             return self._command
+
+    def _explain(self) -> None:
+        if not self._has_answered:
+            complain(
+                f"note: `{self._argv[0]}` has written nothing for {PATIENCE:g} s; a command answers every line as it"
+                " comes, does not wait for the end of its input, and flushes its output"
+            )
 
     async def _end(self, command: _Command | None) -> None:
         """End a command, unless another one was started since."""
@@ -134,6 +171,8 @@ class CommandModel:
 
     async def aclose(self) -> None:
         """End the command."""
+        if self._note is not None:
+            self._note.cancel()
         await self._end(self._command)
 
 

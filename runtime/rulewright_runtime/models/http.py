@@ -89,8 +89,15 @@ def open_model(provider: str, rest: str, capabilities: Capabilities | None = Non
     variable = KEY_VARIABLES[provider] if own else OTHER_KEY
     key = os.environ.get(variable)
     if key is None and base == BASES[provider]:
-        raise ModelError(f"`{provider}:{model}` needs a key in the environment variable `{variable}`")
+        raise ModelError(f"`{provider}:{model}` needs a key in the environment variable `{variable}`{_meant(model)}")
     return HttpModel(provider, model, base, key, capabilities)
+
+
+def _meant(model: str) -> str:
+    """What somebody meant who left out the scheme of an address."""
+    name, _, address = model.rpartition("@")
+    is_address = bool(name) and (":" in address or "/" in address)
+    return f"; an address begins with its scheme: `{name}@http://{address}`" if is_address else ""
 
 
 def _base(url: str) -> str:

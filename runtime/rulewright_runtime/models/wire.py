@@ -153,6 +153,8 @@ _MESSAGES_FINISH: Final[dict[str, Finish]] = {
 _TOO_LONG: Final = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|prompt is too long|context window"
 )
+# How endpoints say that the account is exhausted: OpenAI with 429, Anthropic with 400.
+_NO_CREDIT: Final = re.compile(r"insufficient_quota|credit balance is too low")
 WIRES: Final[dict[str, Wire]] = {"anthropic": Messages(), "openai": ChatCompletions()}
 
 
@@ -176,7 +178,12 @@ def failure_of(status: int, body: bytes, retry_after: float | None) -> CallFailu
     except CallFailure:
         said = " ".join(raw.split())[:200]
     message = f"the endpoint answered {status}" + (f": {said[:300]}" if said else "")
-    kind = "too_long" if status in (400, 413) and _TOO_LONG.search(raw[:4096]) else kind_of(status)
+    if _NO_CREDIT.search(raw[:4096]):
+        kind = "denied"
+    elif status in (400, 413) and _TOO_LONG.search(raw[:4096]):
+        kind = "too_long"
+    else:
+        kind = kind_of(status)
     return CallFailure(message, kind, status=status, retry_after=retry_after, raw=raw)
 
 

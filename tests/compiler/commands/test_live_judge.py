@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.model_server import Server, chat, model_server
+from tests.model_server import Response, Server, chat, model_server
 
 from rulewright.cli import main
+from rulewright_runtime.calls import scheduler
 
 CHECK = """\
 id: A-1
@@ -125,6 +126,18 @@ def test_families_that_nobody_knows_are_told_and_one_family_is_refused(
         told = capsys.readouterr().err
         assert "is of the family `mine`" in told
         assert "warning: unknown family" not in told
+
+
+def test_questions_that_nobody_answered_are_counted_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "FIRST_PAUSE", 0.001)
+    with model_server(lambda *_: Response(body=b"<html>log in</html>")) as server:
+        project(tmp_path, source(server))
+        assert scan(tmp_path) == 2
+    assert re.search(
+        r"warning: \d questions? without an answer; the last failure: the response is not JSON", capsys.readouterr().err
+    )
 
 
 def test_what_leaves_the_machine_is_said_before_it_leaves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -175,6 +175,27 @@ def test_a_wait_that_the_server_asks_for_is_kept_by_all(ledger: Ledger) -> None:
     assert min(times[1:]) - times[0] >= 0.19
 
 
+def test_an_endpoint_that_asks_for_a_day_ends_the_run(ledger: Ledger) -> None:
+    model = FakeModel(failing(99, "limited", status=429, retry_after=86400.0))
+    with pytest.raises(OutageError, match="no; it asks to wait 86400 s"):
+        answers(model, ledger, *"abc", limits=CallLimits(concurrency=1))
+    assert len(model.asked) == 1
+
+
+def test_progress_is_reported_while_nothing_happens(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler, "HEARTBEAT", 0.01)
+    said: list[str] = []
+
+    async def reply(text: str, before: int) -> ModelAnswer:
+        if before == 0:
+            raise CallFailure("busy", "server")
+        await anyio.sleep(0.2)
+        return await echo(text, before)
+
+    answers(FakeModel(reply), ledger, "a", say=lambda progress: said.append(progress.last_failure))
+    assert said.count("busy") > 5
+
+
 def test_an_endpoint_that_lets_nobody_in_ends_the_run_at_once(ledger: Ledger) -> None:
     model = FakeModel(failing(99, "denied", status=401))
     with pytest.raises(OutageError, match="no"):

@@ -146,6 +146,17 @@ def test_a_status_says_whether_another_attempt_may_help(status: int, kind: str) 
 
 
 @pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (429, b'{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}'),
+        (400, b'{"error": {"message": "Your credit balance is too low to access the API."}}'),
+    ],
+)
+def test_an_account_without_credit_ends_the_run(status: int, error: bytes) -> None:
+    assert failure(Response(status, error)).is_fatal
+
+
+@pytest.mark.parametrize(
     ("headers", "seconds"),
     [
         ({"Retry-After": "7"}, 7.0),
@@ -311,6 +322,7 @@ def test_a_key_goes_only_to_the_host_it_was_made_for(monkeypatch: pytest.MonkeyP
         ("openai:m@http://", "is not a base URL"),
         ("openai:@http://host/v1", "names no model"),
         ("openai:gpt-5", "needs a key in the environment variable `OPENAI_API_KEY`"),
+        ("openai:m@localhost:8000/v1", "an address begins with its scheme: `m@http://localhost:8000/v1`"),
         ("anthropic:claude-x", "needs a key in the environment variable `ANTHROPIC_API_KEY`"),
         ("python:os", "names no callable"),
         ("python:os:no_such", "can't be imported"),

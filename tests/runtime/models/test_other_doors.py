@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from rulewright_runtime.models import ModelError, open_model
+from rulewright_runtime.models import ModelError, command, open_model
 from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall, Usage
 from rulewright_runtime.models.callables import CallableModel
 from rulewright_runtime.models.command import CommandModel
@@ -152,8 +152,31 @@ def test_a_request_that_was_cut_off_is_not_continued_by_the_next(tmp_path: Path)
         assert anyio.run(whole) == ["network", "A"]
 
 
-def test_a_command_that_does_not_exist_is_a_failure() -> None:
-    assert answers(CommandModel(("/no/such/command",)), "a")[0].startswith("network: ")
+def test_a_command_that_does_not_exist_ends_the_run() -> None:
+    found = answers(CommandModel(("/no/such/command",)), "a")
+    assert found == ["denied: `/no/such/command` can't be started: No such file or directory"]
+
+
+def test_a_command_that_never_answers_is_not_started_for_ever() -> None:
+    model = CommandModel((sys.executable, "-c", "raise SystemExit(4)"))
+    found = [answers(model, "a")[0].partition("` ") for _ in range(3)]
+    assert [kind.partition(":")[0] for kind, _, _ in found] == ["network", "network", "denied"]
+    assert {reason for _, _, reason in found} == {"ended before it answered (exit status 4)"}
+
+
+def test_a_command_that_waits_for_the_end_of_its_input_is_told_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "PATIENCE", 0.05)
+    model = CommandModel((sys.executable, "-c", "import sys; sys.stdin.read()"))
+
+    async def whole() -> None:
+        with anyio.move_on_after(0.3):
+            await model.answer(CALL)
+        await model.aclose()
+
+    anyio.run(whole)
+    assert "a command answers every line as it comes, does not wait for the end of its input" in capsys.readouterr().err
 
 
 async def _asynchronous(call: ModelCall) -> str:
