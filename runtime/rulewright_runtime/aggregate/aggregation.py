@@ -33,6 +33,7 @@ from rulewright_runtime.aggregate.effects import (
     STATES,
     STOPS,
     Effect,
+    Totals,
     Undecided,
     chances,
     counts_in,
@@ -135,6 +136,7 @@ class Scorecard:
         self._output = [(part, prepare(part.value), plain_path(part.value, own)) for part in self.plan.output]
         worked_out = (part.value for part, _, path in self._output if path is None)
         self._needs = mentioned(worked_out) | mentioned(part.value for part in self.plan.variables)
+        self._reads_names = not self._needs.isdisjoint(("flags", "verdicts"))
 
     def _prepare_keys(self) -> None:
         """What of its verdicts a row depends on: rows of equal verdicts are worked out once."""
@@ -225,18 +227,22 @@ class Scorecard:
         left_out: Iterable[tuple[str, tuple[int, ...]]] = (),
         *,
         incomplete: bool = False,
+        totals: Totals | None = None,
     ) -> dict[str, Value]:
-        """The row of `aggregate` of verdicts with these effects."""
+        """The row of `aggregate` of verdicts with these effects; `totals` are what these come to, where it is known."""
         undecided = [item for effect in effects if effect.undecided for item in effect.undecided]
         bindings = dict(self._base)
         ready: dict[str, Value] = {}
         waiting = tuple(left_out)
-        every = [*effects, *(waiting_effect(check_id, gates) for check_id, gates in waiting)]
-        results = self._judge_gates(every, bindings, ready)
-        self._add_rates(effects, bindings, ready)
-        self._add_counts(effects, bindings, ready)
+        if totals is None:
+            totals = self._totals(effects)
+        totals.add(waiting_effect(check_id, gates) for check_id, gates in waiting)
+        results = self._judge_gates(totals, bindings, ready)
+        self._add_rates(totals, bindings, ready)
+        counts = {count.name: total for count, total in zip(self.plan.counts, totals.counts, strict=True)}
+        bindings["counts"] = ready["counts"] = counts
         self._collect(effects, verdicts, bindings, ready, undecided)
-        self._raise_flags(effects, bindings, ready)
+        self._raise_flags(totals, bindings, ready)
         if "verdicts" in self._needs:
             bindings["verdicts"] = [self._record(verdict, VERDICT_FIELDS) for verdict in verdicts]
         row = self._leave(bindings, ready, undecided)
@@ -244,7 +250,7 @@ class Scorecard:
             take_credit(row, self.plan.headline)
         row[ENGINE] = engine_results(
             verdicts,
-            results if self._has_gates or any(effect.gates for effect in every) else None,
+            results if self._has_gates or any(strength >= 0 for strength in totals.strongest) else None,
             self._minimum_coverage,
             undecided=bool(undecided) or incomplete,
         )
@@ -299,15 +305,21 @@ class Scorecard:
         options = [{answer: answered(verdict, answer) for answer in ANSWERS} for verdict in unknown]
         effects = [{answer: self._weigh(record, incomplete) for answer, record in each.items()} for each in options]
         sure = [self._weigh(verdict, incomplete) for verdict in known]
+        totals = self._totals(sure)
         gates = self._gate_bounds(sure, names, effects)
 
         def row_of(answers: Sequence[str]) -> dict[str, Value]:
             given = [each[answer] for each, answer in zip(options, answers, strict=True)]
             weighed = [each[answer] for each, answer in zip(effects, answers, strict=True)]
-            return self._row([*known, *given], [*sure, *weighed], incomplete=incomplete)
+            every = totals.copied().add(weighed)
+            return self._row([*known, *given], [*sure, *weighed], incomplete=incomplete, totals=every)
 
         is_exact = len(names) <= EXACT and not any(self._credit)
-        found = exact_bounds(names, row_of, self.plan.headline) if is_exact else outer_bounds(names, gates)
+        marks = [
+            {answer: effect.mark(place, by_name=self._reads_names) for answer, effect in each.items()}
+            for place, each in enumerate(effects)
+        ]
+        found = exact_bounds(names, row_of, marks, self.plan.headline) if is_exact else outer_bounds(names, gates)
         return {"unknown": names, **found, "gates": gates, "dimensions": self._rate_bounds(sure, effects)}
 
     def rates(self, verdicts: Sequence[VerdictRecord]) -> list[Score | None]:
@@ -321,6 +333,9 @@ class Scorecard:
             )
             for index, rate in enumerate(self._rates)
         ]
+
+    def _totals(self, effects: Iterable[Effect]) -> Totals:
+        return Totals(len(self.plan.gates), len(self._rates), len(self.plan.counts)).add(effects)
 
     def _weigh(self, verdict: VerdictRecord, incomplete: bool) -> Effect:
         return self._work_out(verdict, incomplete) if incomplete else self.effect(verdict)
@@ -484,21 +499,10 @@ class Scorecard:
     # Each of the following fills `bindings` with what expressions see and `ready` with the same as JSON data.
 
     def _judge_gates(
-        self, effects: Sequence[Effect], bindings: dict[str, Value], ready: dict[str, Value]
+        self, totals: Totals, bindings: dict[str, Value], ready: dict[str, Value]
     ) -> dict[str, dict[str, Value]]:
         """The engine's result of every gate, `{state, reasons}`."""
-        size = len(self.plan.gates)
-        strongest = [-1] * size
-        stopping: list[list[str]] = [[] for _ in range(size)]
-        leaving_open: list[list[str]] = [[] for _ in range(size)]
-        for effect in effects:
-            for gate, strength in effect.gates:
-                if strength > strongest[gate]:
-                    strongest[gate] = strength
-                if strength == STOPS:
-                    stopping[gate].append(effect.check_id)
-                elif strength == LEAVES_OPEN:
-                    leaving_open[gate].append(effect.check_id)
+        strongest, stopping, leaving_open = totals.strongest, totals.stopping, totals.leaving_open
         gates: dict[str, dict[str, Value]] = {
             part.name: {"passed": passed(part, strongest[gate]), "reasons": stopping[gate] or leaving_open[gate]}
             for gate, part in enumerate(self.plan.gates)
@@ -509,22 +513,11 @@ class Scorecard:
         bindings["undecided"] = {part.name: leaving_open[gate] for gate, part in enumerate(self.plan.gates)}
         return {name: {"state": state_of(gate), "reasons": gate["reasons"]} for name, gate in gates.items()}
 
-    def _add_rates(self, effects: Sequence[Effect], bindings: dict[str, Value], ready: dict[str, Value]) -> None:
-        gained: list[int | Fraction] = [0] * len(self._rates)
-        of = [0] * len(self._rates)
-        for effect in effects:
-            for index in effect.hits:
-                gained[index] += 1
-                of[index] += 1
-            for index in effect.misses:
-                of[index] += 1
-            for index, share in effect.credits:
-                gained[index] += share
-                of[index] += 1
+    def _add_rates(self, totals: Totals, bindings: dict[str, Value], ready: dict[str, Value]) -> None:
         seen: dict[str, Value] = {}
         leaving: dict[str, float | None] = {}
         for index, rate in enumerate(self._rates):
-            value = rate_value(rate, gained[index], of[index])
+            value = rate_value(rate, totals.gained[index], totals.of[index])
             if value is None:
                 value = self._empty[index]
             leaving[rate.name] = None if value is None else leave(value)
@@ -535,14 +528,6 @@ class Scorecard:
         bindings["rates"] = seen
         bindings["weights"] = self._weights
 
-    def _add_counts(self, effects: Sequence[Effect], bindings: dict[str, Value], ready: dict[str, Value]) -> None:
-        totals = [0] * len(self.plan.counts)
-        for effect in effects:
-            for index in effect.counts:
-                totals[index] += 1
-        counts = {count.name: total for count, total in zip(self.plan.counts, totals, strict=True)}
-        bindings["counts"] = ready["counts"] = counts
-
     def _collect(
         self,
         effects: Sequence[Effect],
@@ -552,7 +537,8 @@ class Scorecard:
         undecided: list[Undecided],
     ) -> None:
         lists: dict[str, list[dict[str, Value]]] = {part.name: [] for part in self.plan.lists}
-        for effect, verdict in zip(effects, verdicts, strict=True):
+        listed = ((effect, verdict) for effect, verdict in zip(effects, verdicts, strict=True) if effect.lists)
+        for effect, verdict in listed:
             for index in effect.lists:
                 about = {**self._base, "v": self._record(verdict, VERDICT_FIELDS)}
                 record = {}
@@ -562,11 +548,8 @@ class Scorecard:
                 lists[self.plan.lists[index].name].append(record)
         bindings["lists"] = ready["lists"] = lists
 
-    def _raise_flags(self, effects: Sequence[Effect], bindings: dict[str, Value], ready: dict[str, Value]) -> None:
-        by_check: dict[str, bool | None] = {}
-        for effect in effects:
-            by_check[effect.check_id] = by_check.get(effect.check_id) or effect.flag
-        flags = {label: by_check.get(check) for label, check in self.plan.flags.labels}
+    def _raise_flags(self, totals: Totals, bindings: dict[str, Value], ready: dict[str, Value]) -> None:
+        flags = {label: totals.flags.get(check) for label, check in self.plan.flags.labels}
         ready["flags"] = flags
         if "flags" in self._needs:
             bindings["flags"] = {label: _optional(flag) for label, flag in flags.items()}

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, product
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Final
 
@@ -59,11 +60,11 @@ def deciding(choices: int, results: Mapping[Answers, Hashable]) -> tuple[int, ..
 
 
 def _decides(chosen: Sequence[int], results: Mapping[Answers, Hashable]) -> bool:
-    seen: dict[Answers, Hashable] = {}
-    for answers, result in results.items():
-        if seen.setdefault(tuple(answers[place] for place in chosen), result) != result:
-            return False
-    return True
+    if not chosen:
+        return len(set(results.values())) < 2
+    seen: dict[object, Hashable] = {}
+    given = itemgetter(*chosen)
+    return all(seen.setdefault(given(answers), result) == result for answers, result in results.items())
 
 
 def completions(unknown: int) -> Iterable[Answers]:
@@ -72,11 +73,22 @@ def completions(unknown: int) -> Iterable[Answers]:
 
 
 def exact_bounds(
-    unknown: Sequence[str], row_of: Callable[[Answers], Mapping[str, Value]], headline: str
+    unknown: Sequence[str],
+    row_of: Callable[[Answers], Mapping[str, Value]],
+    marks: Sequence[Mapping[str, Hashable]],
+    headline: str,
 ) -> dict[str, object]:
-    """The outcomes and the headline (as `overall_score`) over every completion; `row_of` carries out the scorecard."""
-    rows = {answers: row_of(answers) for answers in completions(len(unknown))}
-    outcomes = {answers: row[ENGINE]["outcome"] for answers, row in rows.items()}
+    """The outcomes and the headline (as `overall_score`) over every completion. `row_of` carries out the scorecard,
+    once for completions that do the same: `marks` say of each unknown what each of its answers does."""
+    numbers: dict[Hashable, int] = {}
+    does = [{word: numbers.setdefault((word, mark), len(numbers)) for word, mark in each.items()} for each in marks]
+    told: dict[Answers, tuple[int, ...]] = {}
+    rows: dict[tuple[int, ...], Mapping[str, Value]] = {}
+    for answers in completions(len(unknown)):
+        key = told[answers] = tuple(sorted([each[word] for each, word in zip(does, answers, strict=True)]))
+        if key not in rows:
+            rows[key] = row_of(answers)
+    outcomes = {answers: rows[key][ENGINE]["outcome"] for answers, key in told.items()}
     decides = deciding(len(unknown), outcomes)
     return {
         "exact": True,

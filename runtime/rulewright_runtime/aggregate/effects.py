@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -32,6 +32,67 @@ class Effect(msgspec.Struct, frozen=True):
     lists: tuple[int, ...]
     flag: bool | None
     undecided: tuple[Undecided, ...]
+
+    def mark(self, place: int, *, by_name: bool) -> tuple[object, ...]:
+        """What the headline and the outcome of a row depend on, apart from the verdict's word; on the verdict itself,
+        which stands at `place`, where a gate or a list names it, or a program reads verdicts or flags `by_name`."""
+        named = by_name or self.lists or any(strength in (LEAVES_OPEN, STOPS) for _, strength in self.gates)
+        is_open = bool(self.undecided)
+        return place if named else -1, self.gates, self.hits, self.misses, self.counts, self.lists, is_open
+
+
+class Totals:
+    """What several effects come to: of each gate, rate and count, and the flag of each check."""
+
+    __slots__ = ("counts", "flags", "gained", "leaving_open", "of", "stopping", "strongest")
+
+    def __init__(self, gates: int, rates: int, counts: int) -> None:
+        """Of no effect yet; for so many gates, rates and counts."""
+        self.strongest = [-1] * gates
+        self.stopping: list[list[str]] = [[] for _ in range(gates)]
+        self.leaving_open: list[list[str]] = [[] for _ in range(gates)]
+        self.gained: list[int | Fraction] = [0] * rates
+        self.of = [0] * rates
+        self.counts = [0] * counts
+        self.flags: dict[str, bool | None] = {}
+
+    def add(self, effects: Iterable[Effect]) -> Self:
+        """Take in further effects."""
+        gained, of, counts, flags = self.gained, self.of, self.counts, self.flags
+        for effect in effects:
+            if effect.gates:
+                self._add_gates(effect)
+            for index in effect.hits:
+                gained[index] += 1
+                of[index] += 1
+            for index in effect.misses:
+                of[index] += 1
+            for index, share in effect.credits:
+                gained[index] += share
+                of[index] += 1
+            for index in effect.counts:
+                counts[index] += 1
+            if effect.flag is not None:
+                flags[effect.check_id] = flags.get(effect.check_id) or effect.flag
+        return self
+
+    def _add_gates(self, effect: Effect) -> None:
+        for gate, strength in effect.gates:
+            if strength > self.strongest[gate]:
+                self.strongest[gate] = strength
+            if strength == STOPS:
+                self.stopping[gate].append(effect.check_id)
+            elif strength == LEAVES_OPEN:
+                self.leaving_open[gate].append(effect.check_id)
+
+    def copied(self) -> Totals:
+        """The same, to which others may be added."""
+        other = Totals(0, 0, 0)
+        other.strongest, other.gained, other.of = [*self.strongest], [*self.gained], [*self.of]
+        other.stopping = [[*each] for each in self.stopping]
+        other.leaving_open = [[*each] for each in self.leaving_open]
+        other.counts, other.flags = [*self.counts], {**self.flags}
+        return other
 
 
 def waiting_effect(check_id: str, gates: tuple[int, ...]) -> Effect:

@@ -27,6 +27,9 @@ SCORES: Final = (
     "counts.failed > 1 ? optional.of(score(0)) : wmean_present(dimensions, weights)",
     "size(undecided.g0) > 0 ? optional.none() : wmean_present(dimensions, weights)",
     "flags.weak.orValue(false) ? optional.of(score(0)) : wmean_present(dimensions, weights)",
+    "size(gates.g0.reasons) > 1 ? optional.of(score(0)) : wmean_present(dimensions, weights)",
+    "lists.failed.exists(f, f.check_id.endsWith('0')) ? optional.of(score(0)) : wmean_present(dimensions, weights)",
+    "verdicts.exists(v, v.verdict == FAIL && v.check_id.endsWith('1')) ? optional.none() : optional.of(score(1))",
 )
 
 
@@ -164,6 +167,36 @@ def test_bounds_equal_enumeration_and_the_answers_to_ask_for_are_the_fewest() ->
             assert values == ends([row["dimension_scores"][name] for row in made.values()])
         widest = max(widest, len(names))
     assert widest == EXACT
+
+
+def test_completions_that_do_the_same_are_carried_out_once(monkeypatch: Any) -> None:
+    parts = {"of": "true", "hit": ["PASS"], "miss": ["FAIL"], "exclude": ["UNCLEAR", "NOT_APPLICABLE"]}
+    text = f"""
+scorecard: card
+dimensions: {json.dumps({"one": {"rate": {**parts, "error": "adjudicate", "empty": "absent"}}})}
+flags: {{raised: [FAIL], clear: [PASS], unknown: [UNCLEAR, NOT_APPLICABLE]}}
+output: {{overall_score: "wmean_present(dimensions, weights)"}}
+"""
+    names = [f"c{number}" for number in range(EXACT)]
+    about = {"primary_bucket": "A", "severity": "S3", "secondary_tags": []}
+    root = load_text(text, "card.yaml").root
+    assert root is not None
+    document, _ = read_scorecard(root)
+    assert document is not None
+    plan, mistakes = lower_scorecard(document, SCORING, dict.fromkeys(names, about), {})
+    assert plan is not None, mistakes
+    scorecard, rows, carry_out = Scorecard(plan), [], Scorecard._row
+
+    def counted(*given: Any, **more: Any) -> dict[str, Any]:
+        rows.append(1)
+        return carry_out(*given, **more)
+
+    monkeypatch.setattr(Scorecard, "_row", counted)
+    found = scorecard.bounds([record(random.Random(1), name, about, "UNCLEAR") for name in names])
+    assert found is not None
+    assert found["overall_score"] == {"low": 0.0, "high": 1.0, "absent": True}
+    assert found["decided_by"] == names
+    assert len(rows) == 28, "as many as there are ways to give six answers of three kinds, whoever gives them"
 
 
 def test_a_headline_of_another_name_has_the_same_bounds() -> None:
