@@ -224,11 +224,10 @@ class LiveProgress:
 
     def tell_failures(self) -> None:
         """Say how many questions the judge did not answer, and what it answered last instead."""
-        if self._scheduler is not None and (failed := self._scheduler.progress.failed):
-            questions = "1 question" if failed == 1 else f"{failed} questions"
-            complain(
-                f"warning: {questions} without an answer; the last failure: {self._scheduler.progress.last_failure}"
-            )
+        progress = None if self._scheduler is None else self._scheduler.progress
+        if progress is not None and progress.failed:
+            questions = "1 question" if progress.failed == 1 else f"{progress.failed} questions"
+            complain(f"warning: {questions} without an answer; the last failure: {progress.last_failure}")
 
     def explain(self) -> None:
         """Say how many questions were answered before, and why the others were asked."""
