@@ -20,8 +20,9 @@ from rulewright.project import Project, load_project
 from rulewright.reporting.judged import FinishedRun, open_run
 from rulewright.scoring.batches import load_scorecard
 from rulewright_runtime.cases.engine_command import score as score_files
-from rulewright_runtime.execution import execute
+from rulewright_runtime.execution import BatchJudge, Engine, execute
 from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.threshold import status_at
 from rulewright_runtime.runs.store import run
@@ -94,7 +95,7 @@ def check_transcript(
     source: Source,
     transcript: TranscriptLike,
     *,
-    judge: Judge | str | None = None,
+    judge: Judge | LiveJudge | str | None = None,
     profile: str | None = None,
     parameters: Mapping[str, object] | None = None,
 ) -> TranscriptResult:
@@ -102,10 +103,17 @@ def check_transcript(
 
     `source` is a project, its path or a compiled plan; `transcript` a `Transcript`, a mapping such as
     `{"messages": [...]}` (a record of any format that is read), or the path of a file that holds one. What is refused
-    is in the result's `errors`. Raises UsageError where a file holds several transcripts, DocumentError for a project
-    with mistakes, PlanError where the plan needs a judge and there is none.
+    is in the result's `errors`. Without `judge` it is that of the project file. Raises UsageError where a file holds
+    several transcripts, DocumentError for a project with mistakes, PlanError where the plan needs a judge and there is
+    none.
     """
-    results = list(execute(plan_of(source, profile), [transcript], judge, parameters=parameters))
+    project = source if isinstance(source, Project | Plan) else _project(source)
+    plan, asked = plan_of(project, profile), _judge_of(project, judge)
+    if isinstance(asked, BatchJudge):
+        engine = Engine(plan, parameters)
+        results = list(asked.results(engine, engine.read([transcript])))
+    else:
+        results = list(execute(plan, [transcript], asked, parameters=parameters))
     if len(results) != 1:
         raise UsageError(f"`{transcript}` holds {len(results)} transcripts; use `scan`")
     return results[0]
@@ -131,9 +139,8 @@ def scan(
     """
     project = source if isinstance(source, Project | Plan) else _project(source)
     plan = plan_of(project, profile, scorecard)
-    asked = judge if judge is not None or isinstance(project, Plan) else project.judge_source
     places = [transcripts] if isinstance(transcripts, str | os.PathLike) else list(transcripts)
-    run(plan, places, out, judge=asked, parameters=parameters, resume=resume, overwrite=overwrite)
+    run(plan, places, out, judge=_judge_of(project, judge), parameters=parameters, resume=resume, overwrite=overwrite)
     return load_run(out)
 
 
@@ -199,6 +206,17 @@ def frame(records: list[Row]) -> Any:
         except ImportError:
             continue
     return records
+
+
+def _judge_of(source: Project | Plan, judge: Judge | LiveJudge | str | None) -> Judge | LiveJudge | str | None:
+    """The judge, without one that of the project file; a model has the limits that the project file sets."""
+    project = source if isinstance(source, Project) else None
+    asked = project.judge_source if judge is None and project is not None else judge
+    if not isinstance(asked, str) or not is_live(asked):
+        return asked
+    from rulewright.commands.live_judge import open_project_judge  # with its client, which few programs need
+
+    return open_project_judge(asked, project)
 
 
 def _project(path: str | os.PathLike[str]) -> Project:

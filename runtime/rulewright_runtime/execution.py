@@ -287,18 +287,21 @@ class Engine:
 
     def started(self, items: Iterable[Item]) -> Iterator[Execution | TranscriptResult]:
         """The transcripts in their order, each begun: a result where nothing is left to ask."""
+        return map(self._start, self.read(items))
+
+    def read(self, items: Iterable[Item]) -> Iterator[Transcript | InputError]:
+        """The transcripts and refusals that the items are, or hold."""
         reader = Reader(self._plan.scenarios)
         for item in items:
             if isinstance(item, Transcript | InputError):
-                yield self._start(item)
+                yield item
             elif isinstance(item, Mapping):
                 try:
-                    yield self._start(from_record(item))
+                    yield from_record(item)
                 except InputError as refused:
-                    yield self._start(refused)
+                    yield refused
             else:
-                for read in reader.read([item]):
-                    yield self._start(read)
+                yield from reader.read([item])
 
     def _start(self, item: Transcript | InputError) -> Execution | TranscriptResult:
         if isinstance(item, InputError):

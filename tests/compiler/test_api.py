@@ -68,6 +68,22 @@ def test_one_transcript_is_checked_by_project_path_and_plan(started: Path) -> No
         rulewright.check_transcript(plan, CHAT, profile="publish")
 
 
+def test_a_model_judges_one_transcript_and_many_as_on_the_command_line(started: Path) -> None:
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    chat = {"id": "one", "model": "mine", "messages": said}
+    judge = started / "asked.py"
+    judge.write_text('def answer(call):\n    return \'{"verdict": "PASS"}\'\n', encoding="utf-8")
+    (started / "checks" / "kind.yaml").write_text("id: kind\nprompt: Is it kind?\n", encoding="utf-8")
+    result = rulewright.check_transcript(".", chat, judge="python:asked:answer")
+    assert {each.check_id: each.verdict for each in result.verdicts}["kind"] == "PASS"
+    with (started / "rulewright.yaml").open("a", encoding="utf-8") as project:
+        project.write("judge: {source: 'python:asked:answer', max_calls: 9}\n")
+    assert rulewright.check_transcript(".", chat).verdicts == result.verdicts
+    assert rulewright.scan(".", "transcripts", "run").summary["judge"]["requested_model"] == "asked:answer"
+    own = rulewright.check_transcript(".", {**chat, "model": "asked:answer"})  # it may not judge itself
+    assert (own.verdicts, len(own.errors)) == ((), 1)
+
+
 def test_what_is_refused_is_no_success(started: Path) -> None:
     refused = rulewright.check_transcript(".", {**CHAT, "scenario_id": "nowhere"})
     assert (refused.verdicts, len(refused.errors)) == ((), 1)

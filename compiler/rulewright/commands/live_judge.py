@@ -89,6 +89,14 @@ def open_judge(judge: str, args: argparse.Namespace, project: Project | None) ->
     return made
 
 
+def open_project_judge(judge: str, project: Project | None) -> LiveJudge:
+    """The live judge with what the project's part `judge` says, for a program that gives no options."""
+    names = ("ledger", "max_usd", "max_calls", "max_tokens", "timeout", "concurrency")
+    rates = ("requests_per_minute", "tokens_per_minute")
+    options = {**dict.fromkeys((*names, *rates)), "on_ambiguous": CallLimits().on_ambiguous, "explain_cache": False}
+    return open_judge(judge, argparse.Namespace(**options), project)
+
+
 def _limits(args: argparse.Namespace, project: Project | None) -> CallLimits:
     usual = CallLimits()
     return CallLimits(

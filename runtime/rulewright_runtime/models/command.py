@@ -92,6 +92,9 @@ class _Command:
 
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True):
+            await self._stdin.aclose()  # the end of its input is how it learns that nothing more is asked
+            with anyio.move_on_after(LINGER):
+                await self._process.wait()
             self._kill()
             await self._process.aclose()
 

@@ -56,6 +56,7 @@ MAX_LINE: Final = 2**20  # bytes; a single turn or conversation of more than a m
 _TURNS: Final[Decoder[Turn]] = Decoder(Turn, defaulted=defaulted_in_turn)
 TABLES: Final = ("csv", "parquet", "arrow")
 OF_A_RUN: Final = {"inputs.jsonl", "plan.json"}  # files of a folder that is a run and holds no chats
+OF_A_HARNESS: Final = {"header.json", "run_plan.json"}  # files of a folder whose chats lie in a folder below
 SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".arrow")
 
 
@@ -322,6 +323,8 @@ def _files(path: str) -> Iterator[str | InputError]:
         seen.add(real)
         if set(names) >= OF_A_RUN:
             folders.clear()
+            continue
+        if set(names) >= OF_A_HARNESS:
             continue
         for name in names:
             file = os.path.join(folder, name)

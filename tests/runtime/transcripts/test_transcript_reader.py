@@ -214,6 +214,15 @@ def test_a_folder_that_can_not_be_listed_is_refused(tmp_path: Path, monkeypatch:
     assert len(items) == 2
 
 
+def test_the_folder_of_a_harness_run_is_read_for_its_conversations(tmp_path: Path) -> None:
+    (tmp_path / "transcripts").mkdir()
+    (tmp_path / "transcripts" / "m__s.jsonl").write_text('{"turn": 1, "role": "user", "content": "Hi"}\n')
+    for name in ("header.json", "run_plan.json", "harness.json"):
+        (tmp_path / name).write_text('{"plan": "0", "model": "m", "scenarios": 1, "turns": 2}')
+    assert [item.id for item in Reader().read([tmp_path]) if isinstance(item, Transcript)] == ["m__s"]
+    assert not [item for item in Reader().read([tmp_path]) if isinstance(item, InputError)]
+
+
 def test_a_conversation_that_its_harness_has_not_finished_is_refused(tmp_path: Path) -> None:
     (tmp_path / "m__s.jsonl.part").write_text(USER)
     (tmp_path / "verdicts.jsonl.part").write_text("")
