@@ -6,12 +6,13 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rulewright.check.project_check import compile_project
+from rulewright.commands.live_judge import open_project_judge
 from rulewright.errors import UsageError
 from rulewright.exporting.records import score_records, verdict_records
 from rulewright.expression.build import build
@@ -48,8 +49,8 @@ class Run:
     """
 
     folder: Path
-    plan: Plan
-    summary: JsonObject
+    plan: Plan = field(repr=False)
+    summary: JsonObject = field(repr=False)
 
     @property
     def exit_code(self) -> int:
@@ -212,11 +213,7 @@ def _judge_of(source: Project | Plan, judge: Judge | LiveJudge | str | None) -> 
     """The judge, without one that of the project file; a model has the limits that the project file sets."""
     project = source if isinstance(source, Project) else None
     asked = project.judge_source if judge is None and project is not None else judge
-    if not isinstance(asked, str) or not is_live(asked):
-        return asked
-    from rulewright.commands.live_judge import open_project_judge  # with its client, which few programs need
-
-    return open_project_judge(asked, project)
+    return open_project_judge(asked, project) if isinstance(asked, str) and is_live(asked) else asked
 
 
 def _project(path: str | os.PathLike[str]) -> Project:
