@@ -119,7 +119,8 @@ def refuse_without_judge(plan: Plan) -> None:
     """Raise PlanError where the plan needs a judge."""
     if asking := needs_judge(plan):
         others = f" and {len(asking) - 1} others" if len(asking) > 1 else ""
-        raise PlanError(f"the plan needs a judge for the check `{asking[0]}`{others}, and none was given")
+        needing = f"the check `{asking[0]}`{others}"
+        raise PlanError(f"the plan needs a judge for {needing}, and none was given; name one with `--judge`")
 
 
 def needs_judge(plan: Plan) -> list[str]:

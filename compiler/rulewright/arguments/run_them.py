@@ -50,8 +50,9 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
         "--show-fusion", action="store_true", help="show what the plan does once for all, and why; reads no transcripts"
     )
     parser.add_argument(
-        "--judge-model", metavar="MODEL", help="the model whose price is used (default: the project's judge)"
+        "--judge", metavar="JUDGE", help="the judge that the scan will ask (default: the project's `judge.source`)"
     )
+    parser.add_argument("--judge-model", metavar="MODEL", help="the model whose price is used (default: the judge's)")
     parser.add_argument("--out", default=".", metavar="FOLDER", help="folder of the two files")
     parser.add_argument("--format", choices=("human", "json"), default="human")
     add_reading_options(parser)

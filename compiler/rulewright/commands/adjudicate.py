@@ -107,4 +107,5 @@ def _list(still: list[Item], settled: int, args: argparse.Namespace) -> None:
 
 def _line(item: Item) -> str:
     why = ", ".join(filter(None, (item.reason, UNPROVEN.get(item.cause or "", item.cause))))
-    return f"{one_line(item.transcript_id)}  {one_line(item.check_id)}  {item.verdict}  ({one_line(why)})"
+    words = [item.transcript_id, item.check_id, item.verdict, *([f"({why})"] if why else [])]
+    return "  ".join(map(one_line, words))

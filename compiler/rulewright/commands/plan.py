@@ -22,6 +22,7 @@ from rulewright.planning.scan import cost_report, scan_plan
 from rulewright.project import Project
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files import write_whole
+from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
 from rulewright_runtime.terminal import complain
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         answer(args.format, found, shown_fusion(found))
         return 0
     transcripts, refused = read_transcripts(plan, args)
-    model = args.judge_model or judge_model(project)
+    model = args.judge_model or judge_model(project, args.judge)
     planned = scan_plan(project, plan, transcripts, judge_model=model)
     planned["bound"] = bound_of(plan, transcripts, project.pricing.get(model) if model else None)
     folder = Path(args.out)
@@ -50,11 +51,11 @@ def run(args: argparse.Namespace) -> int:
     return REFUSED if refused else 0
 
 
-def judge_model(project: Project) -> str | None:
-    """The judge's model: the one for costs, else the one that the project asks."""
-    source = project.judge_source or ""
-    live = not source.startswith("replay:") and source.partition(":")[2].partition("@http")[0]
-    return project.judge_model or live or None
+def judge_model(project: Project, judge: str | None = None) -> str | None:
+    """The judge's model: that of `judge`, else the project's for costs, else that of the judge that it asks."""
+    asked = judge or project.judge_source or ""
+    live = asked.partition(":")[2].partition("@http")[0] if is_live(asked) else ""
+    return (live or project.judge_model if judge else project.judge_model or live) or None
 
 
 def _compare(args: argparse.Namespace) -> int:

@@ -329,7 +329,8 @@ def _open(found: JsonMapping, across_judges: bool) -> Iterator[str]:
     if lost := found["lost"]:
         yield f"{plural(len(lost), 'answer')} of the first run {_is(lost)} not known in the second ({_some(lost)})"
     elif (missing := _missing(found["after"])) > _missing(found["before"]):
-        yield f"{missing} answers or inputs are missing in the second run, {_missing(found['before'])} in the first"
+        number = f"{plural(missing, 'answer')} or {'input is' if missing == 1 else 'inputs are'} missing"
+        yield f"{number} in the second run, {_missing(found['before'])} in the first"
     if found["score"]["unscored"]:
         yield f"{found['score']['unscored']} pairs have a score in one run only"
     yield from _open_score(found["score"], found["margin"])

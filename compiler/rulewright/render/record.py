@@ -38,6 +38,10 @@ def _as_it_is(value: object) -> Iterator[str]:
     yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def _unverified(_: Json) -> Iterator[str]:
+    yield "no quote of the judge's FAIL occurs in the conversation, so it counts as UNCLEAR"
+
+
 def _window(value: Json) -> Iterator[str]:
     if not isinstance(value, dict):
         yield "the whole conversation, because no cue was found" if value == "unbounded" else str(value)
@@ -117,6 +121,7 @@ _TELLERS: Final[dict[str, Callable[[Json], Iterator[str]]]] = {
     "windows": _windows,
     "precheck": _places,
     "unverified_evidence": _places,
+    "unverified_fail": _unverified,
     "edge": _edge,
     "rule": _rule,
     "trace": _trace,

@@ -137,5 +137,6 @@ def _safely(format: Format, records: list[Record]) -> Iterator[Conversation | Sh
 
 
 def _is_flat(row: Record) -> bool:
-    """Whether a record may be a row of a table: texts and numbers under names."""
-    return not any(isinstance(value, dict | list) for value in row.values())
+    """Whether a record may be a row of a table: texts, numbers and lists of texts under names."""
+    lists = [value for value in row.values() if isinstance(value, dict | list)]
+    return all(isinstance(value, list) and all(isinstance(each, str) for each in value) for value in lists)

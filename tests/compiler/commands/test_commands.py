@@ -328,6 +328,17 @@ def test_explain_prints_a_page_and_guesses_a_code(capsys: pytest.CaptureFixture[
     assert "did you mean `unknown-key`?" in err
 
 
+def test_a_plan_takes_the_judge_that_the_scan_will_ask(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for options, model in (
+        (["--judge", "openai:m@http://127.0.0.1:1/v1"], "m"),
+        (["--judge", "replay:replies.json"], "none"),
+        (["--judge", "openai:m@http://127.0.0.1:1/v1", "--judge-model", "n"], "n"),
+    ):
+        capsys.readouterr()
+        assert main(["plan", "transcripts", *options]) == 0
+        assert f"judge model    {model}\n" in capsys.readouterr().out
+
+
 def test_a_plan_of_a_scan_calls_nothing_and_states_both_bounds(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

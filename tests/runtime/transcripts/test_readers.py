@@ -477,6 +477,15 @@ def test_the_rows_of_a_table_are_conversations(
     assert lines(found)[:2] == said
 
 
+@pytest.mark.parametrize("contexts", [["Two years.", "No returns."], "Two years.\n\nNo returns."])
+def test_retrieved_passages_are_what_a_tool_gave_before_the_answer(tmp_path: Path, contexts: Any) -> None:
+    row = {"id": "w", "question": "How long?", "answer": "Two years.", "contexts": contexts, "ground_truth": "2"}
+    (found,) = conversations(written(tmp_path, [row]))
+    assert lines(found) == ["user: How long?", "tool retrieval: Two years.\n\nNo returns.", "assistant: Two years."]
+    assert (found.source, found.expected) == ("table", "2")
+    assert refusals(tmp_path, [{**row, "contexts": [{"text": "a"}]}])[0].startswith("1: unknown shape")
+
+
 def test_a_column_mapping_names_fields_that_there_are() -> None:
     with pytest.raises(RuntimeFailure, match="unknown field `usr` in a column mapping; expected `conversation`"):
         Reader(columns={"usr": "q"})

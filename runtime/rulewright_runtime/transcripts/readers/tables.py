@@ -20,7 +20,8 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "role": ("role", "speaker", "sender", "author"),
     "content": ("content", "message", "text", "utterance"),
     "system": ("system", "system_prompt", "instructions"),
-    "user": ("user", "question", "prompt", "input", "query", "human", "instruction"),
+    "user": ("user", "question", "prompt", "input", "query", "human", "instruction", "user_input"),
+    "passages": ("contexts", "retrieved_contexts", "retrieval_context"),
     "assistant": ("assistant", "answer", "response", "output", "completion", "reply", "bot"),
     "expected": ("expected", "expected_output", "ideal", "ground_truth", "reference", "target"),
     "model": ("model", "model_name"),
@@ -28,7 +29,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "name": ("name",),
     "timestamp": ("timestamp", "created_at", "time", "date"),
 }
-SPOKEN: Final = ("system", "user", "assistant")
+SPOKEN: Final = ("system", "user", "passages", "assistant")
 
 
 class Columns:
@@ -74,11 +75,20 @@ def exchange(row: Record, fields: Mapping[str, str]) -> Conversation:
         message
         for role in SPOKEN
         if role in fields and row.get(fields[role]) is not None and (role != "system" or row[fields[role]])
-        for message in messages({"role": role, "content": word(row[fields[role]])}, f"column `{fields[role]}`")
+        for message in _said(role, row[fields[role]], f"column `{fields[role]}`")
     ]
     if not said:
         raise ShapeError("the row says nothing")
     return _conversation(row, fields, said, word(row.get(fields.get("id", fields.get("conversation", "")))))
+
+
+def _said(role: str, value: object, where: str) -> list[Message]:
+    """The message in a column; passages that were retrieved, a text or a list of texts, are what a tool gave."""
+    if role != "passages":
+        return messages({"role": role, "content": word(value)}, where)
+    passages = value if isinstance(value, list) else [value]
+    text = "\n\n".join(filter(None, map(word, passages)))
+    return messages({"role": "tool", "name": "retrieval", "content": text}, where) if text else []
 
 
 def joined(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Conversation | ShapeError]:
