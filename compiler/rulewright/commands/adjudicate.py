@@ -57,7 +57,7 @@ def _taken(args: argparse.Namespace, still: list[Item]) -> Iterator[Adjudication
     given += [_decision((transcript, check), verdict, args.by, args.why) for transcript, check, verdict in args.decide]
     if args.ask:
         given += _asked(still, args.by)
-    at, via = datetime.now(UTC).isoformat(timespec="seconds"), here("command").in_words()
+    at, via = datetime.now(UTC).isoformat(timespec="seconds"), here("command").describe()
     for decision in given:
         yield replace(decision, at=decision.at or at, via=via)
 

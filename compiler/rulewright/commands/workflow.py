@@ -123,7 +123,7 @@ def _watch(args: argparse.Namespace) -> int:
             if lines[2:] != before:
                 say(*lines)
             before = [] if sys.stdout.isatty() else lines[2:]
-            if args.once or not store.is_at_work():
+            if args.once or not store.is_run_active():
                 return EXIT.get(run.status, 2)
             sleep(0.5)
 
@@ -364,7 +364,7 @@ def _about_run(store: Store, run_id: str) -> dict[str, Any]:
 
 def _cancel(args: argparse.Namespace) -> int:
     workflow = load_workflow(args.file)
-    with open_store(workflow, settings_of(workflow)) as store, store.at_work() as ours:
+    with open_store(workflow, settings_of(workflow)) as store, store.run_lock() as ours:
         if not ours:
             raise UsageError(f"a run is at work on `{store.path}`: stop it first")
         withdrawn = store.items(args.run_id, waiting=True)

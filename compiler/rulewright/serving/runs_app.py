@@ -115,7 +115,7 @@ class RunsApp:
                 form.get("by", "").strip(),
                 form.get("why", "").strip(),
                 datetime.now(UTC).isoformat(timespec="seconds"),
-                sender(request.connection).in_words(),
+                sender(request.connection).describe(),
             )
             out = opened.folder / FOLDER
             adjudicate(opened.folder, out, [*known_decisions(out), decision])

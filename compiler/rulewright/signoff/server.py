@@ -42,7 +42,7 @@ class QueueApp:
         if move not in {"ack", "resolve", "reject"}:
             raise RefusedError(HTTPStatus.BAD_REQUEST, "a decision is `ack`, `resolve` or `reject`")
         try:
-            origin = sender(request.connection, self.store.is_at_work)
+            origin = sender(request.connection, self.store.is_run_active)
             self.store.decide(item_id, move, by=by, notes=notes, now=utc_now(), origin=origin)  # type: ignore[arg-type]
         except QueueError as error:
             page = self._item_page(item_id, request.token, str(error), notes, by)

@@ -25,7 +25,7 @@ class Client(NamedTuple):
     pids: tuple[int, ...]
 
 
-def sender(connection: socket.socket, is_at_work: Callable[[], bool] = lambda: False) -> Origin:
+def sender(connection: socket.socket, is_run_active: Callable[[], bool] = lambda: False) -> Origin:
     """Where a decision on a page comes from: the process that sent the form, as far as the system tells.
 
     Raises QueueError for another user of the system, and for a sender that can't be traced while agents are at work.
@@ -35,7 +35,7 @@ def sender(connection: socket.socket, is_at_work: Callable[[], bool] = lambda: F
         return served
     if found.uid != os.getuid():
         raise QueueError("a decision is taken by the user of the system who serves this page")
-    if not found.pids and is_at_work():
+    if not found.pids and is_run_active():
         raise QueueError("a run is at work, and the sender can't be traced: use `rulewright hil resolve`")
     lines = [ancestry(pid) for pid in found.pids]
     together = tuple(dict.fromkeys(process for line in lines for process in line))

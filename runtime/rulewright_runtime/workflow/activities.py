@@ -1,4 +1,4 @@
-"""What is done at each place of a task's machine: work, score, challenge, review, gate, and waiting for a person."""
+"""The activity of each machine state: work, score, challenge, review, gate, and waiting for a person."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from rulewright_runtime.workflow import collectors
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply
 from rulewright_runtime.workflow.artifacts import breaches, contents, hashes, outside_root, too_large
 from rulewright_runtime.workflow.collectors.metric_judge import judge_prompt, parse_score
-from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence, measured
+from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence, measure_or_zero
 from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.gate import GateReport, judge_evidence
 from rulewright_runtime.workflow.machine import Activity, Event, used
 from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.security import detect_injections
-from rulewright_runtime.workflow.task_context import NO_USAGE, Measured, TaskRecord, Usage
+from rulewright_runtime.workflow.task_context import NO_USAGE, MeasuredMetric, TaskRecord, Usage
 from rulewright_runtime.workflow.workflow_plan import Contract, ProcessMetric, TaskPlan
 
 LOG: Final = logging.getLogger("rulewright.workflow")
-MAX_SHOWN: Final = 200_000  # characters of one output that a judge is shown
-REPLY: Final = "the agent's reply"  # stands for the path of what a task without outputs is judged by
+MAX_SHOWN: Final = 200_000  # characters of one output in a judge's prompt
+REPLY: Final = "the agent's reply"  # in place of a path: a task without outputs is judged by its agent's reply
 
 
 @dataclass(frozen=True, slots=True)
 class ActivityOutcome:
-    """How an activity ended: the event for the machine, the record as it is now, and what is stored."""
+    """The result of an activity: the event for the machine, the new record, and what is stored."""
 
     event: Event
     record: TaskRecord
@@ -47,8 +47,8 @@ class ActivityOutcome:
 
 
 @dataclass(slots=True)
-class _Spent:
-    """What the judges of one scoring used, and their events."""
+class _JudgeCalls:
+    """The calls of judges in one scoring, with their usage and events."""
 
     usage: Usage = NO_USAGE
     calls: list[str] = field(default_factory=list)
@@ -56,12 +56,12 @@ class _Spent:
 
 
 def perform(activity: Activity, task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
-    """Do what the place asks for. Raises AdapterError where it may be tried again."""
+    """Carry out the activity. Raises AgentError when a call failed and may be retried."""
     return _ACTIVITIES[activity](task, record, run_context)
 
 
 def worker(task: TaskPlan, record: TaskRecord) -> str:
-    """Who does the work at present: the driver of a pair, the coder of a review, or the task's agent."""
+    """Return the agent that works now: the driver of a pair, the coder of a review, or the task's agent."""
     if record.context.driver:
         return record.context.driver
     if task.pair is not None:
@@ -70,15 +70,15 @@ def worker(task: TaskPlan, record: TaskRecord) -> str:
 
 
 def challenger(task: TaskPlan, record: TaskRecord) -> str:
-    """Who challenges at present."""
+    """Return the agent that challenges now."""
     assert task.pair is not None
     return record.context.challenger or task.pair.challenger_agent
 
 
 def _work(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
-    lacking = list(breaches(task.inputs, run_context.root))
-    if lacking:
-        return ActivityOutcome("failed", record, reason=f"inputs: {'; '.join(lacking)}")
+    problems = list(breaches(task.inputs, run_context.root))
+    if problems:
+        return ActivityOutcome("failed", record, reason=f"inputs: {'; '.join(problems)}")
     outside = list(outside_root(task.outputs, run_context.root))
     if outside:
         return ActivityOutcome("failed", record, reason=f"outputs: {'; '.join(outside)}")
@@ -86,20 +86,20 @@ def _work(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activi
     record = replace(record, inputs=hashes(run_context.root, task.inputs))
     reply = run_context.ask(task, record, agent, "work")
     try:
-        return _worked(task, record, run_context, reply)
+        return _accept_work(task, record, run_context, reply)
     except AgentError as error:
         raise AgentError(str(error), (*reply.events, *error.events), reply.usage) from None
 
 
-def _worked(task: TaskPlan, record: TaskRecord, run_context: RunContext, reply: AgentReply) -> ActivityOutcome:
-    """The outcome of work whose outputs are there and keep their contracts. Raises AgentError where they do not."""
+def _accept_work(task: TaskPlan, record: TaskRecord, run_context: RunContext, reply: AgentReply) -> ActivityOutcome:
+    """Return the outcome of finished work. Raises AgentError when an output is missing or breaks its contract."""
     agent = worker(task, record)
-    broken = [*outside_root(task.outputs, run_context.root), *breaches(task.outputs, run_context.root)]
-    if broken:
-        raise AgentError(f"outputs: {'; '.join(broken)}")
+    problems = [*outside_root(task.outputs, run_context.root), *breaches(task.outputs, run_context.root)]
+    if problems:
+        raise AgentError(f"outputs: {'; '.join(problems)}")
     record = record.after(f"{agent}/work", reply.usage)
-    words = reply.text[:MAX_SHOWN]
-    record = replace(record, iteration=record.iteration + 1, feedback=(), locked={}, is_locked=False, reply=words)
+    text = reply.text[:MAX_SHOWN]
+    record = replace(record, iteration=record.iteration + 1, feedback=(), locked={}, is_locked=False, reply=text)
     outputs = tuple(contents(run_context.root, task.outputs))
     injections = detect_injections(
         run_context.settings.security, ((f"`{path}`", _text(content)) for path, content in outputs)
@@ -116,58 +116,58 @@ def _worked(task: TaskPlan, record: TaskRecord, run_context: RunContext, reply: 
 
 
 def _score(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
-    """Collect the metrics, compute confidence. Where a metric can't be measured confidence is 0.0; scoring itself never
+    """Collect the metrics and compute confidence, which is 0.0 when a metric can't be measured. Scoring itself never
     fails."""
     assert task.confidence is not None
-    spent = _Spent()
-    found = [_measure(metric, task, record, run_context, spent) for metric in task.confidence.metrics]
+    judged = _JudgeCalls()
+    metrics = [_measure(metric, task, record, run_context, judged) for metric in task.confidence.metrics]
     confidence: Score | None = None
     if task.confidence.mode == "composite":
-        confidence = _confidence(task, found)
+        confidence = _confidence(task, metrics)
     context = replace(
-        record.context, metrics=tuple(found), confidence=None if confidence is None else str(confidence), advisory=""
+        record.context, metrics=tuple(metrics), confidence=None if confidence is None else str(confidence), advisory=""
     )
-    for call in spent.calls:
+    for call in judged.calls:
         record = record.after(call, NO_USAGE)
-    record = replace(record.spending(spent.usage), context=context)
+    record = replace(record.spending(judged.usage), context=context)
     entry: JsonObject = {"confidence_score": None if confidence is None else float(confidence)}
-    entry["metrics"] = {metric.type: metric.value for metric in found}
+    entry["metrics"] = {metric.type: metric.value for metric in metrics}
     failures = tuple(
         EventDraft("metric.failed", {"metric": metric.type, "reason": metric.failure, "counts_as": 0.0}, "warning")
-        for metric in found
+        for metric in metrics
         if metric.failure
     )
-    shown = ", ".join(
-        f"{metric.type} {metric.value:g}" + (f" ({metric.details})" * bool(metric.details)) for metric in found
+    comment = ", ".join(
+        f"{metric.type} {metric.value:g}" + (f" ({metric.details})" * bool(metric.details)) for metric in metrics
     )
-    record = _with_feedback(record, "confidence_loop", shown)
+    record = _with_feedback(record, "confidence_loop", comment)
     return ActivityOutcome(
         "scored",
         _remember(record, "score", entry),
-        (*spent.events, *failures),
-        usage=spent.usage,
+        (*judged.events, *failures),
+        usage=judged.usage,
     )
 
 
-def _confidence(task: TaskPlan, found: list[Measured]) -> Score:
-    """The confidence. A metric that names no source is 0.0 itself; where the measurement of one fails, all is 0.0."""
+def _confidence(task: TaskPlan, measured: list[MeasuredMetric]) -> Score:
+    """Return the confidence. A metric without a source counts as 0.0; one that can't be measured makes all 0.0."""
     assert task.confidence is not None
-    pairs = zip(task.confidence.metrics, found, strict=True)
+    pairs = zip(task.confidence.metrics, measured, strict=True)
     failed = [metric.type for metric, value in pairs if value.failure and metric.is_measurable(task.outputs)]
     if failed:
         LOG.warning("confidence is 0.0: %s could not be measured", ", ".join(f"`{kind}`" for kind in failed))
         return ZERO
     try:
-        return exact_confidence([EvalMetric(metric.type, metric.value, metric.weight) for metric in found])
+        return exact_confidence([EvalMetric(metric.type, metric.value, metric.weight) for metric in measured])
     except (EvaluationError, ValueError, ArithmeticError) as error:
         LOG.warning("confidence is 0.0: %s", error)
         return ZERO
 
 
 def _measure(
-    metric: ProcessMetric, task: TaskPlan, record: TaskRecord, run_context: RunContext, spent: _Spent
-) -> Measured:
-    """One metric as it was measured."""
+    metric: ProcessMetric, task: TaskPlan, record: TaskRecord, run_context: RunContext, calls: _JudgeCalls
+) -> MeasuredMetric:
+    """Measure one metric."""
     details: list[str] = []
 
     def collect() -> float:
@@ -182,12 +182,12 @@ def _measure(
         return reading.value
 
     def judge() -> float:
-        return _ask_judge(metric, task, record, run_context, spent)
+        return _ask_judge(metric, task, record, run_context, calls)
 
     judged = metric.type == "llm_judge"
-    result, failure = measured(metric.type, metric.weight, judge if judged else collect)
+    result, failure = measure_or_zero(metric.type, metric.weight, judge if judged else collect)
     source = f"judge:{metric.evaluator_agent}" if judged else ", ".join((*metric.sources, *metric.requirements))
-    return Measured(
+    return MeasuredMetric(
         type=metric.type,
         value=float(result.value),
         weight=metric.weight,
@@ -199,49 +199,49 @@ def _measure(
 
 
 def _ask_judge(
-    metric: ProcessMetric, task: TaskPlan, record: TaskRecord, run_context: RunContext, spent: _Spent
+    metric: ProcessMetric, task: TaskPlan, record: TaskRecord, run_context: RunContext, calls: _JudgeCalls
 ) -> float:
     evaluator = metric.evaluator_agent
     if not evaluator:
         raise AgentError("llm_judge metric requires evaluator_agent")
     if evaluator in {worker(task, record), task.agent}:
         raise AgentError("llm_judge evaluator_agent must differ from task agent")
-    shown = [(path, _text(content)) for path, content in contents(run_context.root, task.outputs)]
-    shown += [(path, f"[{size} bytes are left out]") for path, size in too_large(run_context.root, task.outputs)]
+    outputs = [(path, _text(content)) for path, content in contents(run_context.root, task.outputs)]
+    outputs += [(path, f"[{size} bytes are left out]") for path, size in too_large(run_context.root, task.outputs)]
     if not task.outputs and record.reply.strip():
-        shown = [(REPLY, record.reply)]
-    prompt = judge_prompt(metric.criteria or _criteria(task), shown)
+        outputs = [(REPLY, record.reply)]
+    prompt = judge_prompt(metric.criteria or _criteria(task), outputs)
     for retry in range(run_context.max_retries(evaluator) + 1):
         try:
             reply = run_context.ask(task, record, evaluator, "judge", prompt=prompt, about=metric.type, retry=retry)
             break
         except AgentError as error:
             failure = error
-            spent.usage += error.usage
-            spent.events += error.events
+            calls.usage += error.usage
+            calls.events += error.events
     else:
         raise failure
-    spent.usage += reply.usage
-    spent.calls.append(f"{evaluator}/judge:{metric.type}")
-    spent.events += reply.events
+    calls.usage += reply.usage
+    calls.calls.append(f"{evaluator}/judge:{metric.type}")
+    calls.events += reply.events
     return parse_score(reply.text)
 
 
 def _text(content: bytes) -> str:
-    """The text of an output as a judge is shown it; what is left out is named."""
+    """Decode an output for a judge's prompt. A note says how many characters are left out."""
     text = content.decode("utf-8", errors="replace")
     left_out = len(text) - MAX_SHOWN
     return text if left_out <= 0 else f"{text[:MAX_SHOWN]}\n[{left_out} characters are left out]"
 
 
 def _criteria(task: TaskPlan) -> list[str]:
-    """Without criteria of its own a judge is given the task's description and the contracts of its outputs."""
-    found = [task.description] if task.description.strip() else []
-    found += [f"`{o.path}`: {_promise(o.contract)}" for o in task.outputs if o.contract is not None]
-    return found or [f"the outputs do what the task `{task.id}` is called"]
+    """Return the default criteria of a judge: the task's description and the contracts of its outputs."""
+    criteria = [task.description] if task.description.strip() else []
+    criteria += [f"`{o.path}`: {_requirements(o.contract)}" for o in task.outputs if o.contract is not None]
+    return criteria or [f"the outputs do what the task `{task.id}` is called"]
 
 
-def _promise(contract: Contract) -> str:
+def _requirements(contract: Contract) -> str:
     parts = [contract.type] if contract.type else []
     parts += [f"has the section `{section}`" for section in contract.required_sections]
     parts += [f"has the field `{name}`" for name in contract.required_fields]
@@ -249,9 +249,9 @@ def _promise(contract: Contract) -> str:
 
 
 def _challenge(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
-    wrong = inconsistency(task, record)
-    if wrong:
-        return ActivityOutcome("escalated", _remember(record, "escalate", {"reason": wrong}), reason=wrong)
+    problem = inconsistency(task, record)
+    if problem:
+        return ActivityOutcome("escalated", _remember(record, "escalate", {"reason": problem}), reason=problem)
     agent = challenger(task, record)
     reply = run_context.ask(task, record, agent, "challenge")
     record = record.after(f"{agent}/challenge", reply.usage)
@@ -275,8 +275,8 @@ def _challenge(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> A
 
 
 def inconsistency(task: TaskPlan, record: TaskRecord) -> str:
-    """What is wrong with a pair's session, in words: roles that are not those of its two agents, or challenges that
-    nobody remembers. Empty where all is well."""
+    """Describe what is wrong with a pair's session: roles that are not those of its two agents, or challenges that
+    are missing from the history. Empty when the session is consistent."""
     assert task.pair is not None
     pair, context = task.pair, record.context
     roles = {worker(task, record), challenger(task, record)}
@@ -291,7 +291,7 @@ def inconsistency(task: TaskPlan, record: TaskRecord) -> str:
 
 
 def _roles_restored(task: TaskPlan, record: TaskRecord) -> TaskRecord:
-    """A pair's session as it begins, with as many challenges as are remembered."""
+    """Return the record with the pair's initial roles and as many challenges as its history holds."""
     assert task.pair is not None
     remembered = sum(entry["step"] == "challenge" for entry in record.history)
     context = replace(
@@ -336,8 +336,8 @@ def _review(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Acti
 def _gate(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     now = hashes(run_context.root, task.outputs)
     locked = record.locked
-    held = record.is_locked or bool(locked)  # records of earlier versions hold the hashes alone
-    changed = sorted(path for path in {*locked, *now} if held and now.get(path) != locked.get(path))
+    is_locked = record.is_locked or bool(locked)  # records of earlier versions hold the hashes alone
+    changed = sorted(path for path in {*locked, *now} if is_locked and now.get(path) != locked.get(path))
     violations = [
         f"locked output `{path}` was {'changed' if path in locked else 'added'} after its review" for path in changed
     ]
@@ -357,7 +357,7 @@ def _gate(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activi
 
 
 def _human(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
-    """A person has decided; the decision becomes the event."""
+    """Turn a person's decision into the event."""
     assert record.item is not None
     item = run_context.store.item(record.item)
     run_context.store.check_decided(item)
@@ -400,29 +400,29 @@ def _outcome_of(event: Event, record: TaskRecord, reply: AgentReply) -> Activity
 
 
 def _with_feedback(record: TaskRecord, who: str, text: str) -> TaskRecord:
-    """The record with one more comment on the work, which its agent is given in the next iteration."""
+    """Add a comment on the work, which its agent receives in the next iteration."""
     return replace(record, feedback=(*record.feedback, {"from": who, "text": text}))
 
 
 def _remember(record: TaskRecord, step: str, entry: JsonMapping) -> TaskRecord:
-    """The history of the task's loops: what a reviewer is shown."""
+    """Add an entry to the history of the task's loops, which reviewers see."""
     return replace(record, history=(*record.history, {"iteration": record.iteration, "step": step, **entry}))
 
 
 def definition(task: TaskPlan) -> JsonObject:
-    """The task as people read it: without its machine and programs."""
-    made: JsonObject = msgspec.to_builtins(replace(task, confidence=None, gate=None))
-    del made["machine"], made["confidence"], made["gate"]
+    """Return the task for reviewers, without its machine and programs."""
+    fields: JsonObject = msgspec.to_builtins(replace(task, confidence=None, gate=None))
+    del fields["machine"], fields["confidence"], fields["gate"]
     if task.gate is not None:
-        made["risk_tier"] = task.gate.risk_tier
+        fields["risk_tier"] = task.gate.risk_tier
     if task.confidence is not None:
-        made["metrics"] = [msgspec.to_builtins(metric) for metric in task.confidence.metrics]
-        made["threshold"] = task.confidence.threshold
-    return made
+        fields["metrics"] = [msgspec.to_builtins(metric) for metric in task.confidence.metrics]
+        fields["threshold"] = task.confidence.threshold
+    return fields
 
 
 def overlay_state(task: TaskPlan, record: TaskRecord) -> JsonObject:
-    """Where the overlays of a task stand: the context, the iterations used, what passed, and the pair's session."""
+    """Return the state of a task's overlays: context, iterations used, passed overlays, and the pair's session."""
     loops = {
         loop.name: {"used": used(task.machine, record.state, loop.name), "max_iterations": loop.max_iterations}
         for loop in task.machine.loops
@@ -439,7 +439,7 @@ def overlay_state(task: TaskPlan, record: TaskRecord) -> JsonObject:
 
 
 def pair_session(task: TaskPlan, record: TaskRecord, loop: Mapping[str, object]) -> JsonObject:
-    """Everything driver and challenger did, iteration by iteration."""
+    """Return what driver and challenger did, iteration by iteration."""
     assert task.pair is not None
     summaries = {e["iteration"]: e["summary"] for e in record.history if e["step"] == "work"}
     history = [

@@ -1,4 +1,4 @@
-"""The files that artifacts are at present: their contents, and hashes by which changes are noticed."""
+"""The files of artifacts: their contents, their hashes, and breaches of their contracts."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from rulewright_runtime.workflow.workflow_plan import Artifact
 
 
 def contents(root: Path, artifacts: Iterable[Artifact]) -> list[tuple[str, bytes]]:
-    """Path and content of every file of at most 64 MiB, folders in depth."""
+    """Return path and content of every file of at most 64 MiB; folders are read recursively."""
     return [(name, file.read_bytes()) for name, file in _files(root, artifacts) if file.stat().st_size <= MAX_BYTES]
 
 
 def too_large(root: Path, artifacts: Iterable[Artifact]) -> Iterator[tuple[str, int]]:
-    """Path and size of every file whose contents are not read."""
+    """Yield path and size of every file of more than 64 MiB."""
     for name, file in _files(root, artifacts):
         if (size := file.stat().st_size) > MAX_BYTES:
             yield name, size
 
 
 def hashes(root: Path, artifacts: Iterable[Artifact]) -> dict[str, str]:
-    """The sha256 (hex) of every file by its path, however large."""
-    found = {}
+    """Return the sha256 (hex) of every file of any size, by path."""
+    digests = {}
     for name, file in _files(root, artifacts):
         with file.open("rb") as stream:
-            found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return found
+            digests[name] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return digests
 
 
 def _files(root: Path, artifacts: Iterable[Artifact]) -> Iterator[tuple[str, Path]]:
@@ -53,8 +53,8 @@ def _files(root: Path, artifacts: Iterable[Artifact]) -> Iterator[tuple[str, Pat
 
 _HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*")
 _UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
-# What files of a format end with, where that is not the format's own name.
-_FORMATS: Final = {
+# File name suffixes of a format, where they differ from the format's own name.
+_SUFFIXES: Final = {
     "markdown": (".md", ".markdown"),
     "md": (".md", ".markdown"),
     "yaml": (".yaml", ".yml"),
@@ -70,37 +70,37 @@ _FORMATS: Final = {
 def has_format(path: str, file_format: str) -> bool:
     """Whether a file of this format may have this name."""
     kind = file_format.lower().lstrip(".")
-    return path.lower().endswith(_FORMATS.get(kind, (f".{kind}",)))
+    return path.lower().endswith(_SUFFIXES.get(kind, (f".{kind}",)))
 
 
 def breaches(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
-    """What each artifact lacks, in words. An artifact that does not exist lacks itself."""
+    """Describe each missing artifact and each breach of a contract."""
     for artifact in artifacts:
         if not (root / artifact.path).exists():
             yield f"`{artifact.path}` is missing"
         elif artifact.contract is not None:
             try:
-                yield from _lacking(artifact, root)
+                yield from _contract_breaches(artifact, root)
             except CollectionError as error:
                 yield f"`{artifact.path}` {error.reason}"
 
 
 def outside_root(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
-    """Artifacts that nobody could be shown and no review could lock, in words: they lie outside the project, or hold a
-    file whose name is not UTF-8."""
+    """Describe artifacts that can't be shown to reviewers or locked: they lie outside the project, or contain a file
+    whose name is not UTF-8."""
     for artifact in artifacts:
         try:
-            found = inside(root, artifact.path)
-            names = [os.fspath(file) for file in files_below(found)] if found.exists() else []
+            path = inside(root, artifact.path)
+            names = [os.fspath(file) for file in files_below(path)] if path.exists() else []
         except CollectionError as error:
             yield f"`{artifact.path}` {error.reason}"
         else:
-            odd = next((name for name in names if printable(name) != name), None)
-            if odd is not None:
-                yield f"`{artifact.path}` holds `{printable(os.path.basename(odd))}`, a name that is not UTF-8"
+            invalid = next((name for name in names if printable(name) != name), None)
+            if invalid is not None:
+                yield f"`{artifact.path}` holds `{printable(os.path.basename(invalid))}`, a name that is not UTF-8"
 
 
-def _lacking(artifact: Artifact, root: Path) -> Iterator[str]:
+def _contract_breaches(artifact: Artifact, root: Path) -> Iterator[str]:
     contract, path = artifact.contract, artifact.path
     assert contract is not None
     text = read_text(root, path)
@@ -114,7 +114,7 @@ def _lacking(artifact: Artifact, root: Path) -> Iterator[str]:
     if contract.required_fields or kind == "json":
         fields = _fields(path, text)
         if fields is None:
-            yield f"`{path}` is not JSON object"
+            yield f"`{path}` is not a JSON object"
             return
         for field in contract.required_fields:
             if field not in fields:
@@ -122,23 +122,24 @@ def _lacking(artifact: Artifact, root: Path) -> Iterator[str]:
 
 
 def _headings(text: str) -> Iterator[str]:
-    """The headings of a Markdown text, marked by `#` or underlined, case folded."""
-    before = ""
+    """Yield the headings of a Markdown text, marked by `#` or underlined, case-folded."""
+    previous = ""
     for line in outside_code(text):
-        found = _HEADING.fullmatch(line)
-        if found:
-            yield found[1].strip().casefold()
-        elif before and _UNDERLINE.fullmatch(line):
-            yield before.casefold()
-        before = "" if found else line.strip()
+        heading = _HEADING.fullmatch(line)
+        if heading:
+            yield heading[1].strip().casefold()
+        elif previous and _UNDERLINE.fullmatch(line):
+            yield previous.casefold()
+        previous = "" if heading else line.strip()
 
 
 def _fields(path: str, text: str) -> set[str] | None:
-    """The top-level keys of a JSON object, or of a mapping in YAML, which is read line by line."""
+    """Return the top-level keys of a JSON object, or of a YAML mapping, which is read line by line. None for JSON that
+    is not an object."""
     if path.lower().endswith((".yaml", ".yml", ".md")):
         return set(re.findall(r"^(?:\"|')?([\w.-]+)(?:\"|')?[ \t]*:(?:\s|$)", text, re.MULTILINE))
     try:
-        found: object = json.loads(text)
+        value: object = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return set(found) if isinstance(found, dict) else None
+    return set(value) if isinstance(value, dict) else None

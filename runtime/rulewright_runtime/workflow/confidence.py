@@ -1,4 +1,4 @@
-"""Confidence: the weighted mean of metrics, exact, and advice only; a policy gate always has the last word."""
+"""Confidence: the exact weighted mean of metrics. It is advice only; a policy gate always decides."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ZERO: Final = Score(0)
 
 
 class MetricError(RuntimeFailure, ValueError):
-    """A metric whose value lies outside [0, 1], or whose weight is negative or no number."""
+    """A metric whose value is outside [0, 1], or whose weight is negative, infinite or not a number."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvalMetric:
-    """What was measured: `type` as in a workflow (`test_coverage`, ...), a value in [0, 1] and its weight in the mean.
+    """A metric: `type` as in a workflow (`test_coverage`, ...), a value in [0, 1] and its weight in the mean.
 
     Raises MetricError for a value outside [0, 1], for NaN and booleans, and for a weight that is negative or infinite.
     """
@@ -31,7 +31,7 @@ class EvalMetric:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse what is not a metric."""
+        """Validate value and weight."""
         if not _is_number(self.value) or not 0 <= self.value <= 1:
             raise MetricError(f"metric `{self.type}`: a value must lie between 0 and 1, found `{self.value}`")
         if not _is_number(self.weight) or not 0 <= self.weight < math.inf:
@@ -39,15 +39,15 @@ class EvalMetric:
 
 
 def compute_confidence(metrics: list[EvalMetric]) -> float:
-    """The weighted mean of all metrics, in [0.0, 1.0], rounded once: 0.9, 0.8 and 0.7 of equal weight give 0.8.
+    """Return the weighted mean of all metrics, in [0.0, 1.0], rounded once: 0.9, 0.8 and 0.7 of equal weight give 0.8.
 
-    No metrics, or weights that add up to nothing, give 0.0 and a warning in the log.
+    No metrics, or weights that add up to zero, give 0.0 and a warning in the log.
     """
     return leave(exact_confidence(metrics))
 
 
 def exact_confidence(metrics: Sequence[EvalMetric]) -> Score:
-    """As `compute_confidence`, before it is rounded: what a threshold is compared with."""
+    """As `compute_confidence`, but not rounded; thresholds are compared with this value."""
     top, bottom = ZERO, ZERO
     for metric in metrics:
         top = add(top, multiply(metric.weight, score_of(metric.value)))
@@ -59,23 +59,23 @@ def exact_confidence(metrics: Sequence[EvalMetric]) -> Score:
 
 
 def compute_raw(metrics: list[EvalMetric]) -> list[float]:
-    """The value of each metric, in order, without aggregation. No metrics give an empty list and a warning."""
+    """Return the value of each metric, in order, not aggregated. No metrics give an empty list and a warning."""
     if not metrics:
         LOG.warning("there are no metrics to score")
     return [float(metric.value) for metric in metrics]
 
 
-def measured(kind: str, weight: float, measure: Callable[[], float]) -> tuple[EvalMetric, str]:
-    """The metric that `measure` gives, and an empty text; where it fails, a metric of value 0.0 and the reason.
+def measure_or_zero(kind: str, weight: float, measure: Callable[[], float]) -> tuple[EvalMetric, str]:
+    """Return the measured metric and an empty string, or on failure a metric of value 0.0 and the reason.
 
-    0.0 is the least a metric can be, so nothing that was not measured can lift the score. Raises OutageError where
-    nobody could be asked: the run stops and goes on later.
+    0.0 is the lowest value, so a failed measurement can't raise the score. Raises OutageError when the judge can't be
+    reached: the run stops and can be resumed.
     """
     try:
         return EvalMetric(kind, measure(), weight), ""
     except OutageError:
         raise
-    except Exception as error:  # a collector may be anybody's code: whatever it raises must not end the run
+    except Exception as error:  # a collector may be third-party code: its errors must not end the run
         reason = str(error) or type(error).__name__
         LOG.warning("metric `%s` counts as 0.0: %s", kind, reason)
         return EvalMetric(kind, 0.0, weight), reason

@@ -1,4 +1,4 @@
-"""A database of ours: one SQLite file with a schema, transactions, and a lock that one run holds."""
+"""The SQLite file behind the store: schema, transactions, and a lock held by one run."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from rulewright_runtime.workflow import database_schema as tables
 
 try:
     import fcntl
-except ImportError:  # another kind of system
+except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
 Kind = TypeVar("Kind")
-TIMEOUT: Final = 30.0  # seconds that one process waits for the others
+TIMEOUT: Final = 30.0  # seconds to wait for other processes
 
 
 class StoreError(RuntimeFailure):
-    """A database that can't be opened, written or understood."""
+    """A database that can't be opened, written or read."""
 
 
 class Database:
-    """An open database. Threads may share it, and so may other processes."""
+    """An open database, safe to share between threads and processes."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open or create the database at `path`. Raises StoreError."""
@@ -47,7 +47,7 @@ class Database:
             raise StoreError(f"the database `{self.path}` can't be opened: {error}") from None
 
     def _write_ahead(self) -> None:
-        """Switch to write-ahead logging, for which SQLite does not wait by itself while another process opens."""
+        """Switch to write-ahead logging. Retries, because SQLite itself does not wait for another opening process."""
         end = time.monotonic() + TIMEOUT
         while True:
             try:
@@ -93,9 +93,9 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing. Raises StoreError where the database refuses."""
+        """Commit at the end, or roll back on an error. Raises StoreError when the database can't be written."""
         with self._lock:
-            if self._db.in_transaction:  # part of a larger one
+            if self._db.in_transaction:  # nested: the outer transaction commits
                 yield self._db
                 return
             try:
@@ -110,7 +110,7 @@ class Database:
                 raise StoreError(f"the database `{self.path}` can't be written: {error}") from error
 
     def rows(self, query: str, *values: object) -> list[sqlite3.Row]:
-        """What a query finds. Raises StoreError where the database can't be read."""
+        """Return the rows of a query. Raises StoreError when the database can't be read."""
         with self._lock:
             try:
                 return self._db.execute(query, values).fetchall()
@@ -118,24 +118,27 @@ class Database:
                 raise StoreError(f"the database `{self.path}` can't be read: {error}") from error
 
     @contextmanager
-    def at_work(self) -> Iterator[bool]:
-        """Hold the database for one run: whether it is ours. The lock goes with the process."""
+    def run_lock(self) -> Iterator[bool]:
+        """Lock the database for one run. Yields whether the lock was acquired; it ends with the process at the latest.
+
+        Without `fcntl` there is no lock, and the result is True.
+        """
         handle = self._lock_file()
-        if handle is None:  # no such locks on this system
+        if handle is None:
             yield True
             return
         try:
-            yield _locked(handle, patience=0.2)  # who looks whether we are at work holds it for a moment
+            yield _lock(handle, patience=0.2)  # `is_run_active` holds the lock for a moment
         finally:
             os.close(handle)
 
-    def is_at_work(self) -> bool:
-        """Whether a run holds the database."""
+    def is_run_active(self) -> bool:
+        """Whether a run holds the lock of the database."""
         handle = self._lock_file()
         if handle is None:
             return False
         try:
-            return not _locked(handle, shared=True)
+            return not _lock(handle, shared=True)
         finally:
             os.close(handle)
 
@@ -146,8 +149,8 @@ class Database:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def _locked(handle: int, *, shared: bool = False, patience: float = 0.0) -> bool:
-    """Lock a file, for us alone unless it is `shared`, within `patience` seconds: whether it is locked now."""
+def _lock(handle: int, *, shared: bool = False, patience: float = 0.0) -> bool:
+    """Lock a file, exclusively unless `shared`, within `patience` seconds. Returns whether the lock was acquired."""
     end = time.monotonic() + patience
     while True:
         try:
@@ -161,12 +164,12 @@ def _locked(handle: int, *, shared: bool = False, patience: float = 0.0) -> bool
 
 
 def pack(value: Any) -> bytes:
-    """A value as it stands in a row."""
+    """Encode a value for a column."""
     return msgspec.json.encode(value, order="deterministic")
 
 
 def unpack(data: bytes, kind: type[Kind]) -> Kind:
-    """What stands in a row. Raises StoreError where it can't be read."""
+    """Decode a column. Raises StoreError when it can't be read."""
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.MsgspecError as error:

@@ -1,4 +1,4 @@
-"""The tables of the database of runs. What happened is only ever added to: the database itself refuses the rest."""
+"""The tables of the database of runs. Triggers make the tables of the log append-only."""
 
 from __future__ import annotations
 
@@ -123,29 +123,29 @@ APPEND_ONLY: Final = (
 )
 
 
-ADDED: Final = {1: ("decisions", "processes")}  # the tables that the version after this one brought
+ADDED: Final = {1: ("decisions", "processes")}  # version -> the tables added by the next version
 
 
 def statements() -> list[str]:
-    """Everything that makes an empty database ours, statement by statement."""
-    return [*_creating(TABLES), *_refusals(APPEND_ONLY), f"pragma user_version = {VERSION}"]
+    """Return the statements that create the schema in an empty database."""
+    return [*_split_statements(TABLES), *_append_only_triggers(APPEND_ONLY), f"pragma user_version = {VERSION}"]
 
 
 def migration(version: int) -> list[str] | None:
-    """What brings a database of an older version up to date; None for a version that we do not know."""
+    """Return the statements that migrate a database from `version`, or None for an unknown version."""
     if version not in ADDED:
         return None
     tables = [table for number, added in ADDED.items() if number >= version for table in added]
-    created = [text for text in _creating(TABLES) if any(f"create table {table} " in text for table in tables)]
-    return [*created, *_refusals(tables), f"pragma user_version = {VERSION}"]
+    created = [text for text in _split_statements(TABLES) if any(f"create table {table} " in text for table in tables)]
+    return [*created, *_append_only_triggers(tables), f"pragma user_version = {VERSION}"]
 
 
-def _creating(text: str) -> list[str]:
+def _split_statements(text: str) -> list[str]:
     return [statement for statement in text.split(";\n") if statement.strip()]
 
 
-def _refusals(tables: Iterable[str]) -> Iterator[str]:
+def _append_only_triggers(tables: Iterable[str]) -> Iterator[str]:
     for table in tables:
         for change in ("update", "delete"):
-            refusal = f"begin select raise(abort, '{table} is only ever added to'); end"
-            yield f"create trigger no_{change}_of_{table} before {change} on {table} {refusal}"
+            body = f"begin select raise(abort, '{table} is only ever added to'); end"
+            yield f"create trigger no_{change}_of_{table} before {change} on {table} {body}"

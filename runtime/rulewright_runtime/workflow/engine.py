@@ -1,7 +1,7 @@
-"""The engine: brings every task of a workflow to its end, side by side where the graph allows it.
+"""The engine: runs the tasks of a workflow to their end, concurrently where the graph allows it.
 
-Whatever it does is written down before the next thing begins; a run that was killed goes on from its last transaction.
-An activity that was under way then is done again.
+Every step is committed before the next begins. A killed run resumes from its last transaction, and an interrupted
+activity is repeated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.plan.envelope import content_hash
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentError, open_adapters
-from rulewright_runtime.workflow.carry import Carry, begun_anew, carry
+from rulewright_runtime.workflow.carry import Carry, carry, initial_task
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.hil import OPEN, QueueItem
@@ -43,12 +43,12 @@ LOG: Final = logging.getLogger("rulewright.workflow")
 
 
 class EngineError(RuntimeFailure):
-    """A run that can't begin or go on."""
+    """A run that can't start or resume."""
 
 
 class Result(msgspec.Struct, frozen=True):
-    """How a run stands. `waiting` are the queue items that people have to decide, `blocked` the tasks that never run
-    because one before them has FAILED."""
+    """The state of a run. `waiting` holds the queue items that people have to decide, `blocked` the tasks that can't
+    run because a dependency has FAILED."""
 
     run_id: str
     status: RunStatus
@@ -73,42 +73,41 @@ def run(
     publish: Callable[[Sequence[Event]], None] = lambda _: None,
     now: Callable[[], str] = utc_now,
 ) -> Result:
-    """Run `plan`, or with `resume` go on with its latest unfinished run (or the run named).
+    """Run `plan`, or with `resume` continue its latest unfinished run (or the run named).
 
-    With `changed` the run goes on although its workflow is another: what is as it was is carried over (see `carry`).
-    `only` names a task that is brought to its end, with what it depends on, and nothing else. `one_step` does a single
-    activity. `patient` waits for people, looking at the queue every few seconds; else the run ends when only people can
-    go on, and is resumed later. `judge` answers what evaluators are asked. `publish` hears every event after it was
-    written. Raises EngineError where there is nothing to run or to resume, the plan has changed, the database is in
-    use, or nobody answers for an agent.
+    `changed` allows the workflow to differ from the one the run began with; unchanged tasks are carried over (see
+    `carry`). `only` runs one task and its dependencies. `one_step` carries out a single activity. `patient` polls the
+    queue for decisions; otherwise the run ends when only people can continue it, and is resumed later. `judge` answers
+    the questions to evaluators. `publish` receives every event after it was written. Raises EngineError when there is
+    nothing to run or to resume, the plan has changed, the database is in use, or an agent has no adapter.
     """
     if not plan.tasks:
         raise EngineError(f"`{plan.name}` has no task: nothing could be COMPLETED")
-    publish = _unfailing(publish)
+    publish = _safe_publisher(publish)
     root = Path(settings.folder)
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise EngineError(f"the working folder `{root}` can't be made: {error.strerror}") from None
     if adapter is None:
-        adapter = open_adapters(settings, root, lambda pid: store.started("command", pid), judge)
-        _reach(plan, adapter)
-    with store.at_work() as ours:
-        if not ours:
+        adapter = open_adapters(settings, root, lambda pid: store.add_process("command", pid), judge)
+        _check_adapters(plan, adapter)
+    with store.run_lock() as locked:
+        if not locked:
             raise EngineError(f"another run is at work on `{store.path}`")
-        store.started("run")
+        store.add_process("run")
         if resume and changed:
-            found = _changed(plan, store, resume, root, now, publish)
+            stored = _resume_changed(plan, store, resume, root, now, publish)
         elif resume:
-            found = resumable(plan, store, resume)
-            store.replan(found.run_id, plan)
+            stored = resumable(plan, store, resume)
+            store.replan(stored.run_id, plan)
         else:
-            found = _begun(plan, store, now, publish)
-        _publish_constitution(store, found.run_id, settings, now, publish)
-        notifier = Notifier(settings, lambda pid: store.started("command", pid))
+            stored = _begin(plan, store, now, publish)
+        _publish_constitution(store, stored.run_id, settings, now, publish)
+        notifier = Notifier(settings, lambda pid: store.add_process("command", pid))
         run_context = RunContext(
             plan=plan,
-            run_id=found.run_id,
+            run_id=stored.run_id,
             store=store,
             settings=settings,
             root=root,
@@ -126,7 +125,7 @@ def run(
 def _publish_constitution(
     store: Store, run_id: str, settings: RunSettings, now: Callable[[], str], publish: Callable[[Sequence[Event]], None]
 ) -> None:
-    """Say which rules the agents are given, once, and again where they have changed."""
+    """Publish which rules the agents receive, once, and again when they have changed."""
     rules = settings.constitution
     if rules is None:
         return
@@ -137,23 +136,23 @@ def _publish_constitution(
     }
     published = [event.details for event in store.events(run_id) if event.event_type == "constitution.resolved"]
     if published[-1:] != [details]:
-        publish(store.note(run_id, now(), [EventDraft("constitution.resolved", details)]))
+        publish(store.add_events(run_id, now(), [EventDraft("constitution.resolved", details)]))
 
 
-def _unfailing(publish: Callable[[Sequence[Event]], None]) -> Callable[[Sequence[Event]], None]:
-    """A listener whose failures are a warning: what happened is in the database, and a run does not end of it."""
+def _safe_publisher(publish: Callable[[Sequence[Event]], None]) -> Callable[[Sequence[Event]], None]:
+    """Return a publisher that logs failures as warnings: the events are in the database, so the run continues."""
 
     def publish_safely(events: Sequence[Event]) -> None:
         try:
             publish(events)
-        except Exception as error:  # it may be anybody's code
+        except Exception as error:  # it may be third-party code
             LOG.warning("events could not be published: %s: %s", type(error).__name__, error)
 
     return publish_safely
 
 
-def _reach(plan: WorkflowPlan, adapter: Callable[[str], AgentAdapter]) -> None:
-    """Nothing begins while an agent can't be reached."""
+def _check_adapters(plan: WorkflowPlan, adapter: Callable[[str], AgentAdapter]) -> None:
+    """Raise EngineError unless every agent has an adapter, before anything runs."""
     for agent in sorted({agent for task in plan.tasks for _, agent in task.roles}):
         try:
             adapter(agent)
@@ -161,38 +160,38 @@ def _reach(plan: WorkflowPlan, adapter: Callable[[str], AgentAdapter]) -> None:
             raise EngineError(f"agent `{agent}` can't be reached: {error}") from None
 
 
-def _begun(
+def _begin(
     plan: WorkflowPlan, store: Store, now: Callable[[], str], publish: Callable[[Sequence[Event]], None]
 ) -> StoredWorkflow:
-    records = [(task.id, *begun_anew(task)) for task in plan.tasks]
-    begun = store.begin(plan, records, now())
-    publish(store.events(begun.run_id))
-    return begun
+    records = [(task.id, *initial_task(task)) for task in plan.tasks]
+    stored = store.begin(plan, records, now())
+    publish(store.events(stored.run_id))
+    return stored
 
 
 def resumable(plan: WorkflowPlan, store: Store, resume: bool | str = True, *, changed: bool = False) -> StoredWorkflow:
-    """The run that `resume` would go on with: the latest unfinished one of `plan`, or the run named. Raises EngineError
-    where there is none, or the plan has changed; with `changed` it may, and a run that has FAILED may go on."""
+    """Return the run that `resume` continues: the latest unfinished one of `plan`, or the run named. Raises EngineError
+    when there is none or the plan has changed. `changed` allows a changed plan, and a run that has FAILED."""
     if isinstance(resume, str):
-        found = store.run(resume)
+        stored = store.run(resume)
     else:
         runs = [run for run in store.runs(plan.name) if run.status not in OVER]
         if not runs:
             raise EngineError(f"there is no unfinished run of `{plan.name}` to resume")
-        found = runs[-1]
-    if found.status in OVER and not (changed and found.status == "FAILED"):
-        raise EngineError(f"`{found.run_id}` is {found.status}: there is nothing to resume")
-    if found.workflow != plan.name:
-        raise EngineError(f"`{found.run_id}` is a run of `{found.workflow}`, not of `{plan.name}`")
-    if not changed and _work(decode(found.plan)) != _work(plan):
+        stored = runs[-1]
+    if stored.status in OVER and not (changed and stored.status == "FAILED"):
+        raise EngineError(f"`{stored.run_id}` is {stored.status}: there is nothing to resume")
+    if stored.workflow != plan.name:
+        raise EngineError(f"`{stored.run_id}` is a run of `{stored.workflow}`, not of `{plan.name}`")
+    if not changed and _work_hash(decode(stored.plan)) != _work_hash(plan):
         raise EngineError(
-            f"`{plan.name}` has changed since `{found.run_id}` began: go on with what is as it was by"
-            f" `--resume {found.run_id} --changed`, or start a new run"
+            f"`{plan.name}` has changed since `{stored.run_id}` began: keep its unchanged tasks with"
+            f" `--resume {stored.run_id} --changed`, or start a new run"
         )
-    return found
+    return stored
 
 
-def _changed(
+def _resume_changed(
     plan: WorkflowPlan,
     store: Store,
     resume: bool | str,
@@ -200,28 +199,28 @@ def _changed(
     now: Callable[[], str],
     publish: Callable[[Sequence[Event]], None],
 ) -> StoredWorkflow:
-    """The run that goes on with a changed plan, and what is carried over written down."""
-    found = resumable(plan, store, resume, changed=True)
-    records = store.records(found.run_id)
-    carried = carry(decode(found.plan), plan, records, root)
-    anew = {
-        task.id: begun_anew(task, records[task.id][1] if task.id in records else None)
+    """Continue the run with a changed plan and store what is carried over."""
+    stored = resumable(plan, store, resume, changed=True)
+    records = store.records(stored.run_id)
+    carried = carry(decode(stored.plan), plan, records, root)
+    initial = {
+        task.id: initial_task(task, records[task.id][1] if task.id in records else None)
         for task in plan.tasks
         if task.id not in carried.kept
     }
     details = {"plan": plan.hash, "kept": carried.kept, "anew": carried.anew, "removed": list(carried.removed)}
-    publish(store.change(found.run_id, plan, anew, carried.removed, now(), EventDraft("engine.changed", details)))
-    return found
+    publish(store.change(stored.run_id, plan, initial, carried.removed, now(), EventDraft("engine.changed", details)))
+    return stored
 
 
 def carried_over(plan: WorkflowPlan, store: Store, settings: RunSettings, resume: bool | str) -> tuple[str, Carry]:
-    """What a run that is resumed with `changed` would carry over; the value is the run and that. Raises EngineError."""
-    found = resumable(plan, store, resume, changed=True)
-    return found.run_id, carry(decode(found.plan), plan, store.records(found.run_id), Path(settings.folder))
+    """Return the run id and what resuming it with `changed` would carry over. Raises EngineError."""
+    stored = resumable(plan, store, resume, changed=True)
+    return stored.run_id, carry(decode(stored.plan), plan, store.records(stored.run_id), Path(settings.folder))
 
 
-def _work(plan: WorkflowPlan) -> str:
-    """What must not change while a run is under way; how it spends time and money may."""
+def _work_hash(plan: WorkflowPlan) -> str:
+    """Hash what must not change during a run: everything but the limits of time and money."""
     return content_hash(replace(plan, limits=RunLimits()))
 
 
@@ -229,40 +228,40 @@ class _Engine:
     """One session of a run."""
 
     def __init__(self, run_context: RunContext, only: str | None, patient: bool) -> None:
-        self._desk, self._patient = run_context, patient
+        self._run_context, self._patient = run_context, patient
         self._tasks = {task.id: task for task in run_context.plan.tasks}
         self._records = {name: record for name, (_, record) in run_context.store.records(run_context.run_id).items()}
-        self._chosen = set(self._tasks) if only is None else self._needed(only)
+        self._selected = set(self._tasks) if only is None else self._with_dependencies(only)
 
-    def _needed(self, name: str) -> set[str]:
-        """The task and everything it depends on."""
+    def _with_dependencies(self, name: str) -> set[str]:
+        """Return the task and everything it depends on."""
         if name not in self._tasks:
             raise EngineError(f"the workflow has no task `{name}`")
-        found, pending = set(), [name]
+        names, pending = set(), [name]
         while pending:
             each = pending.pop()
-            if each not in found:
-                found.add(each)
+            if each not in names:
+                names.add(each)
                 pending += self._tasks[each].dependencies
-        return found
+        return names
 
     def go(self, *, one_step: bool) -> Result:
-        run_context = self._desk
+        run_context = self._run_context
         watch_budget(run_context)
         if one_step:
             ready = next(self._ready(()), None)
             if ready is not None and not run_context.stop.is_set():
                 self._records[ready] = advance(self._tasks[ready], self._records[ready], run_context)
         else:
-            self._drive()
+            self._run_tasks()
         if run_context.stop.is_set() and run_context.plan.limits.cost_enforcement == "stop":
             for name, task in self._tasks.items():
                 self._records[name] = fail(task, self._records[name], run_context, "the cost budget is used up")
         return self._finish()
 
-    def _drive(self) -> None:
-        """Keep as many tasks going as are allowed, until nothing can go on without a person."""
-        run_context = self._desk
+    def _run_tasks(self) -> None:
+        """Run up to `max_concurrent_tasks` tasks at a time, until only people can continue the run."""
+        run_context = self._run_context
         active: dict[Future[None], str] = {}
         with ThreadPoolExecutor(run_context.plan.limits.max_concurrent_tasks, "task") as pool:
             try:
@@ -270,7 +269,7 @@ class _Engine:
                     for name in self._ready(active.values()):
                         if len(active) >= run_context.plan.limits.max_concurrent_tasks or run_context.stop.is_set():
                             break
-                        active[pool.submit(self._bring, name)] = name
+                        active[pool.submit(self._run_task, name)] = name
                     if not active:
                         if self._patient and self._waiting() and not run_context.stop.is_set():
                             run_context.stop.wait(max(0.05, run_context.settings.poll_interval_seconds))
@@ -284,12 +283,12 @@ class _Engine:
                 raise
 
     def _ready(self, busy: Collection[str]) -> Iterator[str]:
-        """The tasks that can go on now, in the order of the plan."""
+        """Yield the tasks that can advance now, in the order of the plan."""
         for name, task in self._tasks.items():
-            if name in self._chosen and name not in busy and self._can_go_on(task):
+            if name in self._selected and name not in busy and self._can_advance(task):
                 yield name
 
-    def _can_go_on(self, task: TaskPlan) -> bool:
+    def _can_advance(self, task: TaskPlan) -> bool:
         record = self._records[task.id]
         now = status(task.machine, record.state)
         if now in TERMINAL:
@@ -297,30 +296,30 @@ class _Engine:
         if now == "PENDING":
             return all(self._status(name) == "COMPLETED" for name in task.dependencies)
         if activity(task.machine, record.state) == "human":
-            return record.item is not None and self._desk.store.item(record.item).status not in OPEN
+            return record.item is not None and self._run_context.store.item(record.item).status not in OPEN
         return True
 
-    def _bring(self, name: str) -> None:
-        """Advance one task until it has ended, waits for a person, or the run is to stop."""
+    def _run_task(self, name: str) -> None:
+        """Advance one task until it has ended, waits for a person, or the run stops."""
         task = self._tasks[name]
-        while self._can_go_on(task) and not self._desk.stop.is_set():
-            self._records[name] = advance(task, self._records[name], self._desk)
+        while self._can_advance(task) and not self._run_context.stop.is_set():
+            self._records[name] = advance(task, self._records[name], self._run_context)
 
     def _status(self, name: str) -> str:
         return status(self._tasks[name].machine, self._records[name].state)
 
     def _waiting(self) -> list[str]:
-        return [name for name in self._tasks if name in self._chosen and self._status(name) == "HIL_PENDING"]
+        return [name for name in self._tasks if name in self._selected and self._status(name) == "HIL_PENDING"]
 
     def _finish(self) -> Result:
-        """Write down how the run stands."""
-        run_context = self._desk
+        """Store the state of the run and return it."""
+        run_context = self._run_context
         states = {name: self._status(name) for name in self._tasks}
         blocked = tuple(self._blocked(states))
-        stuck = all(now in TERMINAL for name, now in states.items() if name not in blocked)
+        ended = all(now in TERMINAL for name, now in states.items() if name not in blocked)
         if all(now == "COMPLETED" for now in states.values()):
             outcome: RunStatus = "COMPLETED"
-        elif stuck:
+        elif ended:
             outcome = "FAILED"
         else:
             outcome = "WAITING" if self._waiting() and next(self._ready(()), None) is None else "PAUSED"
@@ -343,11 +342,11 @@ class _Engine:
         return Result(run_context.run_id, outcome, states, waiting, blocked, reasons)
 
     def _blocked(self, states: dict[str, str]) -> Iterator[str]:
-        """The tasks that never run, because one they depend on has FAILED or never runs."""
-        lost = {name for name, now in states.items() if now == "FAILED"}
+        """Yield the tasks that can't run, because a dependency has FAILED or can't run."""
+        failed = {name for name, now in states.items() if now == "FAILED"}
         for name, task in self._tasks.items():
-            if states[name] == "PENDING" and lost & set(task.dependencies):
-                lost.add(name)
+            if states[name] == "PENDING" and failed & set(task.dependencies):
+                failed.add(name)
                 yield name
 
 

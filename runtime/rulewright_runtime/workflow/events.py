@@ -1,4 +1,4 @@
-"""Events: what happened in a run, as lines of JSON with one envelope."""
+"""Events of a run, as lines of JSON with one envelope."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Level = Literal["info", "warning", "error"]
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """One event. `task_run_id`, `task_id` and `agent` are null where it is about the run."""
+    """One event. `task_run_id`, `task_id` and `agent` are None for an event about the run."""
 
     version: str = VERSION
     run_id: str
@@ -28,12 +28,12 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     details: JsonObject
 
     def as_line(self) -> str:
-        """The event as one line of JSON."""
+        """Encode the event as one line of JSON, without the line end."""
         return msgspec.json.encode(self, order="deterministic").decode()
 
 
 class EventDraft(msgspec.Struct, frozen=True):
-    """An event before it is known when it is written down."""
+    """An event before the store adds run, task and time."""
 
     event_type: str
     details: JsonObject = msgspec.field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The policy gate: evidence is collected and judged; confidence is noted beside it and decides nothing."""
+"""The policy gate: collects evidence and judges it. Confidence is reported as advice and decides nothing."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from rulewright_runtime.workflow.task_context import TaskContext
 from rulewright_runtime.workflow.workflow_plan import EVIDENCE, Evidence, Gate, TaskPlan
 
 Status = Literal["PASS", "FAIL", "SKIPPED"]
-# Seconds by which evidence has to be older than the task: the clocks of file systems differ, and a warning should not
-# speak of what was laid ready just before a run.
-OLDER: Final = {"fail": 2.0, "warn": 60.0}
-_NAMES: Final[Mapping[Evidence, str]] = {
+# Seconds by which stale evidence has to be older than the task: the clocks of file systems differ, and files prepared
+# just before a run are not worth a warning.
+STALE_SECONDS: Final = {"fail": 2.0, "warn": 60.0}
+_LABELS: Final[Mapping[Evidence, str]] = {
     "acceptance_evidence": "acceptance",
     "verification": "verification",
     "operational_readiness": "operational readiness",
@@ -31,16 +31,16 @@ _NAMES: Final[Mapping[Evidence, str]] = {
 
 
 class EvidenceCheck(msgspec.Struct, frozen=True):
-    """How one kind of evidence came out, and why."""
+    """The status of one kind of evidence, and the reason."""
 
     status: Status
     details: str = ""
 
 
 class GateReport(msgspec.Struct, frozen=True):
-    """What a gate found. `confidence_*`, `metrics`, `mode` and `threshold` are advice, and were not asked.
+    """The report of a gate. `confidence_*`, `metrics`, `mode` and `threshold` are advice and did not decide.
 
-    `reasons` says what stood against PASS, in words; it is empty where the verdict is PASS. `warnings` decided nothing.
+    `reasons` are the objections to PASS; empty when the verdict is PASS. `warnings` decided nothing.
     """
 
     task_id: str
@@ -62,17 +62,17 @@ class GateReport(msgspec.Struct, frozen=True):
 def judge_evidence(
     task: TaskPlan, context: TaskContext, root: Path, now: str, *, violations: Sequence[str] = (), since: float = 0.0
 ) -> GateReport:
-    """The report of the task's gate over the files below `root`. `violations` are reasons of the caller's, such as
-    locked outputs that were changed; each of them fails the gate. `since` is when the task started, in seconds of the
-    epoch: evidence that is older is told, or fails the gate that asks for it."""
+    """Judge the task's gate over the files below `root`. Each of the caller's `violations`, such as a changed locked
+    output, fails the gate. `since` is when the task started, in seconds since the epoch: older evidence is a warning,
+    or fails a gate with `stale_evidence: fail`."""
     gate = task.gate
     assert gate is not None
     checks, coverage = collect(task, gate, root)
     stale = tuple(_stale(gate, root, since))
-    sees: JsonObject = {"evidence": {name: check.status for name, check in checks.items()}}
+    bindings: JsonObject = {"evidence": {name: check.status for name, check in checks.items()}}
     if coverage is not None:
-        sees["coverage"] = coverage
-    decision = condition(gate.verdict, Polarity.PERMITTING)({**sees, **context.gate_bindings()})
+        bindings["coverage"] = coverage
+    decision = condition(gate.verdict, Polarity.PERMITTING)({**bindings, **context.gate_bindings()})
     reasons = [] if decision.holds else _reasons(gate, checks, decision.undecided)
     reasons += (*violations, *(stale if gate.stale_evidence == "fail" else ()))
     return GateReport(
@@ -94,7 +94,7 @@ def judge_evidence(
 
 
 def collect(task: TaskPlan, gate: Gate, root: Path) -> tuple[dict[Evidence, EvidenceCheck], Fraction | None]:
-    """Every kind of evidence with its status, and the share of requirements met where it was measured."""
+    """Return the check of every kind of evidence, and the share of requirements met or None when not measured."""
     checks: dict[Evidence, EvidenceCheck] = {}
     coverage: Fraction | None = None
     for name in EVIDENCE:
@@ -104,10 +104,10 @@ def collect(task: TaskPlan, gate: Gate, root: Path) -> tuple[dict[Evidence, Evid
         try:
             reading = _read(name, task, gate, root)
         except CollectionError as error:
-            checks[name] = EvidenceCheck("FAIL", f"missing {_NAMES[name]} evidence: {error}")
+            checks[name] = EvidenceCheck("FAIL", f"missing {_LABELS[name]} evidence: {error}")
             continue
         if reading is None:
-            checks[name] = EvidenceCheck("FAIL", f"missing {_NAMES[name]} evidence")
+            checks[name] = EvidenceCheck("FAIL", f"missing {_LABELS[name]} evidence")
         elif name == "requirement_coverage":
             coverage = reading.exact
             checks[name] = _covered(reading, gate)
@@ -117,11 +117,11 @@ def collect(task: TaskPlan, gate: Gate, root: Path) -> tuple[dict[Evidence, Evid
 
 
 def _stale(gate: Gate, root: Path, since: float) -> Iterator[str]:
-    """The evidence that was written before the task started, in words; a requirement list is older as a rule."""
+    """Describe the evidence written before the task started. Requirement lists are exempt: they usually are older."""
     for kind in ("acceptance", "lint", "security", "readiness"):
         for path in gate.sources.get(kind, ()):
             with suppress(OSError, CollectionError):
-                if inside(root, path).stat().st_mtime + OLDER[gate.stale_evidence] < since:
+                if inside(root, path).stat().st_mtime + STALE_SECONDS[gate.stale_evidence] < since:
                     yield f"stale evidence: `{path}` is older than the task's start"
 
 
@@ -140,7 +140,7 @@ def _covered(reading: ReportReading, gate: Gate) -> EvidenceCheck:
     return EvidenceCheck("FAIL", f"requirement coverage below threshold {threshold:g}: {reading.details}")
 
 
-# How each kind of evidence is read, and the sources it is read from, all of which have to be clean.
+# The collector of each kind of evidence and its sources, all of which have to be clean.
 _READERS: Final[Mapping[Evidence, tuple[collectors.Collector, tuple[str, ...]]]] = {
     "acceptance_evidence": (collectors.junit, ("acceptance",)),
     "verification": (collectors.scan, ("lint", "security")),
@@ -149,15 +149,15 @@ _READERS: Final[Mapping[Evidence, tuple[collectors.Collector, tuple[str, ...]]]]
 
 
 def _read(name: Evidence, task: TaskPlan, gate: Gate, root: Path) -> ReportReading | None:
-    """What the sources of a kind of evidence say together; None where none is named."""
+    """Return the combined reading of the sources of a kind of evidence, or None when none is named."""
     outputs = tuple(output.path for output in task.outputs)
     if name == "requirement_coverage":
         lists = gate.sources.get("requirements", ())
-        places = gate.sources.get("implemented", ()) or outputs
-        return collectors.requirement_coverage(root, lists, places) if lists else None
+        paths = gate.sources.get("implemented", ()) or outputs
+        return collectors.requirement_coverage(root, lists, paths) if lists else None
     collector, kinds = _READERS[name]
     readings = [
-        (kind, collectors.together(collector, kind, root, gate.sources[kind], outputs))
+        (kind, collectors.read_all(collector, kind, root, gate.sources[kind], outputs))
         for kind in kinds
         if gate.sources.get(kind)
     ]

@@ -1,4 +1,4 @@
-"""The queue of people: what is waiting for a decision, and the one decision each item takes."""
+"""The human queue: items that wait for a person's decision; each takes one."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from rulewright_runtime.strict_json import JsonObject
 Status = Literal["PENDING", "ACKED", "RESOLVED", "REJECTED", "WITHDRAWN"]
 OPEN: Final[frozenset[Status]] = frozenset({"PENDING", "ACKED"})
 Move = Literal["ack", "resolve", "reject"]
-MOVES: Final[dict[Move, Status]] = {"ack": "ACKED", "resolve": "RESOLVED", "reject": "REJECTED"}
+STATUS_AFTER: Final[dict[Move, Status]] = {"ack": "ACKED", "resolve": "RESOLVED", "reject": "REJECTED"}
 
 
 class QueueError(RuntimeFailure):
-    """A queue that can't be written or read, or a decision it does not take."""
+    """A queue that can't be written or read, or a refused decision."""
 
 
 class QueueItem(msgspec.Struct, frozen=True):
-    """One thing a person is asked; WITHDRAWN where the run went on without an answer.
+    """A question to a person; WITHDRAWN when the run continued without an answer.
 
-    `context` holds task_definition, loop_history and overlay_state, and the gate's reports where there are any.
+    `context` holds `task_definition`, `loop_history`, `overlay_state` and `gate_reports`, the last possibly empty.
     """
 
     id: str
@@ -41,8 +41,9 @@ class QueueItem(msgspec.Struct, frozen=True):
     resolution_notes: str = ""
 
 
-def decided(item: QueueItem, move: Move, by: str, notes: str, now: str) -> QueueItem:
-    """The item after the decision. Raises QueueError where it was decided before, or a rejection has no reason."""
+def apply_decision(item: QueueItem, move: Move, by: str, notes: str, now: str) -> QueueItem:
+    """Return the item after the decision. Raises QueueError when it is already decided, `by` is empty, or a rejection
+    has no reason."""
     if item.status == "WITHDRAWN":
         raise QueueError(f"`{item.id}` is WITHDRAWN: {item.resolution_notes}")
     if item.status not in OPEN:
@@ -58,5 +59,5 @@ def decided(item: QueueItem, move: Move, by: str, notes: str, now: str) -> Queue
     if move == "reject" and not notes.strip():
         raise QueueError("a rejection needs a reason")
     return msgspec.structs.replace(
-        item, status=MOVES[move], resolved_at=now, resolved_by=by, resolution_notes=notes.strip()
+        item, status=STATUS_AFTER[move], resolved_at=now, resolved_by=by, resolution_notes=notes.strip()
     )

@@ -1,4 +1,4 @@
-"""A queue item as text: what was asked, what the gate found, how the loops went."""
+"""A queue item as text: the question, the history of the loops, the gate's report and the outputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rulewright_runtime.workflow.processes import Origin
 def describe(
     item: QueueItem, versions: Sequence[Version] = (), decisions: Sequence[tuple[SignedDecision, Origin]] = ()
 ) -> str:
-    """Everything a reviewer needs, in paragraphs; `versions` are what the task wrote, `decisions` were taken so far."""
+    """Describe an item for a reviewer. `versions` are the task's outputs, `decisions` the ones taken so far."""
     return "\n".join(map(one_line, (*_lines(item, decisions), *_outputs(versions)))) + "\n"
 
 
@@ -41,7 +41,7 @@ def _lines(item: QueueItem, decisions: Sequence[tuple[SignedDecision, Origin]]) 
         yield f"decided by {item.resolved_by} at {item.resolved_at}: {item.resolution_notes or 'no notes'}"
     for decision, origin in decisions:
         signed = "signed" if decision.signature else "not signed"
-        yield f"on record: {decision.move} by {decision.by} at {decision.at}, {signed}, {origin.in_words()}"
+        yield f"on record: {decision.move} by {decision.by} at {decision.at}, {signed}, {origin.describe()}"
     description = item.context["task_definition"].get("description")
     if description:
         yield ""
@@ -58,7 +58,7 @@ def _lines(item: QueueItem, decisions: Sequence[tuple[SignedDecision, Origin]]) 
 
 
 def report_lines(report: JsonMapping) -> Iterator[str]:
-    """A gate report, line by line."""
+    """Yield the lines of a gate report."""
     yield f"gate {report['risk_tier']}: {report['verdict']}"
     for name, check in report["evidence_checks"].items():
         yield f"  {name:<24} {check['status']:<8} {check['details']}"
@@ -73,7 +73,7 @@ def report_lines(report: JsonMapping) -> Iterator[str]:
 
 
 def history_line(entry: JsonMapping) -> str:
-    """One step of a task's history in words."""
+    """Describe one step of a task's history."""
     step = entry["step"]
     if step == "work":
         return f"{entry['agent']} worked: {entry['summary'] or 'no summary'}"
@@ -95,14 +95,14 @@ def history_line(entry: JsonMapping) -> str:
     return f"{entry['overlay_type']}: {entry['outcome']}"
 
 
-MAX_LINES: Final = 4000  # of one comparison
+MAX_LINES: Final = 4000  # of one output
 Version = tuple[int, str, str, bytes | None]  # iteration, path, sha256, content
 
 
 @dataclass(frozen=True, slots=True)
 class OutputChange:
-    """An output: its text (None where it is too large or no text), the iterations compared, and the lines of the
-    comparison, which are empty where there is nothing to compare with."""
+    """An output: its text (None when it is too large or not UTF-8), the iteration of its last version, and the lines of
+    a unified diff with an earlier version, empty when there is none."""
 
     path: str
     text: str | None
@@ -111,25 +111,25 @@ class OutputChange:
 
 
 def changes(versions: Sequence[Version]) -> Iterator[OutputChange]:
-    """Every output by its path: the last version, beside the last one that was different."""
+    """Yield a change for every output path: the last version, compared with the latest one that differs."""
     by_path: dict[str, list[Version]] = {}
     for version in versions:
         by_path.setdefault(version[1], []).append(version)
-    for path, found in sorted(by_path.items()):
-        last = found[-1]
-        before = next((version for version in reversed(found[:-1]) if version[2] != last[2]), None)
-        yield OutputChange(path, _readable(last), last[0], tuple(_compared(before, last)))
+    for path, history in sorted(by_path.items()):
+        last = history[-1]
+        before = next((version for version in reversed(history[:-1]) if version[2] != last[2]), None)
+        yield OutputChange(path, _text(last), last[0], tuple(_diff(before, last)))
 
 
-def _compared(before: Version | None, last: Version) -> Iterator[str]:
-    old, new = None if before is None else _readable(before), _readable(last)
+def _diff(before: Version | None, last: Version) -> Iterator[str]:
+    old, new = None if before is None else _text(before), _text(last)
     if before is not None and old is not None and new is not None:
         names = (f"iteration {before[0]}", f"iteration {last[0]}")
         lines = (old.splitlines()[:MAX_LINES], new.splitlines()[:MAX_LINES])
         yield from difflib.unified_diff(*lines, *names, lineterm="")
 
 
-def _readable(version: Version) -> str | None:
+def _text(version: Version) -> str | None:
     content = version[3]
     if content is None or b"\0" in content:
         return None

@@ -1,13 +1,13 @@
 """The task's finite state machine: places and transitions as data, and the pure function that takes one step.
 
-A machine is made by the compiler, one for each task. Its places carry the six statuses; what an overlay adds is a
-place and a few transitions. The transitions of a place and an event are tried in the order they are written, and the
-first that is open is taken; guards are expressions whose polarity is permitting, so what can't be decided is not met.
+The compiler builds one machine for each task. Each place has one of the six statuses; an overlay adds a place and a few
+transitions. The transitions of a place and an event are tried in written order, and the first open one is taken. Guards
+are expressions of permitting polarity: an undecidable guard is not met.
 
     PENDING -> RUNNING -> COMPLETED                 HIL_PENDING -> RUNNING or FAILED
             -> HIL_PENDING   -> HIL_PENDING         NEEDS_REWORK -> RUNNING, HIL_PENDING or FAILED
                              -> NEEDS_REWORK
-                             -> FAILED              COMPLETED, FAILED: nothing leads on
+                             -> FAILED              COMPLETED, FAILED: terminal
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rulewright_runtime.strict_json import JsonMapping
 Status = Literal["PENDING", "RUNNING", "NEEDS_REWORK", "HIL_PENDING", "COMPLETED", "FAILED"]
 TERMINAL: Final[frozenset[Status]] = frozenset({"COMPLETED", "FAILED"})
 
-# Which status may follow which; a task may stay in RUNNING from place to place.
+# The statuses that may follow each status; a task may stay RUNNING from place to place.
 FOLLOWS: Final[Mapping[Status, frozenset[Status]]] = {
     "PENDING": frozenset({"RUNNING", "HIL_PENDING"}),
     "RUNNING": frozenset({"RUNNING", "NEEDS_REWORK", "HIL_PENDING", "COMPLETED", "FAILED"}),
@@ -38,12 +38,12 @@ FOLLOWS: Final[Mapping[Status, frozenset[Status]]] = {
     "FAILED": frozenset(),
 }
 
-# What the engine does while a task is at a place. `decide` is nothing but the next step, `none` is the end.
+# What the engine does at a place. `decide` only takes the next step, `none` is the end.
 Activity = Literal["wait", "agent", "score", "challenge", "review", "gate", "human", "decide", "none"]
 
-# What the engine tells the machine. `failed` says that an activity can't be carried out (retries used up, outputs
-# that break their contract), `escalated` that a person has to look at a pair's session first; `decide` is the event of
-# a place that decides by itself.
+# Events that the engine sends to the machine. `failed`: the activity can't be carried out (retries used up, outputs
+# that break their contract). `escalated`: a person has to look at a pair's session first. `decide`: the event of a
+# place with the activity `decide`.
 Event = Literal[
     "ready",
     "worked",
@@ -58,7 +58,7 @@ Event = Literal[
     "decide",
 ]
 
-# The event with which each activity ends.
+# The event at the end of each activity.
 ENDS: Final[Mapping[str, Event]] = {
     "wait": "ready",
     "agent": "worked",
@@ -75,8 +75,8 @@ Bound = Annotated[int, Meta(ge=1, le=1_000_000)]
 
 
 class Guard(PlanPart, frozen=True):
-    """A condition of a transition: any or all of some expressions. `loop` is the loop they belong to, whose iteration
-    they see as `loop.iteration`. No expression at all: `all` holds, `any` does not."""
+    """A condition of a transition: any or all of some expressions. They see the iteration of `loop` as
+    `loop.iteration`. Without expressions `all` holds and `any` does not."""
 
     conditions: tuple[Program, ...]
     mode: Literal["any", "all"] = "all"
@@ -84,7 +84,7 @@ class Guard(PlanPart, frozen=True):
 
 
 class StateEffect(PlanPart, frozen=True):
-    """What a step means beyond its new place.
+    """A side effect of a step.
 
     kind       subject                                      words
     advise     -                                            the advisory signal
@@ -102,7 +102,7 @@ class StateEffect(PlanPart, frozen=True):
 
 
 class MachineState(PlanPart, frozen=True):
-    """Where a task can be: its status, and what is done there."""
+    """A place of the machine: its status and activity."""
 
     name: str
     status: Status
@@ -110,9 +110,9 @@ class MachineState(PlanPart, frozen=True):
 
 
 class MachineTransition(PlanPart, frozen=True):
-    """From `source` to `target` on `event`, open where the guard holds and every loop of `counts` has an iteration
-    left. Taking it uses one iteration of each of them, and what the roots in `forgets` said of earlier outputs is
-    dropped from the context."""
+    """A transition from `source` to `target` on `event`. It is open when the guard holds and every loop in `counts` has
+    an iteration left. Taking it uses one iteration of each of these loops, and drops the results under the roots in
+    `forgets` from the context."""
 
     source: str
     event: Event
@@ -124,7 +124,7 @@ class MachineTransition(PlanPart, frozen=True):
 
 
 class MachineLoop(PlanPart, frozen=True):
-    """A loop of the task, and how often it may run in all; its count is never reset."""
+    """A loop of the task and its maximum number of iterations in total; the count is never reset."""
 
     name: LoopName
     max_iterations: Bound
@@ -138,7 +138,7 @@ class Machine(PlanPart, frozen=True):
     loops: tuple[MachineLoop, ...] = ()
 
     def place(self, name: str) -> MachineState:
-        """The place called `name`; StateError when the machine has none."""
+        """Return the place `name`. Raises StateError when the machine has none."""
         for place in self.places:
             if place.name == name:
                 return place
@@ -146,7 +146,7 @@ class Machine(PlanPart, frozen=True):
 
 
 class TaskState(PlanPart, frozen=True):
-    """Where a task is, and how many iterations of each loop it has used, in the order of the machine's loops."""
+    """The place of a task, and the iterations used of each loop, in the order of the machine's loops."""
 
     place: str
     used: tuple[int, ...] = ()
@@ -154,7 +154,7 @@ class TaskState(PlanPart, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class MachineStep:
-    """A step that was taken. `undecided` says of each expression that could not be decided why."""
+    """A step of the machine. `undecided` holds the reason for each expression that could not be decided."""
 
     state: TaskState
     before: Status
@@ -164,35 +164,35 @@ class MachineStep:
 
     @property
     def effects(self) -> tuple[StateEffect, ...]:
-        """What the step means beyond the new place."""
+        """The side effects of the step."""
         return self.transition.effects
 
 
 def start(machine: Machine) -> TaskState:
-    """The state of a task that has not begun."""
+    """Return the state of a task before it begins."""
     return TaskState(machine.places[0].name, (0,) * len(machine.loops))
 
 
 def status(machine: Machine, state: TaskState) -> Status:
-    """The status of a task in this state."""
+    """Return the status of a task in this state."""
     return machine.place(state.place).status
 
 
 def activity(machine: Machine, state: TaskState) -> Activity:
-    """What is to be done next for a task in this state."""
+    """Return the next activity of a task in this state."""
     return machine.place(state.place).activity
 
 
 def used(machine: Machine, state: TaskState, loop: LoopName) -> int:
-    """How many iterations of the loop were used; 0 for a loop the task does not have."""
+    """Return how many iterations of the loop were used; 0 for a loop that the task does not have."""
     names = [each.name for each in machine.loops]
     return state.used[names.index(loop)] if loop in names else 0
 
 
 def step(machine: Machine, state: TaskState, event: Event, context: JsonMapping) -> MachineStep:
-    """The one step that `event` causes, decided over `context` (the bindings of the guards, without `loop`).
+    """Return the step that `event` causes; guards are evaluated over `context`, which has no `loop`.
 
-    Raises StateError where the event does not fit: after COMPLETED or FAILED, or one that nobody waits for.
+    Raises StateError for an event that the place does not expect, as all do after COMPLETED or FAILED.
     """
     here = machine.place(state.place)
     undecided: list[str] = []
@@ -204,16 +204,16 @@ def step(machine: Machine, state: TaskState, event: Event, context: JsonMapping)
 
     limits = {loop.name: loop.max_iterations for loop in machine.loops}
     counts = dict(zip(limits, state.used, strict=True))
-    taken = select(leaving(machine, here.name, event), holds, lambda loop: counts[loop] < limits[loop])
-    if taken is None:
+    transition = select(leaving(machine, here.name, event), holds, lambda loop: counts[loop] < limits[loop])
+    if transition is None:
         raise StateError(f"a task that is {here.status} (at `{here.name}`) can't take the event `{event}`")
-    after = machine.place(taken.target)
-    count = tuple(n + (name in taken.counts) for name, n in counts.items())
-    return MachineStep(TaskState(after.name, count), here.status, after.status, taken, tuple(undecided))
+    after = machine.place(transition.target)
+    count = tuple(n + (name in transition.counts) for name, n in counts.items())
+    return MachineStep(TaskState(after.name, count), here.status, after.status, transition, tuple(undecided))
 
 
 def events_of(place: MachineState) -> tuple[Event, ...]:
-    """Every event that can happen at a place."""
+    """Return every event that can happen at a place."""
     end = ENDS.get(place.activity)
     if end is None:
         return ()
@@ -225,29 +225,29 @@ def events_of(place: MachineState) -> tuple[Event, ...]:
 
 
 def leaving(machine: Machine, place: str, event: Event) -> Iterator[MachineTransition]:
-    """The transitions of a place on an event, in the order they are tried."""
+    """Return the transitions of a place on an event, in the order they are tried."""
     return (each for each in machine.transitions if each.source == place and each.event == event)
 
 
 def select(
-    transitions: Iterator[MachineTransition], holds: Callable[[Guard], bool], left: Callable[[LoopName], bool]
+    transitions: Iterator[MachineTransition], holds: Callable[[Guard], bool], has_left: Callable[[LoopName], bool]
 ) -> MachineTransition | None:
-    """The first open transition: its guard holds, and all the loops it counts have an iteration left."""
+    """Return the first open transition: its guard holds, and all the loops it counts have an iteration left."""
     for each in transitions:
-        if (each.guard is None or holds(each.guard)) and all(map(left, each.counts)):
+        if (each.guard is None or holds(each.guard)) and all(map(has_left, each.counts)):
             return each
     return None
 
 
 def bindings(machine: Machine, state: TaskState, guard: Guard, context: JsonMapping) -> JsonMapping:
-    """What the guard's expressions see: the context, and inside a loop its iteration."""
+    """Return the bindings of the guard's expressions: the context, and in a loop its iteration."""
     if guard.loop is None:
         return context
     return {**context, "loop": {"iteration": used(machine, state, guard.loop)}}
 
 
 def decide(guard: Guard, names: JsonMapping) -> tuple[bool, tuple[str, ...]]:
-    """Whether the guard holds, and why each expression that could not be decided could not be."""
+    """Return whether the guard holds, and the reason for each expression that could not be decided."""
     decisions = [condition(program, Polarity.PERMITTING)(names) for program in guard.conditions]
     reasons = tuple(each.undecided for each in decisions if each.undecided is not None)
     return (any if guard.mode == "any" else all)(each.holds for each in decisions), reasons

@@ -1,4 +1,4 @@
-"""Narration: every event of a run as a line that a person can read."""
+"""Narration: the events of a run as lines of text."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ Details = Mapping[str, Any]
 
 
 def narrate(events: Iterable[Event]) -> Iterator[str]:
-    """The lines of a run, each with the time since its first event, the task and what happened."""
-    began: datetime | None = None
+    """Yield a line for each event, with the time since the first event, the task and a sentence."""
+    start: datetime | None = None
     for event in events:
         moment = datetime.fromisoformat(event.timestamp)
-        began = began or moment
-        yield line(event, max(0.0, (moment - began).total_seconds()))  # a clock may go back
+        start = start or moment
+        yield line(event, max(0.0, (moment - start).total_seconds()))  # a clock may go back
 
 
 def line(event: Event, seconds: float) -> str:
-    """One event as a line."""
+    """Return one event as a line."""
     minutes, rest = divmod(seconds, 60)
     mark = {"info": " ", "warning": "!", "error": "x"}[event.level]
     return f"{int(minutes):4d}:{rest:06.3f} {mark} {event.task_id or '-':<16} {sentence(event)}"
 
 
 def sentence(event: Event) -> str:
-    """What happened, in words and in one line."""
+    """Describe an event in one line."""
     template = _SENTENCES.get(event.event_type)
     if template is None:
         return one_line(f"{event.event_type} {dict(event.details)}")
@@ -40,7 +40,7 @@ def _seconds(milliseconds: Any) -> str:
     return f"{milliseconds / 1000:.1f} s"
 
 
-def _spent(details: Details) -> str:
+def _usage(details: Details) -> str:
     cost = details["estimated_cost_usd"]
     parts = [
         f"{details['loop_count']} iterations",
@@ -81,19 +81,19 @@ def _iteration(details: Details, _: str) -> str:
     outcome, decision = details["outcome"], details["decision"]
     shown_decision = f" ({decision})" if decision != outcome else ""
     score = details.get("confidence_score")
-    known = shown_decision + (f" at confidence {score:g}" if score is not None else "")
+    suffix = shown_decision + (f" at confidence {score:g}" if score is not None else "")
     words = {
-        "exit": f"is left after iteration {number}{known}",
-        "continue": f"goes on after iteration {number}{known}",
-        "max_iterations_exceeded": f"has no iteration left after {number}{known}",
+        "exit": f"is left after iteration {number}{suffix}",
+        "continue": f"goes on after iteration {number}{suffix}",
+        "max_iterations_exceeded": f"has no iteration left after {number}{suffix}",
     }
     return f"{overlay} {words[outcome]}"
 
 
 def _advisory(details: Details, _: str) -> str:
     score = details.get("confidence_score")
-    known = f" ({score:g} >= {details['threshold']:g})" if score is not None else ""
-    return f"advice: {details['signal']}{known}; the gate decides"
+    comparison = f" ({score:g} >= {details['threshold']:g})" if score is not None else ""
+    return f"advice: {details['signal']}{comparison}; the gate decides"
 
 
 _SENTENCES: Final[Mapping[str, Callable[[Details, str], str]]] = {
@@ -102,8 +102,8 @@ _SENTENCES: Final[Mapping[str, Callable[[Details, str], str]]] = {
     "engine.changed": lambda d, _: _engine_changed(d),
     "engine.cancelled": lambda d, _: f"the run is cancelled by {d['by']}" + (f": {d['reason']}" if d["reason"] else ""),
     "task.started": _started,
-    "task.completed": lambda d, _: f"COMPLETED: {_spent(d)}",
-    "task.failed": lambda d, _: f"FAILED: {d['reason']} ({_spent(d)})",
+    "task.completed": lambda d, _: f"COMPLETED: {_usage(d)}",
+    "task.failed": lambda d, _: f"FAILED: {d['reason']} ({_usage(d)})",
     "task.retrying": lambda d, agent: f"{agent} is asked again ({d['retry']}): {d['reason']}",
     "task.warning": lambda d, _: d["warning"],
     "constitution.resolved": lambda d, _: f"every agent is given the rules of {d['file']} ({d['sha256'][:12]})",

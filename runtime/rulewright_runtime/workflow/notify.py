@@ -1,4 +1,4 @@
-"""Notifications: telling people that the queue has something for them, without ever holding up a run."""
+"""Notifications of new queue items, sent without blocking the run."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from urllib.parse import urlsplit
 import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, Started
+from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, OnStart
 from rulewright_runtime.workflow.adapters.command_adapter import run_command
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.run_settings import Notice, RunSettings
 
 LOG: Final = logging.getLogger("rulewright.workflow")
-TIMEOUT: Final = 10.0  # seconds that one notification may take
-PATIENCE: Final = 2.0  # seconds that the end of a run waits for the last ones
+TIMEOUT: Final = 10.0  # seconds for one notification
+PATIENCE: Final = 2.0  # seconds to wait for the last notifications at the end of a run
 
 
 class Notifier:
-    """Sends every notification in a thread of its own; what goes wrong is a warning in the log."""
+    """Sends each notification in its own thread; a failure is logged as a warning."""
 
-    def __init__(self, settings: RunSettings, started: Started = lambda _: None) -> None:
-        """Keep who is told of what; `started` hears of every process before its command starts."""
-        self._settings, self._started = settings, started
+    def __init__(self, settings: RunSettings, on_start: OnStart = lambda _: None) -> None:
+        """`on_start` is called with the process id of each command before the command starts."""
+        self._settings, self._on_start = settings, on_start
         self._threads: list[threading.Thread] = []
 
     def notify(self, item: QueueItem) -> None:
-        """Tell of a new item, and return at once."""
+        """Send the notifications for a new item, without waiting for them."""
         notices: Sequence[Notice] = self._settings.on_created
         if item.trigger == "t2_gate":
             notices = (*notices, *self._settings.on_t2_gate)
@@ -45,7 +45,7 @@ class Notifier:
             thread.start()
 
     def close(self) -> None:
-        """Give the last notifications a moment."""
+        """Wait up to `PATIENCE` seconds for pending notifications."""
         end = time.monotonic() + PATIENCE
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))
@@ -62,17 +62,17 @@ class Notifier:
     def _command(self, notice: Notice, item: QueueItem) -> None:
         if not notice.command:
             raise ValueError("a notification of type `command` needs a `command`")
-        seen = {name: os.environ[name] for name in ("PATH",) if name in os.environ}
-        folder = Path(self._settings.folder)
-        code, _, err = run_command(notice.command, msgspec.json.encode(item), folder, TIMEOUT, seen, self._started)
+        environment = {name: os.environ[name] for name in ("PATH",) if name in os.environ}
+        folder, data = Path(self._settings.folder), msgspec.json.encode(item)
+        code, _, err = run_command(notice.command, data, folder, TIMEOUT, environment, self._on_start)
         if code:
             raise AgentError(f"exit code {code}: {err.decode(errors='replace').strip()[-200:]}")
 
     def _post(self, notice: Notice, item: QueueItem) -> None:
         if urlsplit(notice.url).scheme not in {"http", "https"}:
             raise ValueError(f"a webhook needs an address with http or https, found `{notice.url}`")
-        head = {"Content-Type": "application/json"}
-        request = urllib.request.Request(notice.url, msgspec.json.encode(item), head, method="POST")
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(notice.url, msgspec.json.encode(item), headers, method="POST")
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT):
                 pass

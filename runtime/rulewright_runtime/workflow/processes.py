@@ -1,4 +1,4 @@
-"""Processes of this machine: who descends from whom, so that no agent decides what a person is asked."""
+"""Processes of this machine and their ancestors, by which decisions from agents' processes are refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Via = Literal["command", "page", "program"]
 
 
 class Process(msgspec.Struct, frozen=True):
-    """A process: its id, when it started in the system's own words (ids are used again), and its program's name."""
+    """A process: its id, its start time as the system writes it (ids are reused), and its program's name."""
 
     pid: int
     started: str
@@ -30,15 +30,15 @@ class Process(msgspec.Struct, frozen=True):
 
 
 class Host(msgspec.Struct, frozen=True):
-    """Where process ids mean something: one boot of one machine, and one PID namespace; empty where it is unknown."""
+    """The scope of process ids: one boot of one machine and one PID namespace; empty when unknown."""
 
     boot: str = ""
     namespace: str = ""
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Where something was done: the system's user, the host, the terminal (empty: none), and the process that did it
-    with its parent, its parent's parent and so on; no process at all where the system does not tell."""
+    """Where a decision was taken: the system's user, the host, the terminal (empty: none), and the process with its
+    ancestors, nearest first; `processes` is empty when the system does not list them."""
 
     via: Via
     user: str
@@ -47,20 +47,21 @@ class Origin(msgspec.Struct, frozen=True):
     machine: Host
     processes: tuple[Process, ...]
 
-    def in_words(self) -> str:
-        """User, host, terminal and programs in one line."""
-        where = f" at {self.terminal}" if self.terminal else " without a terminal"
-        line = " < ".join(process.name for process in self.processes)
-        return f"system user {self.user} on {self.host}{where}, by {self.via}" + (f" ({line})" if line else "")
+    def describe(self) -> str:
+        """Return user, host, terminal and programs in one line."""
+        terminal = f" at {self.terminal}" if self.terminal else " without a terminal"
+        programs = " < ".join(process.name for process in self.processes)
+        suffix = f" ({programs})" if programs else ""
+        return f"system user {self.user} on {self.host}{terminal}, by {self.via}{suffix}"
 
 
 def here(via: Via) -> Origin:
-    """Where this process is."""
+    """Return the origin of this process."""
     return Origin(via, _user(), socket.gethostname(), _terminal(), machine(), ancestry())
 
 
 def machine() -> Host:
-    """The boot and the PID namespace of this process."""
+    """Return the boot and the PID namespace of this process."""
     boot = namespace = ""
     with suppress(OSError):
         boot = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -69,17 +70,17 @@ def machine() -> Host:
 
 
 def ancestry(pid: int | None = None) -> tuple[Process, ...]:
-    """The process `pid` (default: this one), its parent and so on; empty where the system does not tell."""
+    """Return the process `pid` (default: this one) and its ancestors; empty when the system does not list them."""
     if not (_PROC / "self/stat").exists():
-        return tuple(_along(_table(), os.getpid() if pid is None else pid))
-    found: list[Process] = []
+        return tuple(_ancestors_in(_process_table(), os.getpid() if pid is None else pid))
+    processes: list[Process] = []
     name = "self" if pid is None else str(pid)
     with suppress(OSError, ValueError, IndexError):
         while name != "0":
             parent, process = _stat(name)
-            found.append(process)
+            processes.append(process)
             name = str(parent)
-    return tuple(found)
+    return tuple(processes)
 
 
 def _user() -> str:
@@ -97,7 +98,7 @@ def _terminal() -> str:
 
 
 def _stat(name: str) -> tuple[int, Process]:
-    """The parent's id, and the process that `/proc` calls `name`."""
+    """Return the parent's id and the process at `/proc/NAME`."""
     text = (_PROC / name / "stat").read_text(encoding="utf-8", errors="replace")
     number, _, rest = text.partition(" (")
     program, _, fields = rest.rpartition(") ")
@@ -105,8 +106,8 @@ def _stat(name: str) -> tuple[int, Process]:
     return int(values[1]), Process(int(number), values[19], program)
 
 
-def _table() -> dict[int, tuple[int, Process]]:
-    """Every process with its parent, as `ps` lists them; nothing where there is no `ps`."""
+def _process_table() -> dict[int, tuple[int, Process]]:
+    """Return each process id with its parent's id and process, as `ps` lists them; empty when `ps` fails."""
     try:
         listed = subprocess.run(_PS, capture_output=True, text=True, timeout=10, check=True, env={"LC_ALL": "C"})
     except (OSError, subprocess.SubprocessError):
@@ -115,7 +116,7 @@ def _table() -> dict[int, tuple[int, Process]]:
     return {int(row[1]): (int(row[2]), Process(int(row[1]), row[3], row[4].strip())) for row in rows}
 
 
-def _along(table: dict[int, tuple[int, Process]], pid: int) -> Iterator[Process]:
+def _ancestors_in(table: dict[int, tuple[int, Process]], pid: int) -> Iterator[Process]:
     seen: set[int] = set()
     while pid in table and pid not in seen:
         seen.add(pid)

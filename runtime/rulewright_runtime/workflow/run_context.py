@@ -1,4 +1,4 @@
-"""The context of a run: everything its activities use besides the task itself."""
+"""The context of a run: what its activities use besides the task."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.run_database import AgentCall, Store
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
-from rulewright_runtime.workflow.security import detect_injections, redacted, without_secrets
+from rulewright_runtime.workflow.security import detect_injections, redact_reply, redact_text
 from rulewright_runtime.workflow.task_context import NO_USAGE, TaskRecord
 from rulewright_runtime.workflow.workflow_plan import Artifact, TaskPlan, WorkflowPlan
 
 
 def utc_now() -> str:
-    """The time, as events write it."""
+    """Return the current time as in events: ISO 8601 with milliseconds and `Z`."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -32,8 +32,8 @@ def utc_now() -> str:
 class RunContext:
     """One run: its plan, its database, its agents and its working folder.
 
-    `stop` is set when nothing new may be begun. `publish` hears every event after it was written, `notify` every new
-    queue item; neither may block.
+    `stop` is set when no activity may start any more. `publish` receives every event after it was written, `notify`
+    every new queue item; neither may block.
     """
 
     plan: WorkflowPlan
@@ -48,7 +48,7 @@ class RunContext:
     stop: threading.Event = field(default_factory=threading.Event)
 
     def max_retries(self, agent: str) -> int:
-        """How often a failed call of this agent is repeated."""
+        """Return how often a failed call of this agent is retried."""
         own = self.settings.adapter(agent)
         return self.plan.limits.max_retries if own is None or own.max_retries is None else own.max_retries
 
@@ -63,15 +63,17 @@ class RunContext:
         about: str = "",
         retry: int | None = None,
     ) -> AgentReply:
-        """Call an agent for a task. `about` tells the calls of one purpose apart. Raises AdapterError."""
+        """Call an agent for a task. `about` tells the calls of one purpose apart. Raises AgentError for a failed call,
+        OutageError when a model can't be reached."""
         kind = f"{purpose}:{about}" if about else purpose
         call = record.calls.get(f"{agent}/{kind}", 0)
         task_run = self.store.task_run(self.run_id, task.id)
-        whole = f"{self.plan.name}:{task.id}:{task_run}"
-        operation = f"{whole}:{agent}:{kind}:{call + 1}"
-        # A judge has a session of its own for every question: it shares none with the work it scores.
-        session = f"{operation}:session" if purpose == "judge" else f"{whole}:{agent}:session"
-        attempt = self.store.attempt(self.run_id, task.id, AgentCall(operation, session, agent, purpose), self.now())
+        prefix = f"{self.plan.name}:{task.id}:{task_run}"
+        operation = f"{prefix}:{agent}:{kind}:{call + 1}"
+        # A judge has its own session for every question, so that it shares none with the work it scores.
+        session = f"{operation}:session" if purpose == "judge" else f"{prefix}:{agent}:session"
+        agent_call = AgentCall(operation, session, agent, purpose)
+        attempt = self.store.begin_attempt(self.run_id, task.id, agent_call, self.now())
         brief = Brief(
             version="1",
             purpose=purpose,
@@ -100,34 +102,34 @@ class RunContext:
         try:
             reply = self.adapter(agent).call(brief, timeout or self.plan.limits.timeout_seconds)
             usage = reply.usage
-            reply, hidden = redacted(self.settings.security, reply)
-            events = (*events, *hidden)
+            reply, redactions = redact_reply(self.settings.security, reply)
+            events = (*events, *redactions)
             injections = detect_injections(self.settings.security, [("the reply", reply.text)])
         except AgentError as error:
-            message, _ = without_secrets(self.settings.security, str(error))
+            message, _ = redact_text(self.settings.security, str(error))
             raise AgentError(message, (*events, *error.events), usage + error.usage) from error
         except OutageError:
-            raise  # nobody was asked: the run stops, and can be resumed
-        except Exception as error:  # an adapter may be anybody's code
-            message, _ = without_secrets(self.settings.security, f"{type(error).__name__}: {error}")
+            raise  # there is no reply to store: the run stops and can be resumed
+        except Exception as error:  # an adapter may be third-party code
+            message, _ = redact_text(self.settings.security, f"{type(error).__name__}: {error}")
             raise AgentError(message, events, usage) from error
         return msgspec.structs.replace(reply, events=(*events, *injections))
 
     def _context_warning(self, brief: Brief) -> tuple[EventDraft, ...]:
-        """The event for a brief that nears what its agent can take in; four bytes are about a token."""
+        """Return an event for a brief close to its agent's context size; four bytes count as one token."""
         own = self.settings.adapter(brief.agent)
-        most = AdapterSettings("mock").max_context_tokens if own is None else own.max_context_tokens
+        limit = AdapterSettings("mock").max_context_tokens if own is None else own.max_context_tokens
         tokens = len(brief.as_json()) // 4
-        pct = 100 * tokens / most
+        pct = 100 * tokens / limit
         if pct < self.plan.limits.context_warning_threshold_pct:
             return ()
-        details = {"tokens_estimated": tokens, "max_context_tokens": most, "pct_used": round(pct, 1)}
+        details = {"tokens_estimated": tokens, "max_context_tokens": limit, "pct_used": round(pct, 1)}
         return (EventDraft("context.warning", {**details, "purpose": brief.purpose}, "warning", brief.agent),)
 
     def _role(self, agent: str) -> JsonObject:
-        known = self.plan.agents.get(agent)
-        made: JsonObject = {} if known is None else msgspec.to_builtins(known)
-        return made
+        definition = self.plan.agents.get(agent)
+        role: JsonObject = {} if definition is None else msgspec.to_builtins(definition)
+        return role
 
 
 def _artifacts(artifacts: Sequence[Artifact]) -> list[JsonObject]:

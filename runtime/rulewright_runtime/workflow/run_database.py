@@ -19,8 +19,8 @@ from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.database import Database, StoreError, pack, unpack
 from rulewright_runtime.workflow.deciders import (
     Deciders,
-    Known,
     Role,
+    RunProcess,
     SignedDecision,
     check_name,
     check_origin,
@@ -30,13 +30,13 @@ from rulewright_runtime.workflow.deciders import (
 )
 from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.gate import GateReport
-from rulewright_runtime.workflow.hil import MOVES, OPEN, Move, QueueError, QueueItem, decided
+from rulewright_runtime.workflow.hil import OPEN, STATUS_AFTER, Move, QueueError, QueueItem, apply_decision
 from rulewright_runtime.workflow.processes import Origin, Process, ancestry, here, machine
 from rulewright_runtime.workflow.task_context import NO_USAGE, TaskRecord, Usage
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan, decode
 
 LOG: Final = logging.getLogger("rulewright.workflow")
-MAX_CONTENT: Final = 2**20  # bytes of an output that are kept, so that reviewers can compare
+MAX_CONTENT: Final = 2**20  # bytes; a larger output is stored as a hash only, and reviewers can't compare its versions
 
 RunStatus = Literal["RUNNING", "WAITING", "PAUSED", "COMPLETED", "FAILED", "CANCELLED"]
 OVER: Final[frozenset[RunStatus]] = frozenset({"COMPLETED", "FAILED", "CANCELLED"})
@@ -45,7 +45,7 @@ Kind = TypeVar("Kind")
 
 
 class StoredWorkflow(msgspec.Struct, frozen=True):
-    """A run as the database knows it."""
+    """A row of the table `runs`."""
 
     number: int
     run_id: str
@@ -61,12 +61,12 @@ class StoredWorkflow(msgspec.Struct, frozen=True):
 
 
 class TaskChange(msgspec.Struct, frozen=True):
-    """Everything that one transaction writes about a task. `status` and `moved` are None where it only takes note."""
+    """What one transaction writes about a task. `status` and `transition` are None when the task does not move."""
 
     task_id: str
     record: TaskRecord
     status: str | None = None
-    moved: tuple[str, str, str, str, str, str] | None = None  # source, event, target, before, after, undecided
+    transition: tuple[str, str, str, str, str, str] | None = None  # source, event, target, before, after, undecided
     events: tuple[EventDraft, ...] = ()
     item: QueueItem | None = None
     report: GateReport | None = None
@@ -76,7 +76,7 @@ class TaskChange(msgspec.Struct, frozen=True):
 
 
 class AgentCall(NamedTuple):
-    """A call that is about to be made."""
+    """A call before it is made."""
 
     operation_id: str
     session_id: str
@@ -85,7 +85,7 @@ class AgentCall(NamedTuple):
 
 
 class Store(Database):
-    """An open database of runs. Threads may share it; other processes may decide queue items meanwhile."""
+    """An open database of runs, safe to share between threads; other processes may decide queue items meanwhile."""
 
     def __init__(
         self,
@@ -94,8 +94,8 @@ class Store(Database):
         queue_path: str | os.PathLike[str] | None = None,
         deciders: Deciders | None = None,
     ) -> None:
-        """Open or create the database at `path`. Raises StoreError. `queue_path` mirrors queue items as JSON files,
-        `deciders` says who may decide them, besides what the plans of the runs say."""
+        """Open or create the database at `path`. `queue_path` mirrors queue items as JSON files; `deciders` adds to
+        what the plans of the runs say about who may decide. Raises StoreError."""
         super().__init__(path)
         self.deciders = Deciders() if deciders is None else deciders
         self._queue = None if not queue_path else Path(queue_path)
@@ -103,7 +103,7 @@ class Store(Database):
     # runs
 
     def begin(self, plan: WorkflowPlan, records: Sequence[tuple[str, str, TaskRecord]], now: str) -> StoredWorkflow:
-        """A new run of `plan`; `records` are the tasks with status and record, in order."""
+        """Create a run of `plan`. `records` holds id, status and record of each task, in order."""
         with self.transaction() as db:
             number = db.execute("select coalesce(max(number), 0) + 1 from runs").fetchone()[0]
             run_id = f"run-{number}"
@@ -114,11 +114,12 @@ class Store(Database):
             )
             rows = [(run_id, task, n, status, pack(record)) for n, (task, status, record) in enumerate(records)]
             db.executemany("insert into tasks values (?,?,?,?,?)", rows)
-            self._write_events(db, run_id, plan.name, None, now, [EventDraft("engine.started", _about(plan))])
+            details = {"tasks": [task.id for task in plan.tasks], "plan": plan.hash}
+            self._write_events(db, run_id, plan.name, None, now, [EventDraft("engine.started", details)])
         return self.run(run_id)
 
     def run(self, run_id: str) -> StoredWorkflow:
-        """The run called `run_id`. Raises StoreError when there is none."""
+        """Return the run `run_id`. Raises StoreError when it does not exist."""
         rows = self.rows("select * from runs where run_id = ?", run_id)
         if not rows:
             latest = self.rows("select run_id from runs order by number desc limit 5")
@@ -127,19 +128,19 @@ class Store(Database):
         return msgspec.convert(dict(rows[0]), StoredWorkflow)
 
     def runs(self, workflow: str | None = None) -> list[StoredWorkflow]:
-        """All runs, or those of one workflow, the newest last."""
+        """Return all runs, or those of one workflow, newest last."""
         rows = self.rows("select * from runs where ? is null or workflow = ? order by number", workflow, workflow)
         return [msgspec.convert(dict(row), StoredWorkflow) for row in rows]
 
     def finish(self, run_id: str, status: RunStatus, now: str, events: Sequence[EventDraft] = ()) -> list[Event]:
-        """Write down how the run stands; `events` are its last events."""
+        """Store the run's status and its last events."""
         with self.transaction() as db:
-            over = now if status in OVER else None
-            db.execute("update runs set status = ?, finished_at = ? where run_id = ?", (status, over, run_id))
+            finished_at = now if status in OVER else None
+            db.execute("update runs set status = ?, finished_at = ? where run_id = ?", (status, finished_at, run_id))
             return self._write_events(db, run_id, self.run(run_id).workflow, None, now, events)
 
     def replan(self, run_id: str, plan: WorkflowPlan) -> None:
-        """Keep the plan that the run goes on with."""
+        """Store the plan that the run continues with."""
         with self.transaction() as db:
             db.execute("update runs set plan = ?, plan_hash = ? where run_id = ?", (encode(plan), plan.hash, run_id))
 
@@ -152,8 +153,8 @@ class Store(Database):
         now: str,
         event: EventDraft,
     ) -> list[Event]:
-        """Go on with another plan. `records` are the tasks that begin anew or are new, with status and record; what
-        people were asked about these tasks is withdrawn."""
+        """Continue the run with another plan. `records` holds status and record of each task that is new or restarted;
+        open queue items of these tasks and of `removed` ones are withdrawn."""
         with self.transaction() as db:
             db.execute("update runs set plan = ?, plan_hash = ? where run_id = ?", (encode(plan), plan.hash, run_id))
             for task_id in removed:
@@ -170,7 +171,7 @@ class Store(Database):
             return self._write_events(db, run_id, plan.name, None, now, [event])
 
     def cancel(self, run_id: str, reason: str, by: str, now: str) -> list[Event]:
-        """Give up a run: nothing of it goes on, and nobody is asked about it. Raises StoreError where it is over."""
+        """Cancel a run and withdraw its open queue items. Raises StoreError when the run has ended."""
         with self.transaction() as db:
             run = self.run(run_id)
             if run.status in OVER:
@@ -190,36 +191,36 @@ class Store(Database):
     # tasks
 
     def task_run(self, run_id: str, task_id: str) -> str:
-        """The name of a task in a run, which it keeps whatever becomes of the plan."""
+        """Return the name of a task in a run; it stays the same when the plan changes."""
         query = "select run_id || '.' || (position + 1) as name from tasks where run_id = ? and task_id = ?"
         return str(self.rows(query, run_id, task_id)[0]["name"])
 
     def records(self, run_id: str) -> dict[str, tuple[str, TaskRecord]]:
-        """Status and record of every task, in order."""
+        """Return status and record of every task, in order."""
         rows = self.rows("select task_id, status, record from tasks where run_id = ? order by position", run_id)
         return {row["task_id"]: (row["status"], unpack(row["record"], TaskRecord)) for row in rows}
 
     def commit(self, run_id: str, change: TaskChange, now: str) -> list[Event]:
-        """One transaction: record, transition, events, queue item, gate report, review and outputs, or nothing.
+        """Write record, transition, events, queue item, gate report, review and outputs in one transaction.
 
-        Raises QueueError where the queue can't take an item, StoreError where the database can't be written.
+        Raises QueueError when the queue item can't be written, StoreError when the database can't be written.
         """
         with self.transaction() as db:
             db.execute(
                 "update tasks set record = ?, status = coalesce(?, status) where run_id = ? and task_id = ?",
                 (pack(change.record), change.status, run_id, change.task_id),
             )
-            if change.moved is not None:
+            if change.transition is not None:
                 db.execute(
                     "insert into transitions (run_id, task_id, source, event, target, before, after, undecided)"
                     " values (?,?,?,?,?,?,?,?)",
-                    (run_id, change.task_id, *change.moved),
+                    (run_id, change.task_id, *change.transition),
                 )
             if change.report is not None:
-                self._keep(db, "gate_reports", run_id, change.task_id, change.report)
+                self._append(db, "gate_reports", run_id, change.task_id, change.report)
             if change.review is not None:
                 self._log_review(db, run_id, change.task_id, change.review)
-            self._keep_outputs(db, run_id, change)
+            self._write_outputs(db, run_id, change)
             if change.usage != NO_USAGE:
                 db.execute(
                     "update runs set cost_usd = cost_usd + ?, tokens_used = tokens_used + ? where run_id = ?",
@@ -230,15 +231,17 @@ class Store(Database):
                 self._queue_item(db, change.item)
         return written
 
-    def note(self, run_id: str, now: str, events: Sequence[EventDraft], *, warned: int | None = None) -> list[Event]:
-        """Events about the run itself."""
+    def add_events(
+        self, run_id: str, now: str, events: Sequence[EventDraft], *, warned: int | None = None
+    ) -> list[Event]:
+        """Write events about the run itself, and its budget warning level where `warned` is given."""
         with self.transaction() as db:
             if warned is not None:
                 db.execute("update runs set warned = ? where run_id = ?", (warned, run_id))
             return self._write_events(db, run_id, self.run(run_id).workflow, None, now, events)
 
-    def attempt(self, run_id: str, task_id: str, call: AgentCall, now: str) -> str:
-        """Write down that a call is about to be made; the value is its attempt id, which no other call has."""
+    def begin_attempt(self, run_id: str, task_id: str, call: AgentCall, now: str) -> str:
+        """Record a call before it is made. Returns its attempt id, which is unique."""
         with self.transaction() as db:
             query = "select count(*) from attempts where operation_id = ?"
             number = db.execute(query, (call.operation_id,)).fetchone()[0] + 1
@@ -254,16 +257,16 @@ class Store(Database):
     # people
 
     def items(self, run_id: str | None = None, *, waiting: bool = False) -> list[QueueItem]:
-        """The queue, the oldest first; with `waiting` only what is not decided yet."""
+        """Return the queue items, oldest first; with `waiting` only the open ones."""
         rows = self.rows("select body from hil_items where ? is null or run_id = ? order by number", run_id, run_id)
-        found = [unpack(row["body"], QueueItem) for row in rows]
-        return [item for item in found if item.status in OPEN] if waiting else found
+        items = [unpack(row["body"], QueueItem) for row in rows]
+        return [item for item in items if item.status in OPEN] if waiting else items
 
     def item(self, item_id: str) -> QueueItem:
-        """One item. Raises QueueError when there is none."""
+        """Return one queue item. Raises QueueError when it does not exist."""
         rows = self.rows("select body from hil_items where id = ?", item_id)
         if not rows:
-            raise QueueError(f"there is no item `{item_id}` in the queue")
+            raise QueueError(f"unknown queue item `{item_id}`")
         return unpack(rows[0]["body"], QueueItem)
 
     def decide(
@@ -279,17 +282,17 @@ class Store(Database):
     ) -> QueueItem:
         """Take one decision. `origin` says where it was taken (default: in this process).
 
-        Raises QueueError where it was taken already (of two people only one decides), for the name of an agent, from
-        a process that a run started, and where decisions are signed without the signature of the person named.
+        Raises QueueError when the item is already decided (of two people only one decides), `by` is the name of an
+        agent, the process was started by a run, or a required signature is missing or not that of `by`.
         """
         origin = here("program") if origin is None else origin
-        at_work = self.is_at_work()
+        run_active = self.is_run_active()
         with self.transaction() as db:
-            asked = self.item(item_id)
-            item = decided(asked, move, by, notes, now)
+            open_item = self.item(item_id)
+            item = apply_decision(open_item, move, by, notes, now)
             check_name(by, self.deciders.agents | names_of_agents(decode(self.run(item.run_id).plan)))
-            check_origin(origin, self.processes(), at_work=at_work)
-            decision = SignedDecision(item.id, digest_of(asked), move, by, notes, now, signature)
+            check_origin(origin, self.processes(), run_active=run_active)
+            decision = SignedDecision(item.id, digest_of(open_item), move, by, notes, now, signature)
             if self.deciders.signers and move != "ack":
                 check_signature(decision, self.deciders.signers)
             values = (item.id, pack(decision), pack(origin))
@@ -303,38 +306,42 @@ class Store(Database):
         return item
 
     def decisions(self, item_id: str) -> list[tuple[SignedDecision, Origin]]:
-        """Every decision about an item with the place where it was taken, in order."""
+        """Return every decision about an item with its origin, in order."""
         rows = self.rows("select body, origin from decisions where item_id = ? order by number", item_id)
         return [(unpack(row["body"], SignedDecision), unpack(row["origin"], Origin)) for row in rows]
 
     def check_decided(self, item: QueueItem) -> None:
-        """Raise QueueError unless the decision about an item is on record as it was taken, signed where it has to be:
-        whoever writes into the database past us does not decide."""
-        taken = [each for each, _ in self.decisions(item.id) if each.move != "ack"]
+        """Raise QueueError unless the item's decision is on record, and signed where signatures are required: writing
+        into the database directly must not decide an item."""
+        decisions = [each for each, _ in self.decisions(item.id) if each.move != "ack"]
         stated = (digest_of(item), item.resolved_by, item.resolution_notes, item.resolved_at)
-        if len(taken) != 1 or (taken[0].digest, taken[0].by, taken[0].notes.strip(), taken[0].at) != stated:
+        if len(decisions) != 1:
             raise QueueError(f"`{item.id}` is {item.status}, but no such decision is on record")
-        if MOVES[taken[0].move] != item.status:
-            raise QueueError(f"`{item.id}` is {item.status}, but the decision on record is `{taken[0].move}`")
+        decision = decisions[0]
+        if (decision.digest, decision.by, decision.notes.strip(), decision.at) != stated:
+            raise QueueError(f"`{item.id}` is {item.status}, but no such decision is on record")
+        if STATUS_AFTER[decision.move] != item.status:
+            raise QueueError(f"`{item.id}` is {item.status}, but the decision on record is `{decision.move}`")
         if self.deciders.signers:
-            check_signature(taken[0], self.deciders.signers)
+            check_signature(decision, self.deciders.signers)
 
     # processes
 
-    def started(self, role: Role, pid: int | None = None) -> None:
-        """Write down a process of ours (default: this one), so that no decision is taken from what descends from it."""
-        line, place = ancestry(pid), machine()
-        if not line:
+    def add_process(self, role: Role, pid: int | None = None) -> None:
+        """Record a process of ours (default: this one), so that its descendants can't take decisions."""
+        processes, host = ancestry(pid), machine()
+        if not processes:
             return
-        values = (role, place.boot, place.namespace, line[0].pid, line[0].started, line[0].name)
+        process = processes[0]
+        values = (role, host.boot, host.namespace, process.pid, process.started, process.name)
         with self.transaction() as db:
             db.execute("insert into processes (role, boot, namespace, pid, started, name) values (?,?,?,?,?,?)", values)
 
-    def processes(self) -> list[Known]:
-        """The processes that runs of this boot of the machine have written down, in order."""
+    def processes(self) -> list[RunProcess]:
+        """Return the processes recorded by runs since this machine booted, in order."""
         query = "select role, boot, namespace, pid, started, name from processes where boot = ? order by number"
         return [
-            Known(row["role"], row["boot"], row["namespace"], Process(row["pid"], row["started"], row["name"]))
+            RunProcess(row["role"], row["boot"], row["namespace"], Process(row["pid"], row["started"], row["name"]))
             for row in self.rows(query, machine().boot)
         ]
 
@@ -352,43 +359,45 @@ class Store(Database):
             return
         try:
             self._queue.mkdir(parents=True, exist_ok=True)
-            target = self._queue / f"{quote(item.id, safe='')}.json"  # an id can't lead out of the folder
+            target = self._queue / f"{quote(item.id, safe='')}.json"  # quoted: an id can't lead out of the folder
             write_whole(target, msgspec.json.format(pack(item), indent=2) + b"\n")
         except OSError as error:
             raise _queue_failure(error) from error
 
-    # what happened
-
+    # log
     def events(self, run_id: str, *, by_task: bool = False) -> list[Event]:
-        """What happened, in order of time; `by_task` gives the order that is the same whatever ran side by side: what
-        began the run, then task by task in the order of the plan, then the rest."""
+        """Return the events in order of time. `by_task` gives an order that does not depend on concurrency: the start
+        of the run, then task by task in the order of the plan, then the rest."""
         rows = self.rows("select body from events where run_id = ? order by number", run_id)
-        found = [unpack(row["body"], Event) for row in rows]
+        events = [unpack(row["body"], Event) for row in rows]
         if not by_task:
-            return found
+            return events
         order = {task: number for number, task in enumerate(self.records(run_id))}
-        last = len(order)
-        return sorted(found, key=lambda e: -1 if e.event_type == "engine.started" else order.get(e.task_id or "", last))
+
+        def position(event: Event) -> int:
+            return -1 if event.event_type == "engine.started" else order.get(event.task_id or "", len(order))
+
+        return sorted(events, key=position)
 
     def transitions(self, run_id: str, task_id: str | None = None) -> list[JsonObject]:
-        """Every step of every task, in order."""
+        """Return every transition of every task, in order."""
         query = "select * from transitions where run_id = ? and (? is null or task_id = ?) order by number"
         return [dict(row) for row in self.rows(query, run_id, task_id, task_id)]
 
     def reports(self, run_id: str, task_id: str | None = None) -> list[GateReport]:
-        """The gate reports, in order."""
-        return self._kept("gate_reports", run_id, task_id, GateReport)
+        """Return the gate reports, in order."""
+        return self._log("gate_reports", run_id, task_id, GateReport)
 
     def review_log(self, run_id: str, task_id: str) -> JsonObject:
-        """The review of a task: an entry for each iteration, and how it ended."""
-        entries = self._kept("review_log", run_id, task_id, JsonObject)
+        """Return the review of a task: an entry for each iteration, and the final decision."""
+        entries = self._log("review_log", run_id, task_id, JsonObject)
         final = entries[-1]["decision"] if entries else None
-        over = entries[-1]["timestamp"] if final == "GO" else None
+        completed_at = entries[-1]["timestamp"] if final == "GO" else None
         log = {"task_id": task_id, "overlay": "agentic_review", "iterations": entries}
-        return {**log, "final_decision": final, "completed_at": over}
+        return {**log, "final_decision": final, "completed_at": completed_at}
 
     def outputs(self, run_id: str, task_id: str) -> list[tuple[int, str, str, bytes | None]]:
-        """What the agent wrote: iteration, path, sha256 and content (None where it was too large), in order."""
+        """Return (iteration, path, sha256, content) of each output, in order; content is None when too large."""
         query = (
             "select iteration, path, outputs.sha256, content from outputs left join contents using (sha256)"
             " where run_id = ? and task_id = ? order by outputs.number"
@@ -396,11 +405,11 @@ class Store(Database):
         return [tuple(row) for row in self.rows(query, run_id, task_id)]
 
     def attempts(self, run_id: str) -> list[JsonObject]:
-        """Every call that was begun, in order."""
+        """Return every attempted call, in order."""
         return [dict(row) for row in self.rows("select * from attempts where run_id = ? order by number", run_id)]
 
     def export(self, run_id: str) -> JsonObject:
-        """The whole run as plain data, tasks in the order of the plan."""
+        """Return the whole run as plain data, with tasks in the order of the plan."""
         run = msgspec.to_builtins(self.run(run_id))
         del run["plan"]
         tasks = {}
@@ -429,8 +438,7 @@ class Store(Database):
             "events": events,
         }
 
-    # inside
-
+    # internals
     def _write_events(
         self,
         db: sqlite3.Connection,
@@ -462,24 +470,24 @@ class Store(Database):
             written.append(event)
         return written
 
-    def _keep(self, db: sqlite3.Connection, table: Log, run_id: str, task_id: str, body: object) -> None:
+    def _append(self, db: sqlite3.Connection, table: Log, run_id: str, task_id: str, body: object) -> None:
         db.execute(f"insert into {table} (run_id, task_id, body) values (?,?,?)", (run_id, task_id, pack(body)))
 
-    def _kept(self, table: Log, run_id: str, task_id: str | None, kind: type[Kind]) -> list[Kind]:
+    def _log(self, table: Log, run_id: str, task_id: str | None, kind: type[Kind]) -> list[Kind]:
         query = f"select body from {table} where run_id = ? and (? is null or task_id = ?) order by number"
         return [unpack(row["body"], kind) for row in self.rows(query, run_id, task_id, task_id)]
 
     def _log_review(self, db: sqlite3.Connection, run_id: str, task_id: str, entry: JsonObject) -> None:
-        """A log that can't be written is no reason to stop."""
+        """Append to the review log. A failure is logged and does not stop the run."""
         db.execute("savepoint review")
         try:
-            self._keep(db, "review_log", run_id, task_id, entry)
+            self._append(db, "review_log", run_id, task_id, entry)
         except sqlite3.Error as error:
             db.execute("rollback to review")
             LOG.warning("the review log of `%s` can't be written: %s", task_id, error)
         db.execute("release review")
 
-    def _keep_outputs(self, db: sqlite3.Connection, run_id: str, change: TaskChange) -> None:
+    def _write_outputs(self, db: sqlite3.Connection, run_id: str, change: TaskChange) -> None:
         for path, content in change.outputs:
             digest = hashlib.sha256(content).hexdigest()
             if len(content) <= MAX_CONTENT:
@@ -490,26 +498,22 @@ class Store(Database):
             )
 
 
-def _about(plan: WorkflowPlan) -> JsonObject:
-    return {"tasks": [task.id for task in plan.tasks], "plan": plan.hash}
-
-
 def _plain(record: TaskRecord) -> JsonObject:
-    """A record as plain data: the exact confidence as a number, and as it is kept beside it."""
-    made: JsonObject = msgspec.to_builtins(record)
+    """Return the record as plain data: `confidence` as a number, `confidence_exact` as the stored fraction."""
+    exported: JsonObject = msgspec.to_builtins(record)
     score = record.context.score
-    context = made["context"]
+    context = exported["context"]
     context["confidence_exact"] = context["confidence"]
     context["confidence"] = None if score is None else float(score)
-    return made
+    return exported
 
 
 def _decision_record(decision: SignedDecision, origin: Origin) -> JsonObject:
-    """A decision as an export tells it: without process ids, which mean something on one machine only, and without the
-    digest, which whoever checks a signature makes of the item."""
+    """Return a decision for an export: without process ids, which are valid on one machine only, and without the
+    digest, which a verifier of the signature computes from the item."""
     where = {"via": origin.via, "user": origin.user, "host": origin.host, "terminal": origin.terminal}
-    taken = {name: value for name, value in msgspec.to_builtins(decision).items() if name != "digest"}
-    return {**taken, **where, "programs": [process.name for process in origin.processes]}
+    fields = {name: value for name, value in msgspec.to_builtins(decision).items() if name != "digest"}
+    return {**fields, **where, "programs": [process.name for process in origin.processes]}
 
 
 def _queue_failure(error: Exception) -> QueueError:

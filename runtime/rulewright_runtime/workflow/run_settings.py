@@ -1,4 +1,4 @@
-"""What a run is told on this machine: who answers for each agent, where files lie, who is notified.
+"""Settings of a run on this machine: the adapter of each agent, the working folder, and notifications.
 
 A plan never names a command, callable or address; these come from the project file, as plain data.
 """
@@ -16,14 +16,14 @@ DEFAULT: Final = "default"
 
 
 class LocalSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What all settings have in common: they can't be changed, and an unknown key is refused."""
+    """Base of all settings: immutable, and unknown keys are refused."""
 
 
 class AdapterSettings(LocalSetting, frozen=True):
-    """How an agent is reached: a command, a callable `module:function`, or a script of replies.
+    """The adapter of an agent: a command, a callable `module:function`, or a script of replies.
 
-    A command sees only the variables named in `environment`, and `PATH`. Without `timeout_seconds` and `max_retries`
-    the plan's limits hold. A brief that nears `max_context_tokens` is a warning.
+    A command sees only `PATH` and the variables named in `environment`. `timeout_seconds` and `max_retries` default to
+    the plan's limits. A brief close to `max_context_tokens` is a warning.
     """
 
     type: Literal["command", "python", "mock"]
@@ -38,7 +38,7 @@ class AdapterSettings(LocalSetting, frozen=True):
 
 
 class Notice(LocalSetting, frozen=True):
-    """Where a notification goes: a command that gets it on its standard input, or a webhook that is posted to."""
+    """The target of notifications: a command that reads the item on standard input, or a webhook (POST)."""
 
     type: Literal["webhook", "command"]
     url: str = ""
@@ -46,23 +46,23 @@ class Notice(LocalSetting, frozen=True):
 
 
 class Constitution(LocalSetting, frozen=True):
-    """Rules of the project that every agent is given: the file they stand in, and its text."""
+    """Project rules given to every agent: the path of their file, and its text."""
 
     path: str
     text: str
 
 
 class Security(LocalSetting, frozen=True):
-    """What is looked for. `secret_patterns` are added to those of widespread services; what looks like an order to
-    another agent passes, is told (`warn`), or fails the call that it came from (`quarantine`)."""
+    """Checks on replies. `secret_patterns` are added to those of common services. A detected injection is ignored
+    (`pass`), published as an event (`warn`), or fails its call (`quarantine`)."""
 
     secret_patterns: tuple[str, ...] = ()
     injection_detection_level: Literal["pass", "warn", "quarantine"] = "warn"
 
 
 class RunSettings(LocalSetting, frozen=True):
-    """All of it. `folder` is the working folder of the agents; `queue_path` mirrors the queue as JSON files;
-    `signers` are the public keys of those who have to sign decisions, by their names."""
+    """Settings of a run. `folder` is the agents' working folder; `queue_path` mirrors the queue as JSON files;
+    `signers` maps the names of people who have to sign decisions to their public keys."""
 
     adapters: dict[str, AdapterSettings] = msgspec.field(default_factory=dict)
     folder: str = "."
@@ -75,5 +75,5 @@ class RunSettings(LocalSetting, frozen=True):
     signers: dict[str, str] = msgspec.field(default_factory=dict)
 
     def adapter(self, agent: str) -> AdapterSettings | None:
-        """How `agent` is reached: its own adapter, else the one called `default`."""
+        """Return the settings of `agent`: its own, else those of `default`, else None."""
         return self.adapters.get(agent) or self.adapters.get(DEFAULT)

@@ -1,4 +1,4 @@
-"""What agents say is looked through before it is kept or shown to others: secrets, and orders to whoever reads."""
+"""Security of agents' replies: secrets are redacted and prompt injections detected before a reply is stored."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.run_settings import Security
 
 REDACTED: Final = "[redacted]"
-SHOWN: Final = 100  # characters of what was detected
+SHOWN: Final = 100  # characters of a detected injection
 
-# Keys of widespread services, by the shape that their owners give them.
+# Key formats of common services, as their owners document them.
 SECRETS: Final = (
     r"\bAKIA[0-9A-Z]{16}\b",
     r"\bgh[pousr]_[A-Za-z0-9]{36,}\b",
@@ -24,7 +24,7 @@ SECRETS: Final = (
     r"\bxox[abprs]-[A-Za-z0-9-]{10,}\b",
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s]+-----END [A-Z ]*PRIVATE KEY-----",
 )
-# Orders that a text gives to the model that reads it.
+# Instructions to the model that reads the text.
 INJECTIONS: Final = (
     r"(?i)\b(?:ignore|disregard|forget)\b.{0,40}\b(?:previous|prior|above|earlier|all)\b.{0,40}"
     r"\b(?:instructions?|prompts?|rules|directions)\b",
@@ -36,41 +36,44 @@ _TEXTS: Final = ("text", "summary", "feedback", "critique")
 
 
 def check(security: Security) -> None:
-    """Raise PlanError for a pattern that can't be used."""
+    """Raise PlanError for an invalid pattern, or one that matches the empty text."""
     for pattern in security.secret_patterns:
         if compile_regex(pattern).search("") is not None:
             raise PlanError(f"the pattern `{pattern}` matches the empty text")
 
 
-def redacted(security: Security, reply: AgentReply) -> tuple[AgentReply, tuple[EventDraft, ...]]:
-    """The reply without its secrets, and the event that says so."""
-    found = {name: without_secrets(security, getattr(reply, name)) for name in _TEXTS}
-    count = sum(number for _, number in found.values())
+def redact_reply(security: Security, reply: AgentReply) -> tuple[AgentReply, tuple[EventDraft, ...]]:
+    """Return the reply without its secrets, and an event with their number if there were any."""
+    texts = {name: redact_text(security, getattr(reply, name)) for name in _TEXTS}
+    count = sum(number for _, number in texts.values())
     if not count:
         return reply, ()
-    reply = msgspec.structs.replace(reply, **{name: text for name, (text, _) in found.items()})
+    reply = msgspec.structs.replace(reply, **{name: text for name, (text, _) in texts.items()})
     return reply, (EventDraft("security.secret_redacted", {"where": "reply", "count": count}, "warning"),)
 
 
-def without_secrets(security: Security, text: str) -> tuple[str, int]:
-    """The text with `[redacted]` for every secret, and how many there were."""
+def redact_text(security: Security, text: str) -> tuple[str, int]:
+    """Replace every secret by `[redacted]`. Returns the text and the number of secrets."""
     count = 0
     for pattern in (*SECRETS, *security.secret_patterns):
-        text, found = compile_regex(pattern).subn(REDACTED, text)
-        count += found
+        text, replaced = compile_regex(pattern).subn(REDACTED, text)
+        count += replaced
     return text, count
 
 
 def detect_injections(security: Security, texts: Iterable[tuple[str, str]]) -> tuple[EventDraft, ...]:
-    """An event for each text (where it stands, and the text) that gives orders; in quarantine an AdapterError."""
+    """Return an event for each text with an injection; `texts` are pairs of a label and a text.
+
+    Raises AgentError for an injection at level `quarantine`.
+    """
     level = security.injection_detection_level
     if level == "pass":
         return ()
     events = []
     for where, text in texts:
-        order = next((found for pattern in INJECTIONS if (found := compile_regex(pattern).search(text))), None)
-        if order is not None:
-            details = {"where": where, "text": order.group(0)[:SHOWN], "level": level}
+        match = next((hit for pattern in INJECTIONS if (hit := compile_regex(pattern).search(text))), None)
+        if match is not None:
+            details = {"where": where, "text": match.group(0)[:SHOWN], "level": level}
             events.append(EventDraft("security.injection_detected", details, "warning"))
     if events and level == "quarantine":
         first = events[0].details

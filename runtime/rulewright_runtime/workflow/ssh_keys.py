@@ -1,4 +1,4 @@
-"""The keys of `ssh-keygen -t ed25519` by which decisions are signed; only this module needs `cryptography`."""
+"""Keys of `ssh-keygen -t ed25519` for signed decisions; only this module needs `cryptography`."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ MAX_KEY: Final = 16_384  # bytes of a key file
 
 
 def public_key(text: str) -> Ed25519PublicKey:
-    """The key in a line such as `ssh-ed25519 AAAA... ana@example`. Raises QueueError for any other text."""
+    """Read a line such as `ssh-ed25519 AAAA... ana@example`. Raises QueueError for any other text."""
     try:
-        found = load_ssh_public_key(text.strip().encode("ascii"))
+        key = load_ssh_public_key(text.strip().encode("ascii"))
     except (ValueError, UnsupportedAlgorithm):
-        found = None
-    if not isinstance(found, Ed25519PublicKey):
+        key = None
+    if not isinstance(key, Ed25519PublicKey):
         raise QueueError(f"expected a public key such as `ssh-ed25519 AAAA...`, found `{text[:40]}`")
-    return found
+    return key
 
 
 def private_key(path: Path, passphrase: Callable[[], str]) -> Ed25519PrivateKey:
-    """The key in a file of `ssh-keygen`. Raises QueueError for a file that holds none of the right kind."""
+    """Read a file of `ssh-keygen`. Raises QueueError for a file without an ed25519 key."""
     try:
         with path.open("rb") as stream:
-            written = stream.read(MAX_KEY)
+            data = stream.read(MAX_KEY)
         try:
-            found = load_ssh_private_key(written, None)
+            key = load_ssh_private_key(data, None)
         except TypeError:  # the key is protected
-            found = load_ssh_private_key(written, passphrase().encode("utf-8"))
+            key = load_ssh_private_key(data, passphrase().encode("utf-8"))
     except OSError as error:
         raise QueueError(f"the key `{path}` can't be read: {(error.strerror or str(error)).lower()}") from None
     except (ValueError, UnsupportedAlgorithm) as error:
         raise QueueError(f"`{path}` holds no private key of `ssh-keygen -t ed25519`: {error}") from None
-    if not isinstance(found, Ed25519PrivateKey):
+    if not isinstance(key, Ed25519PrivateKey):
         raise QueueError(f"`{path}` holds a key of another kind; expected one of `ssh-keygen -t ed25519`")
-    return found
+    return key
 
 
-def written(key: Ed25519PrivateKey) -> str:
-    """The public key of a private one, as it stands in `hil.signers`."""
+def public_text(key: Ed25519PrivateKey) -> str:
+    """Return the public key of a private key, in the form of `hil.signers`."""
     return key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode("ascii")
 
 
 def is_signed(text: str, signature: str, data: bytes) -> bool:
-    """Whether `signature` (base64) is that of the public key in `text`. Raises QueueError where that is none."""
+    """Whether `signature` (base64) is valid for the public key in `text`. Raises QueueError for an invalid key."""
     try:
         public_key(text).verify(base64.b64decode(signature, validate=True), data)
     except (InvalidSignature, binascii.Error, ValueError):

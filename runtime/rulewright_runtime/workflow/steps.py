@@ -1,4 +1,4 @@
-"""One step of one task: an activity, the machine's step, and the transaction that makes both lasting."""
+"""One step of one task: an activity, the machine's step, and the transaction that stores both."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from rulewright_runtime.workflow.task_context import TaskContext, TaskRecord
 from rulewright_runtime.workflow.workflow_plan import OVERLAYS, TaskPlan
 
 LOG: Final = logging.getLogger("rulewright.workflow")
-MAX_REASON: Final = 500  # characters of why a task ended or a person is asked
-_BUDGET_WARNING: Final = 0.8
-_MOST_BACKOFF: Final = 86_400.0  # seconds: each wait is twice as long as the one before
+MAX_REASON: Final = 500  # characters of the reason why a task ended or a person is asked
+_BUDGET_WARNING: Final = 0.8  # share of the budget
+_MAX_BACKOFF: Final = 86_400.0  # seconds; each wait is twice as long as the previous one
 
 
 def advance(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> TaskRecord:
-    """Do what the task's place asks for, take the step it leads to, and write both down; the value is the new record.
+    """Carry out the task's activity, take the step it leads to, and store both. Returns the new record.
 
-    A call that failed is written down, too, and may be tried again by advancing once more. Raises StoreError or
-    QueueError where nothing can be written; the task is then where it was.
+    A failed call is stored, too, and is retried by the next `advance`. Raises StoreError or QueueError when nothing
+    can be written; the task then stays where it was.
     """
-    doing = activity(task.machine, record.state)
+    current = activity(task.machine, record.state)
     try:
-        outcome = perform(doing, task, record, run_context)
+        outcome = perform(current, task, record, run_context)
     except AgentError as failure:
-        agent = _called(task, record, doing)
+        agent = _called_agent(task, record, current)
         if record.retries < run_context.max_retries(agent):
             return _retry(task, record, run_context, agent, failure)
         record = record.spending(failure.usage)
@@ -56,24 +56,24 @@ def advance(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Task
 def take(task: TaskPlan, outcome: ActivityOutcome, run_context: RunContext) -> TaskRecord:
     """Take the step that the outcome leads to, in one transaction."""
     before = outcome.record
-    taken = step(task.machine, before.state, outcome.event, before.context.bindings())
-    record, events, item = _apply(task, taken, outcome, run_context)
-    place = task.machine.place(taken.state.place)
+    move = step(task.machine, before.state, outcome.event, before.context.bindings())
+    record, events, item = _apply(task, move, outcome, run_context)
+    place = task.machine.place(move.state.place)
     if place.activity == "human" and item is None:
         record, item = _ask(
             task, record, run_context, "t2_gate", "the gate's tier is T2: a person has to sign", outcome
         )
     if item is not None:
         events.append(EventDraft("hil.created", {"item": item.id, "trigger": item.trigger, "reason": item.reason}))
-    events += _status_events(task, record, taken, outcome)
-    if taken.after == "RUNNING" and not record.started:
+    events += _status_events(task, record, move)
+    if move.after == "RUNNING" and not record.started:
         record = replace(record, started=True, started_at=time.time())
-    source, event, target = taken.transition.source, taken.transition.event, taken.transition.target
+    source, event, target = move.transition.source, move.transition.event, move.transition.target
     change = TaskChange(
         task_id=task.id,
         record=record,
-        status=taken.after,
-        moved=(source, event, target, taken.before, taken.after, "; ".join(taken.undecided)),
+        status=move.after,
+        transition=(source, event, target, move.before, move.after, "; ".join(move.undecided)),
         events=(*outcome.events, *events),
         item=item,
         report=outcome.report,
@@ -90,35 +90,35 @@ def take(task: TaskPlan, outcome: ActivityOutcome, run_context: RunContext) -> T
 
 
 def _apply(
-    task: TaskPlan, taken: MachineStep, outcome: ActivityOutcome, run_context: RunContext
+    task: TaskPlan, move: MachineStep, outcome: ActivityOutcome, run_context: RunContext
 ) -> tuple[TaskRecord, list[EventDraft], QueueItem | None]:
-    """The record after the step, what its effects say, and the queue item they ask for."""
+    """Return the record after the step, the events of its effects, and the queue item they ask for."""
     old = outcome.record
-    context = old.context.forget(taken.transition.forgets)
-    record = replace(old, state=taken.state, context=context, retries=0)
+    context = old.context.forget(move.transition.forgets)
+    record = replace(old, state=move.state, context=context, retries=0)
     events: list[EventDraft] = []
     item: QueueItem | None = None
-    decision = _decision(task, old, taken)
+    decision = _decision(task, old, move)
     if decision is not None:
         events.append(decision)
         record = replace(record, history=(*record.history, _history(old, decision)))
-    for effect in taken.effects:
+    for effect in move.effects:
         if effect.kind == "ask":
-            words = _with_gate(effect.words, taken, old, outcome)
+            words = _with_reasons(effect.words, move, old, outcome)
             record, item = _ask(task, record, run_context, effect.subject, words, outcome)
         else:
             if effect.kind == "fail":
-                effect = msgspec.structs.replace(effect, words=_with_gate(effect.words, taken, old, outcome))
+                effect = msgspec.structs.replace(effect, words=_with_reasons(effect.words, move, old, outcome))
             record, more = _effect(task, record, effect, outcome, run_context)
             events += more
     return record, events, item
 
 
-def _with_gate(words: str, taken: MachineStep, record: TaskRecord, outcome: ActivityOutcome) -> str:
-    """The words, with the gate's reasons where the gate led here, or what is wrong with a pair."""
-    if taken.transition.event == "escalated":
+def _with_reasons(words: str, move: MachineStep, record: TaskRecord, outcome: ActivityOutcome) -> str:
+    """Append the gate's reasons when the gate led here, or what is wrong with a pair."""
+    if move.transition.event == "escalated":
         return f"{words}: {outcome.reason}"
-    if taken.transition.source not in {"rework", "gate_again"}:
+    if move.transition.source not in {"rework", "gate_again"}:
         return words
     reports = [entry["reasons"] for entry in record.history if entry["step"] == "gate"]
     reasons = outcome.report.reasons if outcome.report is not None else reports[-1] if reports else ()
@@ -135,12 +135,12 @@ def _effect(
         passed = tuple(name for name in OVERLAYS if name in {*record.passed, effect.subject})
         record = replace(record, passed=passed)
         approved = effect.subject == "paired_workflow" and record.context.challenger_approved
-        return _locked(task, record, run_context) if approved else (record, [])
+        return _lock_outputs(task, record, run_context) if approved else (record, [])
     if effect.kind == "exceeded":
         loops = tuple(dict.fromkeys((*record.max_iterations_exceeded, effect.subject)))
         return replace(record, max_iterations_exceeded=loops), []
     if effect.kind == "lock":
-        return _locked(task, record, run_context)
+        return _lock_outputs(task, record, run_context)
     if effect.kind == "swap":
         driver, challenger = record.context.challenger, record.context.driver
         context = replace(record.context, driver=driver, challenger=challenger)
@@ -150,8 +150,8 @@ def _effect(
     return replace(record, reason=effect.words if outcome.event == "escalated" else outcome.reason or effect.words), []
 
 
-def _locked(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> tuple[TaskRecord, list[EventDraft]]:
-    """What was reviewed or approved is held to be what it is now."""
+def _lock_outputs(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> tuple[TaskRecord, list[EventDraft]]:
+    """Record the hashes of the reviewed or approved outputs; the gate fails when they change."""
     locked = hashes(run_context.root, task.outputs)
     return replace(record, locked=locked, is_locked=True), [EventDraft("artifact.locked", {"outputs": sorted(locked)})]
 
@@ -164,34 +164,34 @@ def _advisory(task: TaskPlan, context: TaskContext, words: str) -> EventDraft:
     return EventDraft("confidence.advisory", details)
 
 
-def _decision(task: TaskPlan, record: TaskRecord, taken: MachineStep) -> EventDraft | None:
-    """What the end of an iteration decided, where the step left a place that decides about a loop."""
-    kind, colon, loop = taken.transition.source.partition(":")
+def _decision(task: TaskPlan, record: TaskRecord, move: MachineStep) -> EventDraft | None:
+    """Return the decision at the end of an iteration, when the step left a place that decides about a loop."""
+    kind, colon, loop = move.transition.source.partition(":")
     if kind != "decide" or not colon:
         return None
-    names = {each.name: each for each in task.machine.loops}
-    found = names[loop]  # type: ignore[index]  # the machine's places are named after its loops
-    if taken.transition.target == "work":
+    loops = {each.name: each for each in task.machine.loops}
+    name = loops[loop].name  # type: ignore[index]  # the machine's places are named after its loops
+    if move.transition.target == "work":
         outcome = "continue"
     else:
-        exceeded = any(effect.kind == "exceeded" for effect in taken.effects)
+        exceeded = any(effect.kind == "exceeded" for effect in move.effects)
         outcome = "max_iterations_exceeded" if exceeded else "exit"
     details: JsonObject = {
         "overlay_type": loop,
-        "iteration": used(task.machine, record.state, found.name),
+        "iteration": used(task.machine, record.state, name),
         "decision": _decision_word(loop, record.context) or outcome,
         "outcome": outcome,
     }
     if loop == "confidence_loop":
         score = record.context.score
         details["confidence_score"] = None if score is None else float(score)
-    if taken.undecided:
-        details["undecided"] = list(taken.undecided)
+    if move.undecided:
+        details["undecided"] = list(move.undecided)
     return EventDraft("overlay.iteration", details, "warning" if outcome == "max_iterations_exceeded" else "info")
 
 
 def _decision_word(loop: str, context: TaskContext) -> str | None:
-    """What the reviewer or the challenger decided; the other loops have nobody who says a word."""
+    """Return the decision of the reviewer or the challenger; None for the other loops."""
     if loop == "agentic_review":
         return context.decision
     if loop == "paired_workflow" and context.challenger_approved is not None:
@@ -200,14 +200,14 @@ def _decision_word(loop: str, context: TaskContext) -> str | None:
 
 
 def _history(record: TaskRecord, decision: EventDraft) -> JsonObject:
-    kept = {key: decision.details[key] for key in ("overlay_type", "decision", "outcome")}
-    return {"iteration": record.iteration, "step": "decide", **kept}
+    details = {key: decision.details[key] for key in ("overlay_type", "decision", "outcome")}
+    return {"iteration": record.iteration, "step": "decide", **details}
 
 
 def _ask(
     task: TaskPlan, record: TaskRecord, run_context: RunContext, trigger: str, words: str, outcome: ActivityOutcome
 ) -> tuple[TaskRecord, QueueItem]:
-    """A new item of the queue, with everything its reader needs."""
+    """Create a queue item with everything a reviewer needs."""
     number = record.items + 1
     reports = run_context.store.reports(run_context.run_id, task.id) + ([outcome.report] if outcome.report else [])
     item = QueueItem(
@@ -229,26 +229,24 @@ def _ask(
     return replace(record, item=item.id, items=number), item
 
 
-def _status_events(
-    task: TaskPlan, record: TaskRecord, taken: MachineStep, outcome: ActivityOutcome
-) -> list[EventDraft]:
+def _status_events(task: TaskPlan, record: TaskRecord, move: MachineStep) -> list[EventDraft]:
     events: list[EventDraft] = []
-    if taken.before == "PENDING":
+    if move.before == "PENDING":
         for warning in task.warnings:
             LOG.warning("task `%s`: %s", task.id, warning)
             events.append(EventDraft("task.warning", {"warning": warning}, "warning"))
-    if taken.after == "RUNNING" and not record.started:
+    if move.after == "RUNNING" and not record.started:
         details = {"overlays": list(task.overlays), "dependencies": list(task.dependencies)}
         events.append(EventDraft("task.started", details, agent=worker(task, record)))
-    if taken.after == "COMPLETED":
-        events.append(EventDraft("task.completed", _spent(record), agent=worker(task, record)))
-    if taken.after == "FAILED":
+    if move.after == "COMPLETED":
+        events.append(EventDraft("task.completed", _usage_details(record), agent=worker(task, record)))
+    if move.after == "FAILED":
         details = {"reason": record.reason, "max_iterations_exceeded": bool(record.max_iterations_exceeded)}
-        events.append(EventDraft("task.failed", {**details, **_spent(record)}, "error", worker(task, record)))
+        events.append(EventDraft("task.failed", {**details, **_usage_details(record)}, "error", worker(task, record)))
     return events
 
 
-def _spent(record: TaskRecord) -> JsonObject:
+def _usage_details(record: TaskRecord) -> JsonObject:
     return {
         "duration_ms": max(0, round((time.time() - record.started_at) * 1000)) if record.started else 0,
         "tokens_used": record.tokens_used,
@@ -258,16 +256,16 @@ def _spent(record: TaskRecord) -> JsonObject:
     }
 
 
-def _called(task: TaskPlan, record: TaskRecord, doing: str) -> str:
-    if doing == "challenge":
+def _called_agent(task: TaskPlan, record: TaskRecord, current: str) -> str:
+    if current == "challenge":
         return challenger(task, record)
-    if doing == "review" and task.review is not None:
+    if current == "review" and task.review is not None:
         return task.review.reviewer_agent
     return worker(task, record)
 
 
 def _retry(task: TaskPlan, record: TaskRecord, run_context: RunContext, agent: str, failure: AgentError) -> TaskRecord:
-    """Write down that the call failed, and wait longer each time."""
+    """Store the failed call and wait, each time twice as long."""
     reason = str(failure)
     LOG.warning("task `%s`: agent `%s` failed and is asked again: %s", task.id, agent, reason)
     retry = record.retries + 1
@@ -277,12 +275,12 @@ def _retry(task: TaskPlan, record: TaskRecord, run_context: RunContext, agent: s
     run_context.publish(run_context.store.commit(run_context.run_id, change, run_context.now()))
     if failure.usage.cost_usd:
         watch_budget(run_context)
-    run_context.stop.wait(min(run_context.plan.limits.retry_backoff_seconds * 2 ** (retry - 1), _MOST_BACKOFF))
+    run_context.stop.wait(min(run_context.plan.limits.retry_backoff_seconds * 2 ** (retry - 1), _MAX_BACKOFF))
     return record
 
 
 def watch_budget(run_context: RunContext) -> None:
-    """Say once that 80 % of the budget are spent, and once that all of it is; stop where the plan says so."""
+    """Publish one event at 80 % of the budget and one at 100 %; then stop the run unless the plan only warns."""
     limits = run_context.plan.limits
     run = run_context.store.run(run_context.run_id)
     budget = limits.cost_budget_per_run_usd
@@ -297,15 +295,15 @@ def watch_budget(run_context: RunContext) -> None:
             for number, kind in ((1, "cost.budget_warning"), (2, "cost.exceeded"))
             if run.warned < number <= level
         ]
-        run_context.publish(run_context.store.note(run_context.run_id, run_context.now(), events, warned=level))
+        run_context.publish(run_context.store.add_events(run_context.run_id, run_context.now(), events, warned=level))
     if level == 2 and limits.cost_enforcement != "warn":
         run_context.stop.set()
 
 
 def fail(task: TaskPlan, record: TaskRecord, run_context: RunContext, reason: str) -> TaskRecord:
-    """End a task that is RUNNING, at the next place that allows it."""
+    """Fail a task that is RUNNING or NEEDS_REWORK, at the next place that allows it."""
     while status(task.machine, record.state) in {"RUNNING", "NEEDS_REWORK"}:
-        doing = activity(task.machine, record.state)
-        event: Any = "decide" if doing == "decide" else "failed"
+        current = activity(task.machine, record.state)
+        event: Any = "decide" if current == "decide" else "failed"
         record = take(task, ActivityOutcome(event, record, reason=reason), run_context)
     return record

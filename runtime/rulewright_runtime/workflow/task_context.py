@@ -1,4 +1,4 @@
-"""The context that the overlays of one task share: what each said of the present outputs, typed."""
+"""The context shared by the overlays of one task: the typed results of each for the current outputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rulewright_runtime.score import Score, parse_score
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.machine import TaskState
 
-_FORGOTTEN: Final[Mapping[str, dict[str, object]]] = {
+_EMPTY_FIELDS: Final[Mapping[str, dict[str, object]]] = {
     "confidence_score": {"confidence": None, "advisory": ""},
     "metrics": {"metrics": ()},
     "review": {"decision": None, "review_feedback": "", "quality_checks": {}},
@@ -21,8 +21,8 @@ _FORGOTTEN: Final[Mapping[str, dict[str, object]]] = {
 }
 
 
-class Measured(msgspec.Struct, frozen=True):
-    """A metric as it was measured. `source` is its files, or the judge; `failure` says why it counts as 0.0."""
+class MeasuredMetric(msgspec.Struct, frozen=True):
+    """A measured metric. `source` names its files or its judge; `failure` says why it counts as 0.0."""
 
     type: str
     value: float
@@ -34,13 +34,13 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """What calls of agents used."""
+    """Tokens and dollars used by calls of agents."""
 
     tokens: int = 0
     cost_usd: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
-        """Both together."""
+        """Return the sum of both."""
         return Usage(self.tokens + other.tokens, self.cost_usd + other.cost_usd)
 
 
@@ -48,13 +48,13 @@ NO_USAGE: Final = Usage()
 
 
 class TaskContext(msgspec.Struct, frozen=True):
-    """What the overlays know of a task. None and nothing mean that it was not said of the present outputs.
+    """Results of a task's overlays. None or empty means: no result yet for the current outputs.
 
-    `confidence` is the exact score as `4/5`. `driver` and `challenger` are the present roles of a pair.
+    `confidence` is the exact score as `4/5`. `driver` and `challenger` are the current roles of a pair.
     """
 
     confidence: str | None = None
-    metrics: tuple[Measured, ...] = ()
+    metrics: tuple[MeasuredMetric, ...] = ()
     advisory: str = ""
     decision: Literal["GO", "NO_GO"] | None = None
     review_feedback: str = ""
@@ -69,51 +69,51 @@ class TaskContext(msgspec.Struct, frozen=True):
 
     @property
     def score(self) -> Score | None:
-        """The confidence, exact."""
+        """The exact confidence, or None."""
         return None if self.confidence is None else parse_score(self.confidence)
 
     def forget(self, roots: Iterable[str]) -> TaskContext:
-        """Without what these roots said."""
+        """Return the context without the results under these roots."""
         dropped: JsonObject = {}
         for root in roots:
-            dropped.update(_FORGOTTEN.get(root, {}))
+            dropped.update(_EMPTY_FIELDS.get(root, {}))
         return msgspec.structs.replace(self, **dropped)
 
     def bindings(self) -> JsonObject:
-        """What guards see. What was not said is absent."""
-        made: JsonObject = dict(self.gate_bindings())
+        """Return the bindings of guards. A missing result is absent."""
+        bindings: JsonObject = dict(self.gate_bindings())
         if self.metrics:
-            made["metrics"] = {metric.type: metric.value for metric in self.metrics}
+            bindings["metrics"] = {metric.type: metric.value for metric in self.metrics}
         if self.score is not None:
-            made["confidence_score"] = self.score
+            bindings["confidence_score"] = self.score
         if self.verdict is not None:
-            made["policy_gate"] = {"verdict": self.verdict}
-        return made
+            bindings["policy_gate"] = {"verdict": self.verdict}
+        return bindings
 
     def gate_bindings(self) -> JsonObject:
-        """What may decide a gate's verdict besides evidence: review, pair and person, and never confidence."""
-        made: JsonObject = {}
+        """Return what may decide a gate's verdict besides evidence: review, pair and person, never confidence."""
+        bindings: JsonObject = {}
         if self.decision is not None:
-            made["review"] = {
+            bindings["review"] = {
                 "decision": self.decision,
                 "feedback": self.review_feedback,
                 "iteration": self.reviews,
                 "quality_checks": self.quality_checks,
             }
         if self.challenger_approved is not None:
-            made["pair"] = {"challenger_approved": self.challenger_approved, "iteration": self.challenges}
+            bindings["pair"] = {"challenger_approved": self.challenger_approved, "iteration": self.challenges}
         if self.resolved is not None:
-            made["hil"] = {"resolved": self.resolved}
-        return made
+            bindings["hil"] = {"resolved": self.resolved}
+        return bindings
 
 
 class TaskRecord(msgspec.Struct, frozen=True):
-    """Where a task is and what it has been through.
+    """The state and history of a task.
 
-    `iteration` counts how often the agent has worked, `retries` the failed attempts of the present activity, `calls`
-    the answered calls of each `agent/purpose`, `reply` what the agent answered to its last work. `item` is the queue
-    item the task waits for. `inputs` maps what was read to the hash it had then, `locked` an output to the hash it had
-    when its review ended with GO; `is_locked` tells a lock on no outputs from no lock.
+    `iteration` counts how often the agent has worked, `retries` the failed attempts of the current activity, `calls`
+    the answered calls of each `agent/purpose`; `reply` is the agent's last reply to work. `item` is the queue item the
+    task waits for. `inputs` maps each input to its hash when it was read, `locked` each output to its hash when its
+    review ended with GO; `is_locked` tells a lock on no outputs from no lock.
     """
 
     state: TaskState
@@ -140,11 +140,11 @@ class TaskRecord(msgspec.Struct, frozen=True):
     started_at: float = 0.0
 
     def after(self, call: str, usage: Usage) -> TaskRecord:
-        """The record after an answered call, `agent/purpose`."""
+        """Return the record after an answered call, named `agent/purpose`."""
         calls = {**self.calls, call: self.calls.get(call, 0) + 1}
         return msgspec.structs.replace(self.spending(usage), calls=calls)
 
     def spending(self, usage: Usage) -> TaskRecord:
-        """The record with what was used besides."""
+        """Return the record with more usage added."""
         tokens, cost = self.tokens_used + usage.tokens, self.cost_usd + usage.cost_usd
         return msgspec.structs.replace(self, tokens_used=tokens, cost_usd=cost)

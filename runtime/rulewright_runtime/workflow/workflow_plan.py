@@ -2,14 +2,14 @@
 
     WorkflowPlan
     |-- agents      name -> Agent             the people and models of the registry that the workflow names
-    `-- tasks       Task, in the order of their dependencies
-        |-- machine      what may happen, and in which order (see `machine`)
-        |-- confidence   Confidence   what is scored
-        |-- gate         Gate         what evidence decides
+    `-- tasks       TaskPlan, in the order of their dependencies
+        |-- machine      Machine      the states and transitions (see `machine`)
+        |-- confidence   Confidence   the metrics that are scored
+        |-- gate         Gate         the evidence that decides
         |-- pair         Pair         driver and challenger
         `-- review       Review       coder and reviewer
 
-Like every plan it names no command, callable, key or address; agents are bound to adapters by the project file.
+Like every plan it names no command, callable, key or address; the project file binds agents to adapters.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Unit = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Contract(PlanPart, frozen=True):
-    """What an artifact has to hold. `type` is `name@version`, or empty for a contract written in place."""
+    """The required content of an artifact. `type` is `name@version`, or empty for an inline contract."""
 
     type: str = ""
     required_sections: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Artifact(PlanPart, frozen=True):
 class ProcessMetric(PlanPart, frozen=True):
     """One metric of a task: `sources` are the files its collector reads, `requirements` those that list the ids.
 
-    `criteria` are what a judge scores; without them it is given the task's description and contracts.
+    `criteria` are what a judge scores; by default the task's description and contracts.
     """
 
     type: MetricType
@@ -75,7 +75,7 @@ class ProcessMetric(PlanPart, frozen=True):
     criteria: tuple[str, ...] = ()
 
     def is_measurable(self, outputs: Sequence[Artifact]) -> bool:
-        """Whether it names what measures it: a judge, or files to read; else it is always 0.0."""
+        """Whether the metric names a judge or files to read; otherwise it is always 0.0."""
         if self.type == "llm_judge":
             return bool(self.evaluator_agent)
         if self.type == "requirement_coverage":
@@ -84,7 +84,7 @@ class ProcessMetric(PlanPart, frozen=True):
 
 
 class Confidence(PlanPart, frozen=True):
-    """The scoring of a task. `met` is the threshold as an expression; without a threshold there is no advisory."""
+    """The scoring of a task. `met` is the threshold as an expression. Without a threshold there is no advisory."""
 
     mode: Literal["composite", "raw"]
     metrics: tuple[ProcessMetric, ...]
@@ -93,12 +93,12 @@ class Confidence(PlanPart, frozen=True):
 
 
 class Gate(PlanPart, frozen=True):
-    """What the policy gate asks for. `verdict` holds for PASS; what can't be decided is FAIL.
+    """The policy gate. `verdict` holds for PASS; an undecidable verdict is FAIL.
 
-    It sees `evidence` (each check's status), `coverage` (the share of requirements met, absent where none was
+    `verdict` sees `evidence` (each check's status), `coverage` (the share of requirements met, absent when it was not
     collected) and, where those overlays are enabled, `review` and `pair`. It never sees confidence. `looked_at` are
-    the checks that are collected at all: what the tier requires, and what is optional and has sources. `sources` are
-    their files: `acceptance`, `lint`, `security`, `readiness`, `requirements`, `implemented`.
+    the checks that are collected: those the tier requires, and optional ones with sources. `sources` are their files:
+    `acceptance`, `lint`, `security`, `readiness`, `requirements`, `implemented`.
     """
 
     risk_tier: Tier
@@ -108,12 +108,12 @@ class Gate(PlanPart, frozen=True):
     sources: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     coverage_threshold: Unit | None = None
     sign_off: bool = False
-    stale_evidence: Literal["warn", "fail"] = "warn"  # what evidence means that is older than the task's start
+    stale_evidence: Literal["warn", "fail"] = "warn"  # for evidence older than the task's start
     implicit: bool = False  # added because a confidence loop has no enabled gate
 
 
 class Pair(PlanPart, frozen=True):
-    """Who drives and who challenges, and when they change roles."""
+    """The driver, the challenger, and when they switch roles."""
 
     driver_agent: str
     challenger_agent: str
@@ -121,15 +121,15 @@ class Pair(PlanPart, frozen=True):
 
 
 class Review(PlanPart, frozen=True):
-    """Who writes and who reviews."""
+    """The agent that writes and the agent that reviews."""
 
     coder_agent: str
     reviewer_agent: str
 
 
 class TaskPlan(PlanPart, frozen=True):
-    """One task. `overlays` are the enabled ones, outermost first; `agent` does the work unless a pair or review
-    names who does."""
+    """One task. `overlays` are the enabled ones, outermost first. `agent` does the work unless a pair or a review
+    names another."""
 
     id: str
     agent: str
@@ -144,7 +144,7 @@ class TaskPlan(PlanPart, frozen=True):
     gate: Gate | None = None
     pair: Pair | None = None
     review: Review | None = None
-    warnings: tuple[str, ...] = ()  # said when the task starts
+    warnings: tuple[str, ...] = ()  # logged when the task starts
 
     @property
     def agents(self) -> frozenset[str]:
@@ -153,7 +153,7 @@ class TaskPlan(PlanPart, frozen=True):
 
     @property
     def roles(self) -> tuple[tuple[str, str], ...]:
-        """Every agent that may be called, with its role: the task's agent where no pair or review names who works."""
+        """Role and name of every agent that may be called; `agent` only when no pair or review names the worker."""
         roles = [("agent", self.agent)]
         if self.pair is not None:
             roles = [("driver", self.pair.driver_agent), ("challenger", self.pair.challenger_agent)]
@@ -164,7 +164,7 @@ class TaskPlan(PlanPart, frozen=True):
 
 
 class Agent(PlanPart, frozen=True):
-    """A role of the registry, its ancestry already merged."""
+    """A role of the registry, with the roles it extends already merged."""
 
     name: str
     display_name: str = ""
@@ -175,7 +175,7 @@ class Agent(PlanPart, frozen=True):
 
 
 class RunLimits(PlanPart, frozen=True):
-    """How a run spends time and money."""
+    """Limits of a run on time and money."""
 
     max_concurrent_tasks: Annotated[int, Meta(ge=1, le=1000)] = 3
     max_retries: Annotated[int, Meta(ge=0, le=100)] = 3
@@ -187,7 +187,7 @@ class RunLimits(PlanPart, frozen=True):
 
 
 class WorkflowPlan(PlanPart, frozen=True):
-    """A compiled workflow. `groups` are the tasks that may run side by side, wave by wave."""
+    """A compiled workflow. `groups` are the tasks that may run concurrently, wave by wave."""
 
     name: str
     tasks: tuple[TaskPlan, ...]
@@ -200,7 +200,7 @@ class WorkflowPlan(PlanPart, frozen=True):
     hash: str = ""
 
     def task(self, name: str) -> TaskPlan:
-        """The task called `name`; KeyError when there is none."""
+        """Return the task `name`. Raises KeyError when there is none."""
         for task in self.tasks:
             if task.id == name:
                 return task
@@ -211,20 +211,20 @@ KIND: Final = Kind(WorkflowPlan, FORMAT, VERSION, "rulewright workflow run")
 
 
 def decode(data: bytes) -> WorkflowPlan:
-    """The plan in `data`. Raises PlanError for whatever an honest compiler never writes."""
+    """Decode a plan. Raises PlanError for anything that the compiler never writes."""
     plan = envelope.decode(data, KIND)
     _guard(plan)
     return plan
 
 
 def _guard(plan: WorkflowPlan) -> None:
-    known = [task.id for task in plan.tasks]
-    if not known:
+    ids = [task.id for task in plan.tasks]
+    if not ids:
         raise PlanError("the workflow has no task: nothing could be COMPLETED")
-    if len(set(known)) != len(known):
+    if len(set(ids)) != len(ids):
         raise PlanError("two tasks have the same id")
     for number, task in enumerate(plan.tasks):
-        if not set(task.dependencies) <= set(known[:number]):
+        if not set(task.dependencies) <= set(ids[:number]):
             raise PlanError(f"task `{task.id}` depends on a task that does not come before it")
         _guard_machine(task)
         for program in programs_of(task):
@@ -238,8 +238,8 @@ def _guard_machine(task: TaskPlan) -> None:
     if not places or len(places) != len(machine.places) or len(loops) != len(machine.loops):
         raise PlanError(f"task `{task.id}`: a machine without places, or with two of one name")
     for each in machine.transitions:
-        named = set(each.counts) | ({each.guard.loop} if each.guard and each.guard.loop else set())
-        if not {each.source, each.target} <= places.keys() or not named <= loops:
+        used_loops = set(each.counts) | ({each.guard.loop} if each.guard and each.guard.loop else set())
+        if not {each.source, each.target} <= places.keys() or not used_loops <= loops:
             raise PlanError(f"task `{task.id}`: a transition of `{each.source}` names a place or loop it does not have")
         before, after = places[each.source], places[each.target]
         if after not in FOLLOWS[before]:

@@ -349,7 +349,7 @@ def test_a_form_from_what_a_run_started_is_refused(tmp_path: Path, started: bool
         argv = [sys.executable, "-c", SENDER, str(server.server_address[1]), token(server), cookie]
         with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sender:
             if started:
-                run.store.started("command", sender.pid)
+                run.store.add_process("command", sender.pid)
             said, _ = sender.communicate("\n", timeout=30)
         assert said.startswith(status)
         assert ("was started by a run" in said) == started
@@ -367,7 +367,7 @@ def test_a_form_of_another_user_of_the_system_is_refused(tmp_path: Path, monkeyp
         assert (status, run.store.item("run-1-build-1").status) == (422, "PENDING")
         assert "the user of the system who serves this page" in page
         monkeypatch.setattr("rulewright.web.clients.client", lambda _: Client(os.getuid(), ()))
-        with run.store.at_work():
+        with run.store.run_lock():
             assert "the sender can&#39;t be traced" in ask(server, ITEM, form)[1]
         assert ask(server, ITEM, form)[0] == 303
 

@@ -22,7 +22,7 @@ from rulewright_runtime.workflow.artifacts import breaches
 from rulewright_runtime.workflow.confidence import LOG
 from rulewright_runtime.workflow.gate import judge_evidence
 from rulewright_runtime.workflow.run_settings import AdapterSettings
-from rulewright_runtime.workflow.task_context import Measured, TaskContext
+from rulewright_runtime.workflow.task_context import MeasuredMetric, TaskContext
 from rulewright_runtime.workflow.workflow_plan import Artifact, Contract
 
 JUDGED = """
@@ -215,7 +215,7 @@ def test_missing_metrics_are_no_confidence(tmp_path: Path, caplog: pytest.LogCap
         (Contract(required_fields=("name",)), "a.yaml", "name: x\n", []),
         (Contract(required_fields=("name",)), "a.yaml", "  name: nested\n", ["`a.yaml` lacks the field `name`"]),
         (Contract(required_fields=("name",)), "a.json", '{"title": 1}', ["`a.json` lacks the field `name`"]),
-        (Contract(file_format="json"), "a.json", "{", ["`a.json` is not JSON object"]),
+        (Contract(file_format="json"), "a.json", "{", ["`a.json` is not a JSON object"]),
         (Contract(file_format="json"), "a.md", "{}", ["`a.md` is not a `json` file"]),
         (Contract(file_format="markdown"), "a.md", "text", []),
         (Contract(file_format="python"), "a.py", "x = 1", []),
@@ -243,7 +243,7 @@ def test_a_folder_is_an_artifact_too(tmp_path: Path) -> None:
 def test_confidence_does_not_reach_what_decides_the_verdict() -> None:
     """Even a context full of praise adds nothing to what the gate's expression sees."""
     praise = TaskContext(
-        confidence="1/1", metrics=(Measured("lint_score", 1.0, 1.0),), advisory="confidence threshold met"
+        confidence="1/1", metrics=(MeasuredMetric("lint_score", 1.0, 1.0),), advisory="confidence threshold met"
     )
     assert praise.gate_bindings() == {}
     assert {"confidence_score", "metrics"} <= set(praise.bindings())

@@ -48,7 +48,7 @@ def test_a_corrected_word_in_a_later_task_repeats_no_work_that_was_paid_for(tmp_
     run = stopped(tmp_path)
     corrected = FLOW.replace("Ceck", "Check")
     run.plan = plan_of(corrected)
-    with pytest.raises(EngineError, match="go on with what is as it was by `--resume run-1 --changed`"):
+    with pytest.raises(EngineError, match="keep its unchanged tasks with `--resume run-1 --changed`"):
         run.run(resume=True)
     assert resumed(run, corrected) == ("WAITING", [])
     (item,) = run.store.items(waiting=True)

@@ -22,8 +22,8 @@ from rulewright_runtime.workflow.collectors import (
     junit,
     line_coverage,
     measure,
+    read_all,
     scan,
-    together,
 )
 from rulewright_runtime.workflow.collectors.metric_judge import QUESTION, judge_prompt, parse_score
 
@@ -351,7 +351,7 @@ def test_whatever_a_report_holds_it_is_a_share_or_an_error_of_collection(
     (tmp_path / "report").write_bytes(json.dumps(report).encode() if content is None else content)
     for collector in (COLLECTORS[kind], junit):
         with contextlib.suppress(CollectionError):
-            reading = together(collector, kind, tmp_path, ["report"], ())
+            reading = read_all(collector, kind, tmp_path, ["report"], ())
             assert 0 <= reading.good <= reading.total
             assert reading.total > 0
 

@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from rulewright_runtime import EvalMetric, compute_confidence, compute_raw
-from rulewright_runtime.workflow.confidence import MetricError, exact_confidence, measured
+from rulewright_runtime.workflow.confidence import MetricError, exact_confidence, measure_or_zero
 
 
 def metrics(*values: float) -> list[EvalMetric]:
@@ -69,7 +69,7 @@ def test_a_failing_measurement_counts_as_zero_and_is_logged(caplog: pytest.LogCa
     def crash() -> float:
         raise RuntimeError("the tool is missing")
 
-    metric, reason = measured("lint_score", 0.5, crash)
+    metric, reason = measure_or_zero("lint_score", 0.5, crash)
     assert metric == EvalMetric("lint_score", 0.0, 0.5)
     assert reason == "the tool is missing"
     assert "counts as 0.0: the tool is missing" in caplog.text
@@ -77,7 +77,7 @@ def test_a_failing_measurement_counts_as_zero_and_is_logged(caplog: pytest.LogCa
 
 @pytest.mark.parametrize("value", [1.5, float("nan"), True])
 def test_a_measurement_outside_the_interval_is_a_failing_one(value: float) -> None:
-    metric, reason = measured("llm_judge", 1.0, lambda: value)
+    metric, reason = measure_or_zero("llm_judge", 1.0, lambda: value)
     assert metric.value == 0.0
     assert "between 0 and 1" in reason
 

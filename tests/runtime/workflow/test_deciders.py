@@ -30,7 +30,7 @@ from rulewright_runtime.workflow import database_schema as tables_module
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.deciders import (
     Deciders,
-    Known,
+    RunProcess,
     SignedDecision,
     SigningKey,
     check_name,
@@ -95,7 +95,7 @@ def test_a_decision_records_user_host_terminal_and_ancestry(tmp_path: Path) -> N
     assert origin.user
     assert origin.host
     assert origin.machine == machine()
-    assert "system user" in origin.in_words()
+    assert "system user" in origin.describe()
     exported = run.store.export("run-1")["decisions"]
     assert [(each["by"], each["via"], each["item"]) for each in exported] == [("ana", "program", ITEM)]
 
@@ -129,8 +129,8 @@ def _plain(item: Any) -> dict[str, Any]:
 HERE = Host("boot", "pid:[1]")
 
 
-def known(role: Any, pid: int, started: str = "7", namespace: str = "pid:[1]", boot: str = "boot") -> Known:
-    return Known(role, boot, namespace, Process(pid, started, "x"))
+def known(role: Any, pid: int, started: str = "7", namespace: str = "pid:[1]", boot: str = "boot") -> RunProcess:
+    return RunProcess(role, boot, namespace, Process(pid, started, "x"))
 
 
 def origin(*pids: int, place: Host = HERE) -> Origin:
@@ -146,9 +146,9 @@ def origin(*pids: int, place: Host = HERE) -> Origin:
         (origin(9, 1, place=Host("boot", "pid:[2]")), [known("run", 5)], True, "another PID namespace"),
     ],
 )
-def test_what_a_run_started_does_not_decide(who: Origin, rows: list[Known], at_work: bool, why: str) -> None:
+def test_what_a_run_started_does_not_decide(who: Origin, rows: list[RunProcess], at_work: bool, why: str) -> None:
     with pytest.raises(QueueError, match=why):
-        check_origin(who, rows, at_work=at_work)
+        check_origin(who, rows, run_active=at_work)
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_what_a_run_started_does_not_decide(who: Origin, rows: list[Known], at_w
         (origin(), [known("run", 5), known("command", 6)], True),  # a system that does not tell
     ],
 )
-def test_people_decide_from_wherever_else(who: Origin, rows: list[Known], at_work: bool) -> None:
-    check_origin(who, rows, at_work=at_work)
+def test_people_decide_from_wherever_else(who: Origin, rows: list[RunProcess], at_work: bool) -> None:
+    check_origin(who, rows, run_active=at_work)
 
 
 def test_a_table_of_ps_tells_the_same_ancestors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -405,9 +405,9 @@ def test_a_database_of_an_unknown_version_is_refused_with_a_hint(tmp_path: Path)
 def test_two_who_look_at_once_whether_a_run_is_at_work_do_not_take_each_other_for_one(tmp_path: Path) -> None:
     run = waiting(tmp_path)
     with Store(run.store.path) as other:
-        assert not run.store.is_at_work()
-        with other.at_work() as ours:
+        assert not run.store.is_run_active()
+        with other.run_lock() as ours:
             assert ours
-            assert run.store.is_at_work()
-            with run.store.at_work() as second:
+            assert run.store.is_run_active()
+            with run.store.run_lock() as second:
                 assert not second

@@ -162,7 +162,7 @@ def test_outputs_must_exist_and_keep_their_contract(tmp_path: Path) -> None:
     assert run.run().status == "COMPLETED"
     first, second = (event.details["reason"] for event in run.events("task.retrying"))
     assert first == "outputs: `out.md` is missing; `out.json` is missing"
-    assert second == "outputs: `out.md` lacks the section `Risks`; `out.json` is not JSON object"
+    assert second == "outputs: `out.md` lacks the section `Risks`; `out.json` is not a JSON object"
 
 
 def test_an_output_outside_the_project_fails_before_anybody_works(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.workflow import artifacts, engine
 from rulewright_runtime.workflow.adapters import AgentError
 from rulewright_runtime.workflow.adapters.agent_adapter import read_reply
-from rulewright_runtime.workflow.collectors import CollectionError, ReportReading, line_coverage, scan, together
+from rulewright_runtime.workflow.collectors import CollectionError, ReportReading, line_coverage, read_all, scan
 from rulewright_runtime.workflow.engine import EngineError
 from rulewright_runtime.workflow.events import Event
 from rulewright_runtime.workflow.narration import narrate
@@ -188,4 +188,4 @@ def test_a_collector_of_a_plug_in_can_not_count_more_than_all(tmp_path: Path, go
         return ReportReading(good, total, "") if path == "a" else ReportReading(0, 2, "")
 
     with pytest.raises(CollectionError):
-        together(collect, "lint", tmp_path, ["a", "b"], [])
+        read_all(collect, "lint", tmp_path, ["a", "b"], [])

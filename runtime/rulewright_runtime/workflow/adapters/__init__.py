@@ -1,4 +1,4 @@
-"""Adapters: how an agent is reached. A command, a Python callable, or a script of replies."""
+"""Adapters to agents: a command, a Python callable, or a script of replies."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rulewright_runtime.workflow.adapters.agent_adapter import (
     AgentError,
     AgentReply,
     Brief,
+    OnStart,
     Purpose,
-    Started,
 )
 from rulewright_runtime.workflow.adapters.command_adapter import CommandAdapter
 from rulewright_runtime.workflow.adapters.judged_adapter import JudgedAdapter
@@ -30,33 +30,33 @@ __all__ = ["AgentAdapter", "AgentError", "AgentReply", "Brief", "Purpose", "open
 
 
 def open_adapters(
-    settings: RunSettings, root: Path, started: Started = lambda _: None, judge: Judge | None = None
+    settings: RunSettings, root: Path, on_start: OnStart = lambda _: None, judge: Judge | None = None
 ) -> Callable[[str], AgentAdapter]:
-    """A function that gives each agent its adapter. It raises AdapterError for an agent nobody answers for. `started`
-    hears of every process before its command starts; `judge` answers what evaluators are asked."""
+    """Return a function from an agent to its adapter. It raises AgentError for an agent without adapter. `on_start` is
+    called with each process id before its command starts; `judge` answers the questions to evaluators."""
     opened: dict[str, AgentAdapter] = {}
 
     def adapter(agent: str) -> AgentAdapter:
         if agent not in opened:
-            found = settings.adapter(agent)
-            if found is None and judge is None:
+            agent_settings = settings.adapter(agent)
+            if agent_settings is None and judge is None:
                 raise AgentError(f"no adapter answers for agent `{agent}`: name one in the project file")
-            own = None if found is None else _open(found, root, started)
-            opened[agent] = _judged(own, judge)
+            own = None if agent_settings is None else _open(agent_settings, root, on_start)
+            opened[agent] = _with_judge(own, judge)
         return opened[agent]
 
     return adapter
 
 
-def _judged(own: AgentAdapter | None, judge: Judge | None) -> AgentAdapter:
+def _with_judge(own: AgentAdapter | None, judge: Judge | None) -> AgentAdapter:
     return own if own is not None and judge is None else JudgedAdapter(own, judge)  # type: ignore[arg-type]
 
 
-def _open(settings: AdapterSettings, root: Path, started: Started) -> AgentAdapter:
+def _open(settings: AdapterSettings, root: Path, on_start: OnStart) -> AgentAdapter:
     if settings.type == "command":
         if not settings.command:
             raise AgentError("an adapter of type `command` needs a `command`")
-        return CommandAdapter(settings.command, root / settings.folder, settings.environment, started)
+        return CommandAdapter(settings.command, root / settings.folder, settings.environment, on_start)
     if settings.type == "python":
         return PythonAdapter(find_callable(settings.callable))
     script = settings.script

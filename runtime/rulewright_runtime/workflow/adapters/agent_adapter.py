@@ -1,4 +1,4 @@
-"""What an agent is asked and what it answers, whatever adapter carries it there."""
+"""The interface of adapters: the brief for an agent, its reply, and reading the reply."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.task_context import NO_USAGE, Usage
 
 Purpose = Literal["work", "challenge", "review", "judge"]
-Started = Callable[[int], None]  # is given the id of the process under which a command runs, before the command starts
-MOST_USAGE: Final = 10**12  # tokens or dollars of one call; more is not a bill but a mistake, and sums must stay finite
-MOST_USAGES: Final = 1000  # usages that are looked for in a reply that is not JSON
+OnStart = Callable[[int], None]  # called with the id of a command's process before the command starts
+MAX_USAGE: Final = 10**12  # tokens or dollars of one call; more is a mistake, and sums must stay finite
+MAX_USAGES: Final = 1000  # usages that are read in a reply that is not JSON
 _USAGE: Final = re.compile(r'"usage"\s*:\s*(?=\{)')
 _DECODER: Final = json.JSONDecoder()
 
 
 class AgentError(RuntimeFailure):
-    """A call that failed: the agent can't be reached, took too long, or answered nothing that can be used."""
+    """A failed call: the agent can't be reached, timed out, or sent no usable reply."""
 
     def __init__(self, message: str, events: tuple[EventDraft, ...] = (), usage: Usage = NO_USAGE) -> None:
-        """Keep the events of the call, and its usage: a call that failed costs, too."""
+        """Store the events and the usage of the call; a failed call costs, too."""
         self.events, self.usage = events, usage
         super().__init__(message)
 
@@ -37,10 +37,10 @@ class AgentError(RuntimeFailure):
 class Brief(msgspec.Struct, frozen=True):
     """One call of an agent.
 
-    `operation_id` stays the same when a call is repeated, `attempt_id` never does; `session_id` is shared by the calls
-    one agent gets for one task to do its work, and by no judge. `call` counts the calls of this purpose from 0, `retry`
-    the repetitions of this one. `feedback` holds the comments on the work so far, `constitution` the project's rules
-    for every agent. A judge is given the whole `prompt`.
+    A retry has the same `operation_id` and a new `attempt_id`; `session_id` is shared by the calls of one agent for one
+    task, except those of a judge. `call` counts the calls of this purpose from 0, `retry` the retries of this call.
+    `feedback` holds the comments on the work so far, `constitution` the project's rules for every agent. `prompt` is
+    the whole question to a judge.
     """
 
     version: str
@@ -65,12 +65,12 @@ class Brief(msgspec.Struct, frozen=True):
     constitution: str = ""
 
     def as_json(self) -> bytes:
-        """The brief as one line of JSON."""
+        """Encode the brief as one line of JSON, without the line end."""
         return msgspec.json.encode(self)
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """The object an agent may write; keys we do not know are the agent's own."""
+    """The JSON object in a reply; unknown keys are ignored."""
 
     summary: str = ""
     decision: str | None = None
@@ -83,29 +83,29 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class AgentReply(_Answer, frozen=True):
-    """What an agent answered. Which fields count depends on what it was asked."""
+    """The reply of an agent. Which fields are used depends on the purpose of the call."""
 
     text: str = ""
-    events: tuple[EventDraft, ...] = ()  # what the call adds to the log
+    events: tuple[EventDraft, ...] = ()  # events of the call
 
 
 class AgentAdapter(Protocol):
-    """Carries a brief to an agent."""
+    """Sends briefs to an agent."""
 
     def call(self, brief: Brief, timeout: float) -> AgentReply:
-        """The agent's reply, within `timeout` seconds. Raises AdapterError."""
+        """Return the agent's reply within `timeout` seconds. Raises AgentError."""
 
 
 def read_reply(text: str, purpose: Purpose) -> AgentReply:
-    """The reply in `text`: a JSON object, or for `work` and `judge` any text. Raises AdapterError for a reply that
-    can't be used: a review without GO or NO_GO, a challenge without a verdict, or usage that is none."""
+    """Read a reply: a JSON object, or for `work` and `judge` any text. Raises AgentError for an unusable reply: a
+    review without GO or NO_GO, a challenge without a verdict, or invalid usage."""
     try:
-        found = _object(text)
+        value = _object(text)
     except AgentError as error:
         raise AgentError(str(error), usage=_usage_within(text)) from None
-    usage = _usage_within(text) if found is None else _usage(found.get("usage", {}))
+    usage = _usage_within(text) if value is None else _usage(value.get("usage", {}))
     try:
-        answer = _answer(text, found, strict=purpose in {"review", "challenge"})
+        answer = _answer(text, value, strict=purpose in {"review", "challenge"})
         _check(answer, purpose)
     except AgentError as error:
         raise AgentError(str(error), usage=usage) from None
@@ -113,33 +113,33 @@ def read_reply(text: str, purpose: Purpose) -> AgentReply:
 
 
 def _object(text: str) -> JsonObject | None:
-    """The JSON object that the text is, or None."""
+    """Return the text as a JSON object, or None when it is none. Raises AgentError for duplicate keys."""
     try:
-        found: object = strict_json.decode(text)
+        value: object = strict_json.decode(text)
     except strict_json.DoubledKeyError as error:
         raise AgentError(f"the reply can't be used: {error}") from None
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _usage_within(text: str) -> Usage:
-    """What a reply says it used where it is not one JSON object: the dearest of the usages in it, so that text around
-    the object, or one that was cut off, does not hide its cost from the budget."""
+    """Return the highest usage stated in a reply that is not one JSON object, so that text around the object, or a
+    truncated object, does not hide its cost from the budget."""
     usages = [NO_USAGE]
-    for place in islice(_USAGE.finditer(text), MOST_USAGES):
+    for match in islice(_USAGE.finditer(text), MAX_USAGES):
         with suppress(ValueError, AgentError, RecursionError):
-            usages.append(_usage(_DECODER.raw_decode(text, place.end())[0]))
+            usages.append(_usage(_DECODER.raw_decode(text, match.end())[0]))
     return Usage(max(usage.tokens for usage in usages), max(usage.cost_usd for usage in usages))
 
 
-def _usage(found: object) -> Usage:
+def _usage(value: object) -> Usage:
     try:
-        usage = msgspec.convert(found, Usage)
+        usage = msgspec.convert(value, Usage)
     except msgspec.ValidationError as error:
         raise AgentError(f"the reply can't be used: {error} - at `usage`") from None
-    if not (0 <= usage.tokens <= MOST_USAGE and 0 <= usage.cost_usd <= MOST_USAGE):
-        raise AgentError(f"`usage` must not be negative, nor more than {MOST_USAGE:.0e}")
+    if not (0 <= usage.tokens <= MAX_USAGE and 0 <= usage.cost_usd <= MAX_USAGE):
+        raise AgentError(f"`usage` must not be negative, nor more than {MAX_USAGE:.0e}")
     return usage
 
 
@@ -153,22 +153,22 @@ def _check(answer: _Answer, purpose: Purpose) -> None:
         raise AgentError("the reply contradicts itself: `decision` and `approved` say different things")
 
 
-def _answer(text: str, found: JsonObject | None, *, strict: bool) -> _Answer:
-    if found is None:
+def _answer(text: str, value: JsonObject | None, *, strict: bool) -> _Answer:
+    if value is None:
         if strict:
             raise AgentError("the reply is not a JSON object")
         return _Answer(summary=text.strip()[:2000])
-    if strict and sum(_decisions(found)) > len({"decision", "approved"} & found.keys()):
+    if strict and sum(_decisions(value)) > len({"decision", "approved"} & value.keys()):
         raise AgentError("the reply holds more than one decision")
     try:
-        return msgspec.convert(found, _Answer)
+        return msgspec.convert(value, _Answer)
     except msgspec.ValidationError as error:
         raise AgentError(f"the reply can't be used: {error}") from None
 
 
 def _decisions(value: object) -> Iterator[int]:
-    """How often a reply decides, at any depth."""
+    """Yield the number of decision keys of each object in a reply, at any depth."""
     if isinstance(value, dict):
         yield len({"decision", "approved"} & value.keys())
-    for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _decisions(below)
+    for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _decisions(child)

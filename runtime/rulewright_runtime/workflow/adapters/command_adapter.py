@@ -1,4 +1,4 @@
-"""Agents that are commands: an argument list, the brief on standard input, files on disk, the reply on output."""
+"""Agents that are commands: the brief on standard input, files on disk, the reply on standard output."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
-from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply, Brief, Started, read_reply
+from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply, Brief, OnStart, read_reply
 
 MAX_REPLY: Final = 4 * 2**20  # bytes
-PATIENCE: Final = 10.0  # seconds in which the watchdog has to end what a command started
-_ALWAYS: Final = ("PATH",)
+PATIENCE: Final = 10.0  # seconds for the watchdog to end a command's processes
+_ALWAYS: Final = ("PATH",)  # environment variables that every command sees
 _WATCHDOG: Final = str(Path(__file__).with_name("process_watchdog.py"))
 
 LOG: Final = logging.getLogger("rulewright.workflow")
 
 
-def _nothing(_: int) -> None:
+def _ignore(_: int) -> None:
     pass
 
 
@@ -31,16 +31,17 @@ class CommandAdapter:
     """Runs `command` in `folder` for every call, never through a shell."""
 
     def __init__(
-        self, command: Sequence[str], folder: Path, environment: Sequence[str] = (), started: Started = _nothing
+        self, command: Sequence[str], folder: Path, environment: Sequence[str] = (), on_start: OnStart = _ignore
     ) -> None:
-        """The command sees the variables named in `environment`, and `PATH`, and no other."""
+        """The command sees only `PATH` and the variables named in `environment`."""
         self._command, self._folder, self._environment = list(command), folder, (*_ALWAYS, *environment)
-        self._started = started
+        self._on_start = on_start
 
     def call(self, brief: Brief, timeout: float) -> AgentReply:
-        """What the command writes. Exit codes other than 0, time-outs and too long replies are AdapterErrors."""
-        given, seen = brief.as_json(), self._seen()
-        code, out, err = run_command(self._command, given, self._folder, timeout, seen, self._started)
+        """Return the command's reply. Raises AgentError for an exit code other than 0, a timeout, or a reply that is
+        too long or can't be used."""
+        variables = {name: os.environ[name] for name in self._environment if name in os.environ}
+        code, out, err = run_command(self._command, brief.as_json(), self._folder, timeout, variables, self._on_start)
         if code != 0:
             lines = err.decode(errors="replace").strip().splitlines()
             raise AgentError(f"`{self._command[0]}` ended with exit code {code}" + (f": {lines[-1]}" if lines else ""))
@@ -49,24 +50,23 @@ class CommandAdapter:
         except UnicodeDecodeError:
             raise AgentError("the reply is not UTF-8") from None
 
-    def _seen(self) -> Mapping[str, str]:
-        return {name: os.environ[name] for name in self._environment if name in os.environ}
-
 
 def run_command(
     command: Sequence[str],
-    given: bytes,
+    data: bytes,
     folder: Path,
     timeout: float,
     environment: Mapping[str, str],
-    started: Started = _nothing,
+    on_start: OnStart = _ignore,
 ) -> tuple[int, bytes, bytes]:
-    """Exit code, output and errors of a command; whatever it started is ended with it. Raises AdapterError, and what
-    `started` raises; the command is not started then."""
+    """Run a command with `data` on standard input. Returns exit code, standard output and standard error.
+
+    All processes that it started end with it. Raises AgentError, and what `on_start` raises, before the command starts.
+    """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:  # files, so that no pipe can fill up
-        with _watched(command, folder, environment, out, err, started) as process:
+        with _watched(command, folder, environment, out, err, on_start) as process:
             try:
-                process.communicate(given, timeout=timeout)
+                process.communicate(data, timeout=timeout)
             except subprocess.TimeoutExpired:
                 raise AgentError(f"`{command[0]}` took longer than {timeout:g} seconds") from None
         size = out.seek(0, os.SEEK_END)
@@ -84,9 +84,9 @@ def _watched(
     environment: Mapping[str, str],
     out: IO[bytes],
     err: IO[bytes],
-    started: Started,
+    on_start: OnStart,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The command under its watchdog. At the end whatever it started is ended."""
+    """Run the command under its watchdog, and end all of its processes at exit."""
     reading, writing = os.pipe()
     try:
         process = subprocess.Popen(
@@ -105,7 +105,7 @@ def _watched(
     finally:
         os.close(reading)
     try:
-        started(process.pid)
+        on_start(process.pid)
         os.write(writing, b"1")
         yield process
     finally:
@@ -114,7 +114,7 @@ def _watched(
 
 
 def _end(process: subprocess.Popen[bytes], name: str) -> None:
-    """Wait until the watchdog has ended whatever is left; it has heard that its pipe was closed."""
+    """Wait until the watchdog has ended all processes, which it does when its pipe is closed."""
     try:
         process.wait(PATIENCE)
     except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""Models as the judges of a workflow: the question of a metric goes to a model, all other calls to the agents."""
+"""Models as judges of a workflow: questions of metrics go to a model, all other calls to the agents."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from rulewright_runtime.workflow.adapters.agent_adapter import AgentAdapter, Age
 if TYPE_CHECKING:
     from rulewright_runtime.judging.judge import Judge
 
-LONGEST_REPLY = 2000  # tokens of a score and its reason
+MAX_REPLY_TOKENS = 2000  # a score and its reason
 
 
 class JudgedAdapter:
-    """An agent whose judging a model does; `own` carries everything else, None where nobody answers for the agent."""
+    """Sends briefs with the purpose `judge` to a model, and all others to the agent's own adapter."""
 
     def __init__(self, own: AgentAdapter | None, judge: Judge) -> None:
-        """Keep both."""
+        """`own` is None for an agent without an adapter."""
         self._own, self._judge = own, judge
 
     def call(self, brief: Brief, timeout: float) -> AgentReply:
-        """The reply. Raises AgentError, and OutageError where the judge can't be reached: that is no score."""
+        """Return the reply. Raises AgentError, and OutageError when the judge can't be reached: that is no score."""
         if brief.purpose != "judge":
             if self._own is None:
                 raise AgentError(f"no adapter answers for agent `{brief.agent}`: name one in the project file")
             return self._own.call(brief, timeout)
-        place = (brief.task_run_id, brief.operation_id, brief.prompt, LONGEST_REPLY, 0.0, brief.call, brief.retry)
+        fields = (brief.task_run_id, brief.operation_id, brief.prompt, MAX_REPLY_TOKENS, 0.0, brief.call, brief.retry)
         try:
-            answer = self._judge.ask(JudgeRequest(*place, purpose="metric"))
+            answer = self._judge.ask(JudgeRequest(*fields, purpose="metric"))
         except OutageError:
             raise
         except CallFailure as failure:

@@ -1,4 +1,4 @@
-"""Agents that follow a script: for tests, demonstrations and rehearsals of a workflow."""
+"""Scripted agents, for tests, demonstrations and rehearsals of a workflow."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Final
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply, Brief, read_reply
 
-_OWN: Final = frozenset({"files", "raise", "delay_seconds", "text"})
+_SCRIPT_KEYS: Final = frozenset({"files", "raise", "delay_seconds", "text"})
 
 
 class MockAdapter:
-    """Answers from a script `{who: [entry, ...]}`, `who` being `task/agent/purpose`, `task/agent` or `agent`.
+    """Replies from a script `{key: [entry, ...]}`, where the key is `task/agent/purpose`, `task/agent` or `agent`.
 
-    The entry of a call is found by its number; the last one answers all later calls. An entry that is a list holds the
-    attempts of that call. An entry is the reply itself, with four keys of its own: `files` (path to content) are
-    written, `delay_seconds` passes, `raise` fails the attempt, and `text` is the whole reply.
+    The number of a call selects its entry; the last one serves all later calls. An entry that is a list holds the
+    attempts of that call. An entry is the reply, with four special keys: `files` (path to content) are written,
+    `delay_seconds` delays the reply, `raise` fails the attempt, and `text` is the whole reply.
     """
 
     def __init__(self, script: JsonMapping, folder: Path) -> None:
@@ -26,7 +26,7 @@ class MockAdapter:
         self._script, self._folder = script, folder
 
     def call(self, brief: Brief, timeout: float) -> AgentReply:
-        """The scripted reply. Raises AdapterError where the script says so or says nothing."""
+        """Return the scripted reply. Raises AgentError for `raise`, a timeout, and a call without an entry."""
         entry = self._entry(brief)
         delay = float(entry.get("delay_seconds", 0))
         time.sleep(min(delay, timeout))
@@ -40,12 +40,12 @@ class MockAdapter:
             raise AgentError(str(entry["raise"]))
         if "text" in entry:
             return read_reply(str(entry["text"]), brief.purpose)
-        return read_reply(json.dumps({k: v for k, v in entry.items() if k not in _OWN}), brief.purpose)
+        return read_reply(json.dumps({k: v for k, v in entry.items() if k not in _SCRIPT_KEYS}), brief.purpose)
 
     def _entry(self, brief: Brief) -> JsonMapping:
         agent = f"{brief.task_id}/{brief.agent}"
-        for who in (f"{agent}/{brief.purpose}", agent, brief.agent):
-            entries = self._script.get(who)
+        for key in (f"{agent}/{brief.purpose}", agent, brief.agent):
+            entries = self._script.get(key)
             if entries:
                 entry = entries[min(brief.call, len(entries) - 1)]
                 if isinstance(entry, list):

@@ -1,13 +1,13 @@
-"""Runs a command and ends every process it started: when it exits, and when whoever asked for it is gone, even killed.
+"""Runs a command and ends every process it started: when it exits, and when the engine is gone, even killed.
 
-It stands between the engine and an agent's command, is started as a file of its own and imports nothing of ours:
-`process_watchdog.py DESCRIPTOR COMMAND ...`. The descriptor is the reading end of a pipe whose writing end the engine
-holds: a byte starts the command, the end of the pipe ends everything.
+The watchdog runs between the engine and an agent's command, as a script that imports nothing of ours:
+`process_watchdog.py DESCRIPTOR COMMAND ...`. The descriptor is the reading end of a pipe from the engine: a byte starts
+the command, the end of the pipe ends all processes.
 
-Where the system permits it the command has a PID namespace and a `/proc` of its own: what is inside can neither see nor
-signal anything outside, and dies with its first process. Elsewhere on Linux the watchdog is the subreaper of whatever
-the command starts, so that a process that left its group, its session and its parent still is a descendant of ours. On
-other systems the command's process group is ended.
+Where the system permits it, the command has its own PID namespace and `/proc`: its processes can neither see nor signal
+anything outside, and die with the first process of the namespace. Elsewhere on Linux the watchdog is the subreaper of
+the command's processes, so that one that left its group, its session and its parent is still a descendant. On other
+systems the command's process group is ended.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 CAN_NOT_START = 127
-PAUSE = 0.005  # seconds between two looks at what is still alive
+PAUSE = 0.005  # seconds between two checks for live processes
 _LINUX = sys.platform == "linux"
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _CLONE_NEWNS, _CLONE_NEWPID = 0x0002_0000, 0x2000_0000
@@ -39,7 +39,7 @@ class Watchdog:
         self._group = 0  # of the command, on systems without subreapers
 
     def run(self) -> int:
-        """The exit code of the command, which has our standard streams."""
+        """Run the command with our standard streams and return its exit code."""
         if not os.read(self._descriptor, 1):
             return CAN_NOT_START
         inner = None
@@ -52,7 +52,7 @@ class Watchdog:
         return code
 
     def _run(self) -> int:
-        """Run the command as our child, in a session of its own: `kill 0` in a script must not end the watchdog."""
+        """Run the command as our child, in its own session: `kill 0` in a script must not end the watchdog."""
         try:
             before = _die_with_parent if _LINUX else None
             process = subprocess.Popen(self._command, start_new_session=True, preexec_fn=before)
@@ -63,13 +63,13 @@ class Watchdog:
         return code if code >= 0 else 128 - code
 
     def _watch(self) -> None:
-        """Wait until the other end of the pipe is closed, then end everything."""
+        """Wait until the engine's end of the pipe is closed, then end all processes."""
         os.read(self._descriptor, 1)
         self.end_all()
         os._exit(CAN_NOT_START)
 
     def end_all(self) -> None:
-        """End every process that descends from this one. An orphan becomes our child, so none is lost."""
+        """Kill every descendant of this process. Orphans become our children, so none is missed."""
         if self._group and not _LINUX:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._group, signal.SIGKILL)
@@ -84,25 +84,25 @@ class Watchdog:
 
 
 def descendants(ancestor: int) -> list[int]:
-    """Every process below `ancestor`, those that are not reaped yet with them; none where there is no `/proc`."""
+    """Return the ids of all descendants of `ancestor`, including zombies; empty without `/proc`."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdecimal():
             with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as stat:
                 children.setdefault(int(stat.read().rpartition(b")")[2].split()[1]), []).append(int(name))
-    found: list[int] = []
-    waiting = [ancestor]
-    while waiting:
-        below = children.get(waiting.pop(), [])
-        found += below
-        waiting += below
-    return found
+    pids: list[int] = []
+    pending = [ancestor]
+    while pending:
+        direct = children.get(pending.pop(), [])
+        pids += direct
+        pending += direct
+    return pids
 
 
 def _in_namespace(command: Sequence[str]) -> int | None:
-    """The process that waits for the command in a PID namespace, or None where there is no right to one.
+    """Fork a process that runs the command in a PID namespace. Returns its id, or None without the permission.
 
-    The namespace is entered by a process that only waits, so that the watchdog itself stays where it is.
+    The forked process enters the namespace and only waits, so that the watchdog itself stays outside.
     """
     reading, writing = os.pipe()
     child = os.fork()
@@ -120,7 +120,7 @@ def _in_namespace(command: Sequence[str]) -> int | None:
 
 
 def _enter(command: Sequence[str], entered: int) -> None:
-    """Enter the namespace and wait for its first process."""
+    """Create the namespace and wait for its first process."""
     _die_with_parent()
     if _libc().unshare(_CLONE_NEWPID | _CLONE_NEWNS) != 0:
         return
@@ -134,7 +134,7 @@ def _enter(command: Sequence[str], entered: int) -> None:
 
 
 def _first(command: Sequence[str], entered: int) -> None:
-    """Be the first process of the namespace: start the command and reap orphans. Our exit ends all the rest."""
+    """Run as the first process of the namespace: start the command and reap orphans. Our exit ends all others."""
     _die_with_parent()
     flags = ctypes.c_ulong
     if _libc().mount(b"none", b"/", None, flags(_MS_REC | _MS_SLAVE), None) != 0:

@@ -1,4 +1,4 @@
-"""Agents that are Python callables, named in the project file and nowhere else."""
+"""Agents that are Python callables, which only the project file may name."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ Agent = Callable[[JsonObject], "str | Mapping[str, Any] | None"]
 
 
 class PythonAdapter:
-    """Calls a function with the brief as a dict; it answers with text, with a dict, or with None for "done"."""
+    """Calls a function with the brief as a dict; it returns a string, a dict, or None for "done"."""
 
     def __init__(self, agent: Agent) -> None:
-        """Keep the function."""
+        """`agent` is the function."""
         self._agent = agent
 
     def call(self, brief: Brief, timeout: float) -> AgentReply:
-        """What the function returns. Whatever it raises, and a time-out, is an AdapterError.
+        """Return the function's reply. Raises AgentError for any exception of the function and for a timeout.
 
-        A function can't be ended from outside: after a time-out it runs on, unheard, in its own thread.
+        A thread can't be killed: after a timeout the function runs on in its own thread, and its result is ignored.
         """
-        box: list[Any] = []
+        results: list[Any] = []
         failure: list[BaseException] = []
 
         def run() -> None:
             try:
-                box.append(self._agent(msgspec.to_builtins(brief)))
+                results.append(self._agent(msgspec.to_builtins(brief)))
             except BaseException as error:  # it must not end silently with its thread
                 failure.append(error)
 
@@ -42,23 +42,22 @@ class PythonAdapter:
         thread.join(timeout)
         if failure:
             raise AgentError(f"{type(failure[0]).__name__}: {failure[0]}") from None
-        if not box:
+        if not results:
             raise AgentError(f"the callable took longer than {timeout:g} seconds")
-        return read_reply(_text(box[0]), brief.purpose)
+        return read_reply(_text(results[0]), brief.purpose)
 
 
 def find_callable(name: str) -> Agent:
-    """The function `module:function`. Raises AdapterError where there is none."""
+    """Import the function `module:function`. Raises AgentError when it can't be loaded or is not callable."""
     module, colon, function = name.partition(":")
     if not colon or not module or not function.isidentifier():
         raise AgentError(f"`{name}` must look like `module:function`")
     try:
-        found = getattr(importlib.import_module(module), function)
+        agent: Agent = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise AgentError(f"`{name}` can't be loaded: {error}") from None
-    if not callable(found):
+    if not callable(agent):
         raise AgentError(f"`{name}` is not a function")
-    agent: Agent = found
     return agent
 
 

@@ -1,6 +1,6 @@
-"""Collectors: what a metric or a piece of evidence is worth, read from the files that tools really write.
+"""Collectors: the value of a metric or a kind of evidence, read from the report files of common tools.
 
-Which tool wrote a file is seen in the file. Several files of one kind are added up.
+The format of a report is detected from its content. Several files of one kind are added up.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ __all__ = [
     "junit",
     "line_coverage",
     "measure",
+    "read_all",
     "requirement_coverage",
     "scan",
-    "together",
 ]
 
 
 def line_coverage(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
-    """The coverage in a report of coverage.py (JSON), Cobertura (XML) or lcov."""
+    """Read the coverage in a report of coverage.py (JSON), Cobertura (XML) or lcov."""
     start = read_text(root, path).lstrip()[:1]
     return {"{": coverage_json, "<": cobertura}.get(start, lcov)(root, path)
 
 
 def scan(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
-    """The files without findings in a report of ruff (JSON), bandit (JSON) or any tool that writes SARIF."""
+    """Count the files without findings in a report of ruff (JSON), bandit (JSON) or any SARIF tool."""
     report = read_json(root, path)
     if isinstance(report, list):
         return ruff_json(root, path, scope)
@@ -65,19 +65,19 @@ _METRICS: Final[Mapping[str, Collector]] = {
 def measure(
     kind: str, root: Path, sources: Sequence[str], *, requirements: Sequence[str] = (), outputs: Sequence[str] = ()
 ) -> ReportReading:
-    """The metric `kind` over its sources below `root`; `outputs` are the files the task wrote.
+    """Measure the metric `kind` over its sources below `root`; `outputs` are the files the task wrote.
 
-    Requirements are looked for in the sources, or without any in the outputs. Raises CollectionError for whatever
+    Requirements are searched in the sources, or without sources in the outputs. Raises CollectionError for a file that
     is missing or can't be read, and for a metric without sources.
     """
     if kind == "requirement_coverage":
         return requirement_coverage(root, requirements, sources or outputs)
-    return together(_with_plug_ins(kind), kind, root, sources, outputs)
+    return read_all(_with_plug_ins(kind), kind, root, sources, outputs)
 
 
 def _with_plug_ins(kind: str) -> Collector:
-    """The collector of a metric; a report that it does not know is given to those of plug-ins, which give None for one
-    that they don't know either."""
+    """Return the collector of a metric. A report in an unknown format is passed to the collectors of plug-ins, which
+    return None for a format they don't know."""
 
     def collect(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
         try:
@@ -92,10 +92,10 @@ def _with_plug_ins(kind: str) -> Collector:
     return collect
 
 
-def together(
+def read_all(
     collector: Collector, kind: str, root: Path, sources: Sequence[str], scope: Sequence[str]
 ) -> ReportReading:
-    """The readings of all sources, added up. No source is a CollectionError."""
+    """Return the readings of all sources, added up. Raises CollectionError without a source."""
     if not sources:
         raise CollectionError(kind, "no source file is named")
     readings = [_read(collector, root, path, scope) for path in sources]
@@ -105,12 +105,12 @@ def together(
 
 
 def _read(collector: Collector, root: Path, path: str, scope: Sequence[str]) -> ReportReading:
-    """The reading of one file; whatever else a report does to its collector is a CollectionError, too, and so is a
-    reading of a plug-in that counts more than all."""
+    """Read one file. Any other error of the collector becomes a CollectionError, and so does an inconsistent count of a
+    plug-in."""
     try:
-        found = collector(root, path, scope)
-        return share(path, found.good, found.total, found.details)
+        reading = collector(root, path, scope)
+        return share(path, reading.good, reading.total, reading.details)
     except CollectionError:
         raise
-    except Exception as error:  # a report is foreign data, and must not end a run
+    except Exception as error:  # a report is untrusted data and must not end the run
         raise CollectionError(path, f"can't be read: {type(error).__name__}: {error}") from error

@@ -1,4 +1,4 @@
-"""The share of ticked items in Markdown task lists."""
+"""Markdown task lists: the share of ticked items, and the share of requirement ids that are covered."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rulewright_runtime.workflow.collectors.report_reading import (
     texts_below,
 )
 
-# Any short mark in brackets makes an item, so that `[-]`, `[n/a]` and `[]` count as open and not as nothing; what is
-# followed by `(`, `[` or `:` is a link.
+# Any short mark in brackets makes an item, so that `[-]`, `[n/a]` and `[]` count as open and are not ignored; brackets
+# followed by `(`, `[` or `:` are a link.
 _ITEM: Final = re.compile(r"\s*(?:>\s*)*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([^\[\]\n]{0,10})\](?![(\[:])(.*)")
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
 _CODE: Final = re.compile(r"(`+)[^`]*\1")
@@ -30,10 +30,9 @@ class ChecklistItem(NamedTuple):
 
 
 def checklist(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
-    """Ticked items of all items, nested ones too, in `path`; only `[x]` is ticked, and only with words behind it.
+    """Count the ticked items of all items in `path`, nested ones too; only `[x]` followed by words is ticked.
 
-    Items in code blocks and comments are not counted. A text that ends within one of them may hide items, and is an
-    error.
+    Items in code blocks and comments are not counted. Raises CollectionError for an unclosed one, which may hide items.
     """
     text = _Text(read_text(root, path))
     items = [item for line in text.lines if (item := _item(line)) is not None]
@@ -48,21 +47,21 @@ def checklist(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading
 
 
 def outside_code(text: str) -> Iterator[str]:
-    """The lines of a Markdown text that stand in no fenced code block and no comment."""
+    """Return the lines of a Markdown text outside fenced code blocks and comments."""
     return iter(_Text(text).lines)
 
 
 def _item(line: str) -> ChecklistItem | None:
-    """The item that a line is. An empty box anywhere else in a line, as in a table, is an open item, too."""
-    found = _ITEM.match(line)
-    if found:
-        words = found[2].strip()
-        return ChecklistItem(found[1] in ("x", "X") and found[2][:1].isspace() and bool(words), words)
+    """Parse a line as an item. An empty box anywhere in a line, as in a table, is an open item, too."""
+    match = _ITEM.match(line)
+    if match:
+        words = match[2].strip()
+        return ChecklistItem(match[1] in ("x", "X") and match[2][:1].isspace() and bool(words), words)
     return ChecklistItem(False, line.strip()) if "[ ]" in _CODE.sub("", line) else None
 
 
 class _Text:
-    """A Markdown text: the lines people see that are not code, and what it ends within."""
+    """A Markdown text: its lines outside code blocks and comments, and the kind of block left unclosed."""
 
     def __init__(self, text: str) -> None:
         self.lines: list[str] = []
@@ -77,50 +76,51 @@ class _Text:
             elif mark:
                 fence = mark[1]
             else:
-                shown, comment = _uncommented(line, comment)
-                self.lines.append(shown)
+                visible, comment = _uncommented(line, comment)
+                self.lines.append(visible)
         self.unclosed = "code block" if fence else "comment" if comment else ""
 
 
 def _uncommented(line: str, inside: bool) -> tuple[str, bool]:
-    """The line without its comments, and whether one goes on in the next line; behind a backtick nothing is one."""
-    shown = ""
+    """Return the line without comments, and whether a comment continues on the next line. After a backtick `<!--`
+    starts no comment."""
+    visible = ""
     while line:
         if inside:
             _, closed, line = line.partition("-->")
             inside = not closed
             continue
         before, opened, rest = line.partition("<!--")
-        shown += before
-        if opened and "`" in shown:
-            return shown + opened + rest, False
+        visible += before
+        if opened and "`" in visible:
+            return visible + opened + rest, False
         inside, line = bool(opened), rest
-    return shown, inside
+    return visible, inside
 
 
-# Whole ids only: `REQ-1` does not stand in `REQ-10`, `REQ-1-2` or `MY_REQ-1`.
+# Whole ids only: `REQ-1` does not match in `REQ-10`, `REQ-1-2` or `MY_REQ-1`.
 _ID: Final = re.compile(r"(?<!\w)(?<!\w-)[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-\d+(?!-?\w)")
 
 
-def requirement_coverage(root: Path, lists: Sequence[str], places: Sequence[str]) -> ReportReading:
-    """Of the ids (`REQ-1`, `AUTH-NFR-12`) in the files `lists`, how many stand in the files and folders of `places`.
+def requirement_coverage(root: Path, lists: Sequence[str], paths: Sequence[str]) -> ReportReading:
+    """Count the ids (`REQ-1`, `AUTH-NFR-12`) in the files `lists` that occur in the files and folders of `paths`.
 
-    The lists themselves prove nothing, nor do copies of them. No id at all, or nowhere to look, is a CollectionError.
+    The lists themselves and copies of them do not count. Raises CollectionError without ids or without `paths`.
     """
-    named = ", ".join(lists)
+    names = ", ".join(lists)
     texts = [read_text(root, path) for path in lists]
-    wanted = {found for text in texts for found in _ID.findall(text)}
-    if not wanted:
-        raise CollectionError(named or "requirements", "holds no requirement id such as `REQ-1`")
-    if not places:
-        raise CollectionError(named, "there are no outputs or tests to look for the requirements in")
+    required = {match for text in texts for match in _ID.findall(text)}
+    if not required:
+        raise CollectionError(names or "requirements", "holds no requirement id such as `REQ-1`")
+    if not paths:
+        raise CollectionError(names, "there are no outputs or tests to look for the requirements in")
     copies = [text.split() for text in texts]
-    found: set[str] = set()
-    for _, text in texts_below(root, places):
+    covered: set[str] = set()
+    for _, text in texts_below(root, paths):
         if text.split() not in copies:
-            found |= wanted & set(_ID.findall(text))
-    missing = sorted(wanted - found)
-    details = f"{len(found)} of {len(wanted)} requirements found"
+            covered |= required & set(_ID.findall(text))
+    missing = sorted(required - covered)
+    details = f"{len(covered)} of {len(required)} requirements found"
     if missing:
         details += f"; missing: {', '.join(missing[:10])}" + (" ..." if len(missing) > 10 else "")
-    return share(named, len(found), len(wanted), details)
+    return share(names, len(covered), len(required), details)

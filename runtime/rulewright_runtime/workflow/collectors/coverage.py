@@ -1,4 +1,4 @@
-"""Test coverage from what coverage tools write: coverage.py's JSON, Cobertura XML and lcov."""
+"""Test coverage from reports of coverage tools: coverage.py's JSON, Cobertura XML and lcov."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rulewright_runtime.workflow.collectors import report_reading as base
 
 
 def coverage_json(root: Path, path: str) -> ReportReading:
-    """The share of lines, and of branches where they were measured, that coverage.py's `json` report counts as run."""
+    """Read covered lines, and branches where measured, from coverage.py's `json` report."""
     report = table(path, base.read_json(root, path), "report")
     totals = table(path, report.get("totals"), "totals")
     covered = count(path, totals.get("covered_lines"), "totals.covered_lines")
@@ -32,7 +32,7 @@ def coverage_json(root: Path, path: str) -> ReportReading:
 
 
 def totals_of_files(path: str, report: JsonObject) -> tuple[int, int] | None:
-    """What coverage.py says file by file, added up; None for a report without files."""
+    """Return (covered, total) of lines and branches summed over all files; None for a report without files."""
     if "files" not in report:
         return None
     summaries = [
@@ -48,9 +48,9 @@ def totals_of_files(path: str, report: JsonObject) -> tuple[int, int] | None:
 
 
 def cobertura(root: Path, path: str) -> ReportReading:
-    """The share of lines with hits in a Cobertura report, from its totals, or else line by line.
+    """Read the lines with hits from a Cobertura report: its totals, or without totals its lines.
 
-    Totals better than the lines shown are an error.
+    Totals that are better than the listed lines are a CollectionError.
     """
     report = base.read_xml(root, path)
     if report.tag != "coverage":
@@ -58,30 +58,31 @@ def cobertura(root: Path, path: str) -> ReportReading:
     lines: dict[tuple[str, int], bool] = {}
     for unit in report.iter("class"):
         for line in unit.iterfind("lines/line"):
-            key = (unit.get("filename", ""), _whole(path, line, "number"))
-            lines[key] = lines.get(key, False) or _whole(path, line, "hits") > 0
+            key = (unit.get("filename", ""), _count_attribute(path, line, "number"))
+            lines[key] = lines.get(key, False) or _count_attribute(path, line, "hits") > 0
     hit = sum(lines.values())
     if "lines-valid" not in report.attrib:
         return _covered(path, hit, len(lines))
-    covered, total = _whole(path, report, "lines-covered"), _whole(path, report, "lines-valid")
-    _check_shown(path, (covered, total), (hit, len(lines)))
+    covered = _count_attribute(path, report, "lines-covered")
+    total = _count_attribute(path, report, "lines-valid")
+    _check_totals(path, (covered, total), (hit, len(lines)))
     return _covered(path, covered, total)
 
 
-def _check_shown(path: str, stated: tuple[int, int], shown: tuple[int, int]) -> None:
-    """Totals must not claim a better share than the lines that are shown; tools count lines in several ways, so that a
-    hundredth of a difference is none."""
-    share_shown = shown[0] / shown[1] if shown[1] else 0.0
-    if stated[1] and stated[0] / stated[1] > share_shown + 0.01:
+def _check_totals(path: str, stated: tuple[int, int], listed: tuple[int, int]) -> None:
+    """Raise CollectionError when the stated share is better than that of the listed lines. A difference of 0.01 is
+    tolerated, because tools count lines differently."""
+    listed_share = listed[0] / listed[1] if listed[1] else 0.0
+    if stated[1] and stated[0] / stated[1] > listed_share + 0.01:
         raise CollectionError(
-            path, f"contradicts itself: it states {stated[0]} of {stated[1]} lines and shows {shown[0]} of {shown[1]}"
+            path, f"contradicts itself: it states {stated[0]} of {stated[1]} lines and shows {listed[0]} of {listed[1]}"
         )
 
 
 def lcov(root: Path, path: str) -> ReportReading:
-    """The share of lines with hits in an lcov tracefile; a line that several records count is counted once.
+    """Read the lines with hits from an lcov tracefile; a line in several records is counted once.
 
-    A record without lines is taken at its totals; totals better than a record's lines are an error.
+    A record without lines counts with its totals. Totals that are better than a record's lines are a CollectionError.
     """
     lines: dict[tuple[str, int], bool] = {}
     stated = [0, 0]
@@ -99,7 +100,7 @@ def lcov(root: Path, path: str) -> ReportReading:
         elif key == "end_of_record":
             ended = True
             if own[1]:
-                _check_shown(path, (totals[0], totals[1]), (own[0], own[1]))
+                _check_totals(path, (totals[0], totals[1]), (own[0], own[1]))
             elif totals[0] > totals[1]:
                 raise CollectionError(path, f"contradicts itself: `{source}` states {totals[0]} of {totals[1]} lines")
             else:
@@ -113,7 +114,7 @@ def _covered(path: str, covered: int, total: int) -> ReportReading:
     return share(path, covered, total, f"{covered} of {total} lines and branches covered")
 
 
-def _whole(path: str, element: Element, name: str) -> int:
+def _count_attribute(path: str, element: Element, name: str) -> int:
     text = element.get(name, "")
     if not text.isdecimal():
         raise CollectionError(path, f"`{name}` of `{element.tag}` must be a count, found `{text}`")

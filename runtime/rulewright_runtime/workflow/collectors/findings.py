@@ -1,8 +1,8 @@
-"""Lint and security scores from what linters and scanners write: SARIF, ruff's JSON and bandit's JSON.
+"""Lint and security scores from reports of linters and scanners: SARIF, ruff's JSON and bandit's JSON.
 
-The score is the share of files without a finding. Files are those the report says it looked at, those the caller
-knows, and those with findings; a report that names only files with findings therefore scores 0. A report of no file, or
-of a tool that did not get to its end, is an error.
+The score is the share of files without a finding. Files are those the report lists as scanned, those the caller knows,
+and those with findings; a report that names only files with findings therefore scores 0. A report about no file, or of
+a tool that did not finish, is a CollectionError.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _PYTHON: Final = frozenset({".py", ".pyi"})
 
 
 def ruff_json(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
-    """Files without findings in the report of `ruff check --output-format json`.
+    """Count the files without findings in the report of `ruff check --output-format json`.
 
-    `[]` is what a clean run writes, and what a run over no file writes. It does not count for outputs (`scope`) where
-    no Python file is to be found, neither among them nor elsewhere below the working folder.
+    A clean run and a run over no file both write `[]`. It is refused for outputs (`scope`) when neither they nor the
+    working folder contain a Python file.
     """
     findings = rows(path, read_json(root, path), "report")
     bad = [_relative(root, text_of(path, row.get("filename"), "filename")) for row in findings]
@@ -46,7 +46,8 @@ def ruff_json(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading
 
 
 def bandit_json(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
-    """Files without issues, of those the metrics of bandit's JSON report list. Files it failed on are an error."""
+    """Count the files without issues among those in the metrics of bandit's JSON report. Raises CollectionError for
+    files that bandit failed on."""
     report = table(path, read_json(root, path), "report")
     errors = rows(path, report.get("errors", []), "errors")
     if errors:
@@ -67,7 +68,7 @@ def bandit_json(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReadi
 
 
 def sarif(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
-    """Files without open results in a SARIF 2.1.0 log; suppressed and absent results are passed by."""
+    """Count the files without open results in a SARIF 2.1.0 log; suppressed and absent results are ignored."""
     log = table(path, read_json(root, path), "log")
     if not str(log.get("version", "")).startswith("2.1"):
         raise CollectionError(path, f"expected SARIF 2.1.0, found version `{log.get('version')}`")
@@ -86,12 +87,12 @@ def sarif(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
         if "artifacts" in run and not artifacts and not results:
             raise CollectionError(path, "a run says that it looked at no file")
         looked_at += [_relative(root, name) for item in artifacts for name in _uri(path, item)]
-        bad += [_relative(root, name) for row in results if _open(row) for name in _places(path, row)]
+        bad += [_relative(root, name) for row in results if _is_open(row) for name in _files_of(path, row)]
     return _clean_files(path, bad, looked_at)
 
 
 def _check_invocation(path: str, invocation: JsonObject, *, clean: bool) -> None:
-    """A tool that failed, crashed or was ended says so; what it did not find until then is not known."""
+    """Raise CollectionError for a tool that failed, crashed or was killed: its results are incomplete."""
     if invocation.get("executionSuccessful") is not True:  # a key that SARIF requires
         raise CollectionError(path, "the tool does not say that its run succeeded")
     if "exitSignalName" in invocation or "processStartFailureMessage" in invocation:
@@ -104,8 +105,8 @@ def _check_invocation(path: str, invocation: JsonObject, *, clean: bool) -> None
                 raise CollectionError(path, "the tool reports an error of its own: its run is not complete")
 
 
-def _open(result: JsonObject) -> bool:
-    """Whether a result still is a finding."""
+def _is_open(result: JsonObject) -> bool:
+    """Whether a result is a finding: neither harmless nor absent nor suppressed."""
     if result.get("kind", "fail") in _HARMLESS_KINDS or result.get("baselineState") == "absent":
         return False
     suppressions = result.get("suppressions") or []
@@ -113,13 +114,13 @@ def _open(result: JsonObject) -> bool:
     return not accepted or len(accepted) != len(suppressions)
 
 
-def _places(path: str, result: JsonObject) -> Iterator[str]:
-    """The files of a result; `?` where it has none, so that it still counts."""
-    found = []
+def _files_of(path: str, result: JsonObject) -> Iterator[str]:
+    """Yield the files of a result, or `?` for a result without one, so that it still counts."""
+    files = []
     for location in result.get("locations") or []:
         physical = location.get("physicalLocation", {}) if isinstance(location, dict) else {}
-        found += _uri(path, {"location": physical.get("artifactLocation")}) if isinstance(physical, dict) else []
-    yield from found or ["?"]
+        files += _uri(path, {"location": physical.get("artifactLocation")}) if isinstance(physical, dict) else []
+    yield from files or ["?"]
 
 
 def _uri(path: str, artifact: JsonObject) -> list[str]:
@@ -127,23 +128,25 @@ def _uri(path: str, artifact: JsonObject) -> list[str]:
     uri = location.get("uri") if isinstance(location, dict) else None
     if uri is None:
         return []
-    written = text_of(path, uri, "uri")
+    text = text_of(path, uri, "uri")
     try:
-        return [unquote(urlsplit(written).path if "://" in written else written, errors="strict")]
+        return [unquote(urlsplit(text).path if "://" in text else text, errors="strict")]
     except UnicodeDecodeError:
-        raise CollectionError(path, f"the name of a file is not UTF-8: `{written[:80]}`") from None
+        raise CollectionError(path, f"the name of a file is not UTF-8: `{text[:80]}`") from None
 
 
 def _clean_files(path: str, bad: Sequence[str], looked_at: Sequence[str]) -> ReportReading:
-    files, wrong = {*looked_at, *bad}, set(bad)
+    files, dirty = {*looked_at, *bad}, set(bad)
     if not files:  # a clean report in a format that names only files with findings
         return ReportReading(1, 1, "no findings")
-    what = f"{len(bad)} findings in {len(wrong)} of {len(files)} files" if bad else f"no findings in {len(files)} files"
-    return share(path, len(files) - len(wrong), len(files), what)
+    details = f"no findings in {len(files)} files"
+    if bad:
+        details = f"{len(bad)} findings in {len(dirty)} of {len(files)} files"
+    return share(path, len(files) - len(dirty), len(files), details)
 
 
 def _relative(root: Path, name: str) -> str:
-    """One name for a file, whether the tool wrote it absolute, relative or with dots."""
+    """Normalize a file name that a tool wrote as absolute, relative or with dots: relative to `root` where possible."""
     top = os.path.realpath(root)
     full = os.path.normpath(os.path.join(top, name))
     for base in (top, os.path.abspath(root)):
@@ -153,7 +156,7 @@ def _relative(root: Path, name: str) -> str:
 
 
 def _has_files(root: Path, report: str, suffixes: Collection[str]) -> bool:
-    """Whether there is a file of this kind below the working folder, besides the report."""
+    """Whether the working folder contains a file with one of these suffixes, besides the report."""
     top = root.resolve()
     own = inside(root, report)
     for folder, folders, names in os.walk(top):
@@ -165,7 +168,7 @@ def _has_files(root: Path, report: str, suffixes: Collection[str]) -> bool:
 
 
 def _python_files(root: Path, scope: Sequence[str]) -> list[str]:
-    """The Python files among the files and folders of `scope`; what does not exist holds none."""
+    """Return the Python files in the files and folders of `scope`; missing ones are ignored."""
     top = root.resolve()
-    found = [inside(root, path) for path in scope]
-    return [f.relative_to(top).as_posix() for p in found if p.exists() for f in files_below(p) if f.suffix in _PYTHON]
+    paths = [inside(root, path) for path in scope]
+    return [f.relative_to(top).as_posix() for p in paths if p.exists() for f in files_below(p) if f.suffix in _PYTHON]

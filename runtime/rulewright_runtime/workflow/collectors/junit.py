@@ -1,4 +1,4 @@
-"""Acceptance evidence: the test results that test runners write as JUnit XML."""
+"""Acceptance evidence: test results in JUnit XML."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Outcome = Literal["passed", "failed", "not run"]
 
 _SUITES: Final = frozenset({"testsuites", "testsuite"})
 _FAILURES: Final = frozenset({"failure", "error", "rerunfailure", "rerunerror"})
-# What runners write into `status` and `result` of a case.
-_WORDS: Final[dict[str, Outcome]] = {
+# Values of `status` and `result` of a test case in reports of common runners.
+_OUTCOMES: Final[dict[str, Outcome]] = {
     **dict.fromkeys(("run", "completed", "passed", "pass", "success", "successful", "succeeded", "ok"), "passed"),
     **dict.fromkeys(("failed", "fail", "failure", "error", "errored", "broken", "timeout", "aborted"), "failed"),
     **dict.fromkeys(("notrun", "skipped", "skip", "disabled", "suppressed", "ignored", "pending", "todo"), "not run"),
@@ -25,10 +25,10 @@ _WORDS: Final[dict[str, Outcome]] = {
 
 
 def junit(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
-    """Passed tests of all tests that ran. A report in which most tests did not run, or none, is an error.
+    """Count the passed tests of all tests that ran. Failures that a suite states but does not list count as failed.
 
-    So is one that contradicts itself: totals of other tests than it shows, a status that is not known, a case without
-    a name. Failures that a suite states and does not show have failed, too.
+    Raises CollectionError when no test or only a minority ran, and for a report with totals that differ from its tests,
+    an unknown status, or a test without a name.
     """
     report = read_xml(root, path)
     if _name_of(report) not in _SUITES:
@@ -36,16 +36,17 @@ def junit(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
     cases = list(_cases(report))
     outcomes = Counter(_outcome(path, case) for case in cases)
     passed, failed, skipped = outcomes["passed"], outcomes["failed"], outcomes["not run"]
-    outside_root = sum(_name_of(child) in _FAILURES for suite in _suites(report) for child in suite)  # beside the cases
-    failed = max(failed + outside_root, *(_stated_failures(path, suite) for suite in _suites(report)))
+    suite_failures = sum(_name_of(child) in _FAILURES for suite in _suites(report) for child in suite)
+    failed = max(failed + suite_failures, *(_stated_failures(path, suite) for suite in _suites(report)))
     first = next((_title(case) for case in cases if _outcome(path, case) == "failed"), "")
-    what = f"{passed} tests passed, {failed} failed, {skipped} not run" + (f"; first failure: {first}" if first else "")
+    suffix = f"; first failure: {first}" if first else ""
+    details = f"{passed} tests passed, {failed} failed, {skipped} not run{suffix}"
     if not failed:
         for suite in _suites(report):
             _check_totals(path, suite)
         if skipped > passed:
             raise CollectionError(path, f"proves little: {skipped} of {passed + skipped} tests did not run")
-    return share(path, passed, passed + failed, what)
+    return share(path, passed, passed + failed, details)
 
 
 def _suites(report: Element) -> Iterator[Element]:
@@ -57,37 +58,38 @@ def _cases(suite: Element) -> Iterator[Element]:
 
 
 def _outcome(path: str, case: Element) -> Outcome:
-    inside = {_name_of(element) for element in case.iter()}
-    words = {_word(path, case, attribute) for attribute in ("status", "result") if attribute in case.attrib}
-    if inside & _FAILURES or "failed" in words:
+    tags = {_name_of(element) for element in case.iter()}
+    stated = {_stated_outcome(path, case, key) for key in ("status", "result") if key in case.attrib}
+    if tags & _FAILURES or "failed" in stated:
         return "failed"
-    if "skipped" in inside or "not run" in words:
+    if "skipped" in tags or "not run" in stated:
         return "not run"
     if not _title(case):
         raise CollectionError(path, "a test has no name")
     return "passed"
 
 
-def _word(path: str, case: Element, attribute: str) -> Outcome:
+def _stated_outcome(path: str, case: Element, attribute: str) -> Outcome:
     word = case.get(attribute, "").strip()
-    found = _WORDS.get(word.casefold())
-    if found is None:
+    outcome = _OUTCOMES.get(word.casefold())
+    if outcome is None:
         raise CollectionError(path, f"the `{attribute}` of a test is not known: `{word[:40]}`")
-    return found
+    return outcome
 
 
 def _check_totals(path: str, suite: Element) -> None:
-    """A suite states how many cases it shows: of its own or of all below, with those that did not run or without."""
+    """Raise CollectionError when a suite's totals do not match its tests. Runners count a suite's own tests or all
+    nested ones, with or without those that did not run."""
     own = [child for child in suite if _name_of(child) == "testcase"]
-    shown = [list(_cases(suite)), *([own] if own else [])]
-    left_out = [sum(_outcome(path, case) == "not run" for case in cases) for cases in shown]
-    fitting = {number for cases, out in zip(shown, left_out, strict=True) for number in (len(cases), len(cases) - out)}
+    listed = [list(_cases(suite)), *([own] if own else [])]
+    not_run = [sum(_outcome(path, case) == "not run" for case in cases) for cases in listed]
+    valid = {number for cases, out in zip(listed, not_run, strict=True) for number in (len(cases), len(cases) - out)}
     stated = _stated(path, suite, "tests")
-    if stated is not None and stated not in fitting:
-        raise CollectionError(path, f"contradicts itself: it states {stated} tests and shows {len(shown[0])}")
-    missing = (_stated(path, suite, "skipped") or 0) + (_stated(path, suite, "disabled") or 0)
-    if missing > left_out[0]:
-        raise CollectionError(path, f"contradicts itself: it states {missing} tests not run and shows {left_out[0]}")
+    if stated is not None and stated not in valid:
+        raise CollectionError(path, f"contradicts itself: it states {stated} tests and shows {len(listed[0])}")
+    skipped = (_stated(path, suite, "skipped") or 0) + (_stated(path, suite, "disabled") or 0)
+    if skipped > not_run[0]:
+        raise CollectionError(path, f"contradicts itself: it states {skipped} tests not run and shows {not_run[0]}")
 
 
 def _stated_failures(path: str, suite: Element) -> int:
@@ -108,5 +110,5 @@ def _title(case: Element) -> str:
 
 
 def _name_of(element: Element) -> str:
-    """The tag without namespace and capitals."""
+    """Return the tag without namespace, in lower case."""
     return str(element.tag).rpartition("}")[2].casefold()

@@ -1,4 +1,4 @@
-"""The metric `llm_judge`: the question an evaluator is asked, and the score in the reply."""
+"""The metric `llm_judge`: the prompt for an evaluator, and the score in its reply."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ FORM: Final = (
 
 
 def judge_prompt(criteria: Sequence[str], outputs: Sequence[tuple[str, str]]) -> str:
-    """The prompt for an evaluator: the question, the criteria, then every output as path and text, fenced.
+    """Return the prompt for an evaluator: the question, the criteria, and every output as path and text, fenced.
 
-    A path stands inside the fence, in one line: an agent chooses the names of its files. Raises JudgeError where there
-    is no output: nobody is asked about nothing.
+    A path is written inside the fence, in one line, because agents choose the names of their files. Raises JudgeError
+    without outputs.
     """
     if not outputs:
         raise JudgeError("there is nothing to judge: the task wrote no output, and its agent said nothing")
-    listed = "\n".join(f"- {criterion}" for criterion in criteria)
-    named = [(one_line(printable(path)), text) for path, text in outputs]
-    fence = "`" * max(3, 1 + max((_longest_run(part) for output in named for part in output), default=0))
-    shown = "\n\n".join(f"Output:\n{fence}\nfile: {path}\n\n{text}\n{fence}" for path, text in named)
-    return f"{QUESTION}\n{FORM}\n\nCriteria:\n{listed}\n\n{shown}\n"
+    criteria_list = "\n".join(f"- {criterion}" for criterion in criteria)
+    printed = [(one_line(printable(path)), text) for path, text in outputs]
+    fence = "`" * max(3, 1 + max((_longest_run(part) for output in printed for part in output), default=0))
+    output_list = "\n\n".join(f"Output:\n{fence}\nfile: {path}\n\n{text}\n{fence}" for path, text in printed)
+    return f"{QUESTION}\n{FORM}\n\nCriteria:\n{criteria_list}\n\n{output_list}\n"
 
 
 def parse_score(reply: str) -> float:
-    """The score in the reply: exactly one JSON object with a number in [0, 1] under `score`.
+    """Return the score in a reply: exactly one JSON object with a number in [0, 1] under `score`.
 
-    The reply is read as strictly as a judge's verdict (`replies.only_object`). A boolean, a text and a number out of
-    range are a JudgeError, too.
+    The reply is read as strictly as a judge's verdict (`replies.only_object`). Raises JudgeError for any other reply,
+    also for a boolean, a string or a number out of range.
     """
-    found = only_object(reply)
-    if "score" not in found:
+    answer = only_object(reply)
+    if "score" not in answer:
         raise JudgeError("the reply has no `score`")
-    score = found["score"]
+    score = answer["score"]
     if isinstance(score, bool) or not isinstance(score, (int, float)):
         raise JudgeError(f"`score` must be a number, found `{json.dumps(score)[:40]}`")
     if not 0 <= score <= 1:
@@ -52,6 +52,7 @@ def parse_score(reply: str) -> float:
 
 
 def _longest_run(text: str) -> int:
+    """Return the length of the longest run of backticks."""
     longest = run = 0
     for char in text:
         run = run + 1 if char == "`" else 0

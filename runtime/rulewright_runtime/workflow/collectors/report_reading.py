@@ -1,4 +1,4 @@
-"""What all collectors share: a reading, the error that fails a gate, and careful opening of files."""
+"""Shared by all collectors: the reading of a report, the error that fails a gate, and safe reading of files."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ SKIPPED_FOLDERS: Final = frozenset({"__pycache__", "node_modules"})
 
 
 class CollectionError(RuntimeFailure):
-    """Evidence that is missing or can't be read: the message names the file."""
+    """Evidence that is missing or can't be read; the message names the file."""
 
     def __init__(self, path: str, reason: str) -> None:
-        """Keep the file and what is wrong with it."""
+        """`reason` says what is wrong with the file `path`."""
         self.path, self.reason = path, reason
         super().__init__(f"evidence collection error: `{path}`: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
 class ReportReading:
-    """What a report says: `good` of `total` (lines, files, items, tests, requirements), and a sentence about it."""
+    """The result of a report: `good` of `total` (lines, files, items, tests, requirements), and a sentence about it."""
 
     good: int
     total: int
@@ -41,22 +41,22 @@ class ReportReading:
 
     @property
     def value(self) -> float:
-        """The share, rounded once."""
+        """The share as a float, rounded once."""
         return self.good / self.total
 
     @property
     def exact(self) -> Fraction:
-        """The share."""
+        """The share as an exact fraction."""
         return Fraction(self.good, self.total)
 
     @property
     def clean(self) -> bool:
-        """Whether nothing is missing."""
+        """Whether `good` equals `total`."""
         return self.good == self.total
 
 
 def share(path: str, good: int, total: int, details: str) -> ReportReading:
-    """A reading that was checked: a report about nothing, or one that counts more than all, is a CollectionError."""
+    """Return a reading. Raises CollectionError when `total` is 0, or `good` is not between 0 and `total`."""
     if total <= 0:
         raise CollectionError(path, "the report covers nothing")
     if not 0 <= good <= total:
@@ -65,27 +65,28 @@ def share(path: str, good: int, total: int, details: str) -> ReportReading:
 
 
 def inside(root: Path, path: str) -> Path:
-    """The file `path` below `root`; what leads out of it is a CollectionError."""
+    """Return the resolved `path` below `root`. Raises CollectionError for a path outside of it."""
     try:
         top = root.resolve()
-        found = (top / path).resolve()
+        resolved = (top / path).resolve()
     except (OSError, ValueError, RuntimeError) as error:
         raise CollectionError(path, f"is not a path: {error}") from None
-    if not found.is_relative_to(top):
+    if not resolved.is_relative_to(top):
         raise CollectionError(path, "lies outside the project")
-    return found
+    return resolved
 
 
 def read_text(root: Path, path: str) -> str:
-    """The text of a file of at most 64 MiB of UTF-8; a byte order mark is dropped. Else CollectionError."""
-    found = inside(root, path)
+    """Read a UTF-8 file of at most 64 MiB, without its byte order mark. Raises CollectionError for any other file, and
+    for an empty one."""
+    file = inside(root, path)
     try:
-        size = found.stat().st_size
-        if not found.is_file():
+        size = file.stat().st_size
+        if not file.is_file():
             raise CollectionError(path, "is not a file")
         if size > MAX_BYTES:
             raise CollectionError(path, f"has {size} bytes; at most {MAX_BYTES} are read")
-        text = found.read_text(encoding="utf-8-sig")
+        text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise CollectionError(path, "no such file") from None
     except UnicodeDecodeError:
@@ -98,7 +99,7 @@ def read_text(root: Path, path: str) -> str:
 
 
 def read_json(root: Path, path: str) -> object:
-    """The JSON in a file. NaN and infinities are refused, keys that stand twice, and whatever else is not JSON."""
+    """Read a JSON file. Raises CollectionError for invalid JSON, NaN, infinities and duplicate keys."""
     try:
         return strict_json.decode(read_text(root, path))
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
@@ -106,7 +107,8 @@ def read_json(root: Path, path: str) -> object:
 
 
 def read_xml(root: Path, path: str) -> Element:
-    """The root element of an XML file, without entities, external references or a document type."""
+    """Return the root element of an XML file. Raises CollectionError for invalid XML, entities, external references
+    and document types."""
     try:
         from defusedxml import ElementTree, common
     except ImportError:
@@ -121,16 +123,16 @@ def read_xml(root: Path, path: str) -> Element:
 
 
 def texts_below(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Every text file that the paths name, folders in depth, as path and text, in order. Binary files are passed by.
+    """Yield path and text of every text file in `paths`, folders recursively, in order; binary files are skipped.
 
-    A path that leads to nothing is a CollectionError.
+    Raises CollectionError for a path that does not exist.
     """
     seen: set[Path] = set()
     for path in paths:
-        found = inside(root, path)
-        if not found.exists():
+        target = inside(root, path)
+        if not target.exists():
             raise CollectionError(path, "no such file or folder")
-        for file in files_below(found):
+        for file in files_below(target):
             if file in seen:
                 continue
             seen.add(file)
@@ -143,7 +145,8 @@ def texts_below(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def files_below(path: Path) -> list[Path]:
-    """The file itself, or the files of a folder in depth, sorted; hidden folders and caches are passed by."""
+    """Return the file itself, or all files of a folder, sorted, without hidden ones and caches. Raises CollectionError
+    for more than 20,000 files."""
     if path.is_file():
         return [path]
     files: list[Path] = []
@@ -158,33 +161,33 @@ def files_below(path: Path) -> list[Path]:
 
 
 def count(path: str, value: object, name: str) -> int:
-    """A whole number of at least 0 that a report must hold under `name`."""
+    """Return `value` as a count. Raises CollectionError unless it is an int of at least 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise CollectionError(path, f"`{name}` must be a count, found `{value}`")
     return value
 
 
 def table(path: str, value: object, name: str) -> JsonObject:
-    """A map that a report must hold under `name`."""
+    """Return `value` as an object. Raises CollectionError unless it is a dict."""
     if not isinstance(value, dict):
         raise CollectionError(path, f"`{name}` must be an object")
     return value
 
 
 def rows(path: str, value: object, name: str) -> list[JsonObject]:
-    """A list of maps that a report must hold under `name`."""
+    """Return `value` as a list of objects. Raises CollectionError for any other value."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise CollectionError(path, f"`{name}` must be a list of objects")
     return value
 
 
 def text_of(path: str, value: object, name: str) -> str:
-    """A text that a report must hold under `name`, and that can be written as UTF-8."""
+    """Return `value` as a string. Raises CollectionError for any other value, and for unpaired surrogates."""
     if not isinstance(value, str) or any("\ud800" <= char <= "\udfff" for char in value):
         raise CollectionError(path, f"`{name}` must be a text in UTF-8")
     return value
 
 
 def printable(name: str) -> str:
-    """A name of a file as text that can be written down anywhere; bytes that are not UTF-8 are shown as `\\xff`."""
+    """Return a file name as valid Unicode; bytes that are not UTF-8 are written as `\\xff`."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
