@@ -1,4 +1,4 @@
-"""Execution: a plan and transcripts in, verdicts and scores out, in the order of transcripts and checks."""
+"""Execution: runs a plan over transcripts and yields verdicts and scores in the order of transcripts and checks."""
 
 from __future__ import annotations
 
@@ -45,11 +45,10 @@ if TYPE_CHECKING:
 
 
 class TranscriptResult(msgspec.Struct, frozen=True):
-    """What a run says of one transcript: verdicts in the order of checks, the scores row, the calls of each check.
+    """The result of one transcript: verdicts in the order of checks, the scores row, the judge calls of each check.
 
-    A refused transcript has `errors` and nothing else. `scores` is None where the plan holds no scorecard. `missing` is
-    what the transcript lacks of its scenario; nothing passes there. `exchanges` are the questions that a live judge was
-    asked, with its replies.
+    A refused transcript has only `errors`. `scores` is None if the plan has no scorecard. `missing` lists the parts of
+    the scenario that the transcript lacks; no check passes then. `exchanges` are a live judge's requests and replies.
     """
 
     transcript_id: str
@@ -66,16 +65,16 @@ class TranscriptResult(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class BatchJudge(Protocol):
-    """A judge that answers many questions at a time, and keeps what it was asked and what it answered."""
+    """A judge that answers many requests concurrently and stores its requests and replies."""
 
     @property
     def identity(self) -> str:
-        """Who answers, as a resumed run compares it."""
+        """The judge's fingerprint, which a resumed run compares."""
 
     def results(
         self, engine: Engine, items: Iterable[Any], run: str = "", watch: Callable[[Any], None] = lambda _: None
     ) -> Iterator[TranscriptResult]:
-        """One result for each transcript, in their order."""
+        """Yield one result for each transcript, in order."""
 
 
 def execute(
@@ -87,14 +86,14 @@ def execute(
     prefilter: bool = True,
     gates_only: bool = False,
 ) -> Iterator[TranscriptResult]:
-    """One result for each transcript, as they come.
+    """Yield one result for each transcript, in order.
 
-    An item may also be a batch record (a dict), the path of a file or folder to read, or a refusal to pass on.
+    An item may also be a batch record (a dict), the path of a file or folder to read, or an InputError to pass on.
 
-    `judge` answers what checks ask (an object with `ask`, or `replay:FILE`); `parameters` sets the scorecard's declared
-    parameters. Raises PlanError before anything runs when the plan needs a judge and there is none. `prefilter` off
-    gives the same results, slower. With `gates_only` no check is asked that can't change a gate any more: gates have
-    the states of the whole run, and a row with such checks names them under `left_out` and has no scores.
+    `judge` answers the requests of checks (an object with `ask`, or `replay:FILE`); `parameters` sets the scorecard's
+    declared parameters. Raises PlanError before anything runs if the plan needs a judge and there is none. Without
+    `prefilter` the results are the same and take longer. `gates_only` skips a check that can no longer change a gate:
+    gates have the states of the whole run, and a row with skipped checks lists them as `left_out` and has no scores.
     """
     if isinstance(judge, str):
         judge = open_judge(judge)
@@ -104,7 +103,7 @@ def execute(
 
 
 def results(engine: Engine, items: Iterable[Item], judge: Judge | None) -> Iterator[TranscriptResult]:
-    """One result for each transcript, as `execute` gives them, of a plan that is ready to run."""
+    """Yield one result for each transcript, as `execute` does, from a prepared plan."""
     for started in engine.started(items):
         if isinstance(started, Execution):
             for asking in started.askings:
@@ -116,7 +115,7 @@ def results(engine: Engine, items: Iterable[Item], judge: Judge | None) -> Itera
 
 
 def refuse_without_judge(plan: Plan) -> None:
-    """Raise PlanError where the plan needs a judge."""
+    """Raise PlanError if the plan needs a judge."""
     if asking := needs_judge(plan):
         others = f" and {len(asking) - 1} others" if len(asking) > 1 else ""
         needing = f"the check `{asking[0]}`{others}"
@@ -124,34 +123,34 @@ def refuse_without_judge(plan: Plan) -> None:
 
 
 def needs_judge(plan: Plan) -> list[str]:
-    """The ids of the checks that may put a question to a judge."""
+    """The ids of the checks that may call a judge."""
     return [check.id for check in plan.checks if any(judging.repetitions for judging in check.verifier.judgings())]
 
 
 def prompts_of(plan: Plan) -> dict[str, str]:
-    """The hash of every prompt that may be put to a judge, by its check; a further one of a check has its number."""
-    asked = [(check.id, [each for each in check.verifier.judgings() if each.repetitions]) for check in plan.checks]
+    """The hash of every prompt that may be sent to a judge, by check id; the second prompt of a check is `ID#2`."""
+    judgings = [(check.id, [each for each in check.verifier.judgings() if each.repetitions]) for check in plan.checks]
     return {
         name if number == 1 else f"{name}#{number}": judging.prompt_hash
-        for name, each in asked
+        for name, each in judgings
         for number, judging in enumerate(each, 1)
     }
 
 
 class CheckAsking:
-    """A check on one transcript that waits for answers. `verdict` is its record, once it is settled."""
+    """A check on one transcript that waits for replies. `verdict` is its record once it is settled."""
 
     __slots__ = ("_asking", "_conclude", "check_id", "verdict")
 
     def __init__(self, check_id: str, asking: Asking[Finding], conclude: Callable[[Finding], VerdictResult]) -> None:
-        """`conclude` makes the record of what the verifier finds in the end."""
+        """`conclude` turns the verifier's finding into the record."""
         self.check_id, self._asking, self._conclude = check_id, asking, conclude
         self.verdict: VerdictResult | None = None
 
     def resume(self, replies: Replies | None = None) -> Questions | None:
-        """The questions that the check has next, given the replies to those before; None when it is settled.
+        """The next requests of the check, given the replies to the previous ones; None when it is settled.
 
-        A verifier that crashes leaves UNCLEAR, never no record.
+        A verifier that crashes gives an UNCLEAR record, never none.
         """
         try:
             return next(self._asking) if replies is None else self._asking.send(replies)
@@ -162,14 +161,14 @@ class CheckAsking:
         return None
 
     def settle(self, judge: Judge | None) -> None:
-        """Let `judge` answer every question, one after the other; without one none is answered."""
+        """Ask `judge` every request, one after the other; without a judge every reply is None."""
         questions = self.resume()
         while questions is not None:
             questions = self.resume(tuple(reply_of(judge, question) for question in questions))
 
 
 class Execution:
-    """A plan on one transcript: what is settled without a judge, and what waits for answers."""
+    """One transcript's checks: those settled without a judge, and those that wait for replies."""
 
     __slots__ = ("_finish", "_skips", "_verdicts", "askings", "transcript")
 
@@ -180,37 +179,37 @@ class Execution:
         finish: Callable[[dict[int, VerdictResult], tuple[str, ...]], TranscriptResult],
         skips: Callable[[str, list[VerdictResult]], bool] | None = None,
     ) -> None:
-        """`verdicts` are by the place of their check; `finish` makes the result of those that are settled and of the
-        checks that were skipped. `skips` says whether a check need not be asked, given the verdicts so far."""
+        """`verdicts` are by the index of their check; `finish` makes the result from the settled ones and the ids of
+        skipped checks. `skips` says whether a check can be skipped, given the verdicts so far."""
         self.transcript, self._verdicts, self._finish, self._skips = transcript, verdicts, finish, skips
         self.askings = [each for each in verdicts.values() if isinstance(each, CheckAsking)]
 
     @property
     def is_sequential(self) -> bool:
-        """Whether askings are settled one after the other: what one says may spare the next."""
+        """Whether checks are settled one after the other, because a verdict may make the next check unnecessary."""
         return self._skips is not None
 
     def skips(self, asking: CheckAsking) -> bool:
-        """Whether the asking need not be settled, given those that are."""
+        """Whether the check can be skipped, given the settled ones."""
         return self._skips is not None and self._skips(asking.check_id, list(self._settled().values()))
 
     def _settled(self) -> dict[int, VerdictResult]:
-        verdicts = ((place, getattr(each, "verdict", None) if isinstance(each, CheckAsking) else each)
-                    for place, each in self._verdicts.items())  # fmt: skip
-        return {place: verdict for place, verdict in verdicts if verdict is not None}
+        verdicts = ((index, getattr(each, "verdict", None) if isinstance(each, CheckAsking) else each)
+                    for index, each in self._verdicts.items())  # fmt: skip
+        return {index: verdict for index, verdict in verdicts if verdict is not None}
 
     def result(self) -> TranscriptResult:
-        """The result; every asking must be settled or skipped."""
+        """The transcript's result; every check must be settled or skipped."""
         skipped = tuple(each.check_id for each in self.askings if each.verdict is None)
         assert not skipped or self._skips is not None, "a check still waits for answers"
         return self._finish(self._settled(), skipped)
 
 
 class _Applied(NamedTuple):
-    """A check in a scenario, by its place in the plan. Its record may be `constant`: in every transcript, or in those
-    in which the matcher finds nothing of this `role`."""
+    """A check in a scenario, with its position in the plan. Its record may be `constant`: for every transcript or, if
+    `role` is set, for those in which the matcher finds nothing in the turns of that role."""
 
-    place: int
+    position: int
     check: Check
     eligibility: Eligibility
     constant: VerdictResult | None = None
@@ -220,7 +219,7 @@ class _Applied(NamedTuple):
 class _ScenarioChecks(NamedTuple):
     """The checks of one scenario's transcripts: those that run `first`, and those that run `last` because they read the
     verdicts of others. `expected` holds the ids of both, `roles` the roles that decide constant records, and `bindings`
-    what expressions see."""
+    the context of expressions."""
 
     bindings: JsonObject
     first: tuple[_Applied, ...]
@@ -230,7 +229,7 @@ class _ScenarioChecks(NamedTuple):
 
 
 class Engine:
-    """A plan made ready to run. It does no I/O but read transcripts: what a judge is asked, somebody else asks."""
+    """A prepared plan. It does no I/O except reading transcripts: the caller sends requests to the judge."""
 
     def __init__(
         self,
@@ -240,21 +239,21 @@ class Engine:
         *,
         gates_only: bool = False,
     ) -> None:
-        """Prepare the plan's programs and matcher. With `gates_only` no check is asked that can't change a gate.
+        """Prepare the plan's programs and matcher. `gates_only` skips the checks that can't change a gate.
 
-        Raises PlanError for an unknown parameter or a bad value, for a plug-in that is not installed as the plan names
-        it, and for `gates_only` without a gate that holds a check.
+        Raises PlanError for an unknown parameter or a bad value, for a plug-in that is not installed in the plan's
+        version, and for `gates_only` if no check belongs to a gate.
         """
         if plan.plugins:
-            from rulewright_runtime.plugins import bring  # the metadata of what is installed takes long to load
+            from rulewright_runtime.plugins import bring  # loading the metadata of installed distributions is slow
 
             bring(plan.plugins)
         self._plan, self._redaction = plan, Redaction(plan.redact)
-        self._matcher = Matcher(looked_for(plan), prefilter=prefilter)
+        self._matcher = Matcher(searched_lexicons(plan), prefilter=prefilter)
         self._without_hit = [_without_hit(check, plan, self._matcher) for check in plan.checks]
         self._decider = Decider(plan.checks)
         self._last = reading_verdicts(plan)
-        self._kept: JsonObject = {}
+        self._prepared: JsonObject = {}
         self._checks_by_scenario: dict[str, _ScenarioChecks] = {}
         self._scripts: dict[str, ScriptedScenario] = {}
         self._left_out: list[tuple[str, tuple[int, ...]]] = []
@@ -270,28 +269,28 @@ class Engine:
         self._gates_of = self._gates_of_checks() if gates_only else {}
 
     def _gates_of_checks(self) -> dict[str, frozenset[int]]:
-        """The gates that a check may change, for every check that nobody else reads."""
-        found = (
+        """The gates that each check may change, except for checks whose verdicts other checks read."""
+        gates_of = (
             {}
             if self._scorecard is None
             else {each.id: self._scorecard.may_hold(each.id) for each in self._plan.checks}
         )
-        if not any(found.values()):
+        if not any(gates_of.values()):
             raise PlanError("`gates_only` needs a scorecard with a gate that holds a check of the plan")
         read = {name for each in self._plan.checks for name in getattr(each.verifier, "needs", ())}
-        return {name: gates for name, gates in found.items() if name not in read}
+        return {name: gates for name, gates in gates_of.items() if name not in read}
 
     def _skips(self, incomplete: bool, check_id: str, settled: list[VerdictResult]) -> bool:
-        """Whether every gate that the check may change has failed already."""
+        """Whether every gate that the check may change has already failed."""
         gates = self._gates_of.get(check_id)
         return gates is not None and gates <= self._scorecard.stopped(settled, incomplete=incomplete)
 
     def started(self, items: Iterable[Item]) -> Iterator[Execution | TranscriptResult]:
-        """The transcripts in their order, each begun: a result where nothing is left to ask."""
+        """Start each transcript, in order; yields its result if no check waits for a reply."""
         return map(self._start, self.read(items))
 
     def read(self, items: Iterable[Item]) -> Iterator[Transcript | InputError]:
-        """The transcripts and refusals that the items are, or hold."""
+        """Yield the transcripts and refusals among the items and in the files that they name."""
         reader = Reader(self._plan.scenarios)
         for item in items:
             if isinstance(item, Transcript | InputError):
@@ -317,11 +316,11 @@ class Engine:
         complete = self._script(item.scenario_id).of_conversation(item)
         if complete.branches:
             item = _with_branches(item, complete.branches)
-        context = EvaluationContext(self._plan, item, self._matcher, checks.bindings, complete, self._kept)
+        context = EvaluationContext(self._plan, item, self._matcher, checks.bindings, complete, self._prepared)
         readable = not (complete.gaps or complete.wordless)
         silent = [role for role in checks.roles if context.is_without_hit(role)] if readable else []
         verdicts = {
-            each.place: each.constant
+            each.position: each.constant
             if each.constant is not None and (each.role is None or each.role in silent)
             else self._verdict(each.check, each.eligibility, context)
             for each in checks.first
@@ -333,11 +332,11 @@ class Engine:
     def _verdict(
         self, check: Check, eligibility: Eligibility, context: EvaluationContext
     ) -> VerdictResult | CheckAsking:
-        """The check's record, or what it waits for."""
+        """The check's record, or the requests it waits for."""
 
         def concluded(finding: Finding) -> VerdictResult:
             gaps = context.complete.gaps
-            if not isinstance(check.verifier, ExpressionVerifier):  # which reads calls as well as words
+            if not isinstance(check.verifier, ExpressionVerifier):  # an expression also reads tool calls
                 gaps = gaps or context.complete.wordless
             if gaps:
                 finding = incomplete(finding, gaps)
@@ -349,24 +348,24 @@ class Engine:
         if not eligibility.eligible:
             return concluded(not_eligible(eligibility.why))
         try:
-            found = verifier_of(type(check.verifier))(check, check.verifier, context)
+            finding = verifier_of(type(check.verifier))(check, check.verifier, context)
         except Exception as error:
-            found = failed(f"verifier_exception:{type(error).__name__}")
-        return concluded(found) if isinstance(found, Finding) else CheckAsking(check.id, found, concluded)
+            finding = failed(f"verifier_exception:{type(error).__name__}")
+        return concluded(finding) if isinstance(finding, Finding) else CheckAsking(check.id, finding, concluded)
 
     def _finish(
         self, context: EvaluationContext, settled: dict[int, VerdictResult], skipped: tuple[str, ...] = ()
     ) -> TranscriptResult:
-        """The result, once those checks have run that read the verdicts of others."""
+        """Run the checks that read the verdicts of others, and make the result."""
         item, gaps = context.transcript, context.complete.gaps
         checks = self._scenario_checks(item.scenario_id)
         if checks.last:
             context.verdicts = {verdict.check_id: verdict for verdict in settled.values()}
         for each in checks.last:
             verdict = self._verdict(each.check, each.eligibility, context)
-            assert isinstance(verdict, VerdictResult), "a check that reads verdicts asks nobody"
-            settled[each.place] = context.verdicts[verdict.check_id] = verdict
-        verdicts = tuple(settled[place] for place in sorted(settled))
+            assert isinstance(verdict, VerdictResult), "a check that reads verdicts needs no judge"
+            settled[each.position] = context.verdicts[verdict.check_id] = verdict
+        verdicts = tuple(settled[index] for index in sorted(settled))
         scores = self._score(item, verdicts, checks, gaps, skipped)
         return TranscriptResult(
             item.id,
@@ -380,46 +379,46 @@ class Engine:
         )
 
     def constant_in(self, scenario_id: str) -> dict[str, str | None]:
-        """The checks whose record in a scenario's transcripts is made once, each with the role in whose turns nothing
-        must be found for that; None where nothing is looked for."""
+        """The checks of a scenario with a constant record, each with the role in whose turns the matcher must find
+        nothing; None for a record that is constant in every transcript."""
         checks = self._scenario_checks(scenario_id)
         return {each.check.id: each.role for each in (*checks.first, *checks.last) if each.constant is not None}
 
     def _script(self, scenario_id: str) -> ScriptedScenario:
         """The scenario's turns, prepared once."""
-        known = self._scripts.get(scenario_id)
-        if known is None:
-            known = ScriptedScenario(self._plan.scenarios.get(scenario_id), self._plan.empty_reply)
-            self._scripts[scenario_id] = known
-        return known
+        script = self._scripts.get(scenario_id)
+        if script is None:
+            script = ScriptedScenario(self._plan.scenarios.get(scenario_id), self._plan.empty_reply)
+            self._scripts[scenario_id] = script
+        return script
 
     def _scenario_checks(self, scenario_id: str) -> _ScenarioChecks:
-        """What is to be done about the transcripts of a scenario; kept once known."""
-        known = self._checks_by_scenario.get(scenario_id)
-        if known is None:
+        """The checks that apply to a scenario's transcripts, decided once."""
+        checks = self._checks_by_scenario.get(scenario_id)
+        if checks is None:
             bindings = bindings_of(self._plan, scenario_id)
             eligible = self._decider.decide(bindings)
-            every = {
-                place: self._applied(place, check, eligibility)
-                for place, (check, eligibility) in enumerate(zip(self._plan.checks, eligible, strict=True))
+            applied = {
+                index: self._applied(index, check, eligibility)
+                for index, (check, eligibility) in enumerate(zip(self._plan.checks, eligible, strict=True))
                 if not eligibility.suppressed
             }
-            known = self._checks_by_scenario[scenario_id] = _ScenarioChecks(
+            checks = self._checks_by_scenario[scenario_id] = _ScenarioChecks(
                 bindings,
-                tuple(each for place, each in every.items() if place not in self._last),
-                tuple(every[place] for place in self._last if place in every),
-                tuple(sorted({each.role for each in every.values() if each.role is not None})),
-                tuple(each.check.id for each in every.values()),
+                tuple(each for index, each in applied.items() if index not in self._last),
+                tuple(applied[index] for index in self._last if index in applied),
+                tuple(sorted({each.role for each in applied.values() if each.role is not None})),
+                tuple(each.check.id for each in applied.values()),
             )
-        return known
+        return checks
 
-    def _applied(self, place: int, check: Check, eligibility: Eligibility) -> _Applied:
-        without_hit = self._without_hit[place]
+    def _applied(self, index: int, check: Check, eligibility: Eligibility) -> _Applied:
+        without_hit = self._without_hit[index]
         if eligibility.undecided or eligibility.why is not None:
-            return _Applied(place, check, eligibility)
+            return _Applied(index, check, eligibility)
         if not eligibility.eligible:
-            return _Applied(place, check, eligibility, conclude(check, not_eligible()))
-        return _Applied(place, check, eligibility, *(without_hit or ()))
+            return _Applied(index, check, eligibility, conclude(check, not_eligible()))
+        return _Applied(index, check, eligibility, *(without_hit or ()))
 
     def _score(
         self,
@@ -441,33 +440,33 @@ class Engine:
         return {**row, "missing": as_records(gaps)} if gaps else row
 
     def _name(self, item: Transcript) -> str:
-        """What the project calls the transcript's model."""
+        """The project's name of the transcript's model."""
         return self._plan.models.get(item.model, item.model)
 
     def _waiting_in(self, scenario_id: str) -> list[tuple[str, tuple[int, ...]]]:
         """The checks that apply in a scenario but that the profile left out, each with the gates it leaves open."""
         if not self._left_out:
             return self._left_out
-        known = self._left_out_in.get(scenario_id)
-        if known is None:
-            answers = Decider(self._plan.left_out).decide(self._scenario_checks(scenario_id).bindings)
-            known = [
+        left_out = self._left_out_in.get(scenario_id)
+        if left_out is None:
+            decisions = Decider(self._plan.left_out).decide(self._scenario_checks(scenario_id).bindings)
+            left_out = [
                 waiting
-                for waiting, eligibility in zip(self._left_out, answers, strict=True)
+                for waiting, eligibility in zip(self._left_out, decisions, strict=True)
                 if waiting[1] and eligibility.eligible and not eligibility.suppressed
             ]
-            self._left_out_in[scenario_id] = known
-        return known
+            self._left_out_in[scenario_id] = left_out
+        return left_out
 
 
 def reads_script(check: Check) -> bool:
-    """Whether a check was written for the scenario's own words in a turn: its probes, rubrics and anchored windows."""
+    """Whether a check depends on the scenario's exact words in a turn: probes, rubrics and anchored windows do."""
     anchored = any(isinstance(judging.window, AnchoredWindow) for judging in check.verifier.judgings())
     return anchored or isinstance(check.verifier, ProbeVerifier | RubricVerifier)
 
 
 def _with_branches(transcript: Transcript, branches: Mapping[int, str]) -> Transcript:
-    """The transcript with the branches that only its messages tell."""
+    """The transcript with the branches that were inferred from its messages."""
     turns = list(transcript.turns)
     for index, branch_id in branches.items():
         turns[index] = msgspec.structs.replace(turns[index], branch_id=branch_id)
@@ -475,14 +474,14 @@ def _with_branches(transcript: Transcript, branches: Mapping[int, str]) -> Trans
 
 
 def _without_hit(check: Check, plan: Plan, matcher: Matcher) -> tuple[VerdictResult, str] | None:
-    """For a check whose verdict is known where the matcher finds nothing in the turns of a role: the record, and that
-    role."""
+    """For a check whose verdict is known if the matcher finds nothing in the turns of a role: the record and the role;
+    None for any other check."""
     verifier = check.verifier
     if isinstance(verifier, LexiconVerifier):
-        known = plan.lexicons.get(verifier.lexicon)
-        if known is None or not known.patterns or not isinstance(verifier.window, WholeWindow):
+        searched = plan.lexicons.get(verifier.lexicon)
+        if searched is None or not searched.patterns or not isinstance(verifier.window, WholeWindow):
             return None
-        role, finding, name = known.role, lexicon.without_hit(verifier), verifier.lexicon
+        role, finding, name = searched.role, lexicon.without_hit(verifier), verifier.lexicon
     elif isinstance(verifier, ScenarioRule) and plan.lexicons[verifier.question].patterns:
         role, finding, name = "user", not_eligible(verifier.no_question, occasion=True), verifier.question
     else:
@@ -490,22 +489,22 @@ def _without_hit(check: Check, plan: Plan, matcher: Matcher) -> tuple[VerdictRes
     return (conclude(check, finding), role) if matcher.covers(role, name) else None
 
 
-def looked_for(plan: Plan) -> dict[str, dict[str, Lexicon]]:
-    """The lexicons that checks look for in all turns of a role, first of all."""
-    wanted: dict[str, dict[str, Lexicon]] = {"user": {}, "assistant": {}}
+def searched_lexicons(plan: Plan) -> dict[str, dict[str, Lexicon]]:
+    """The lexicons that are searched for in all turns of a role before checks run: by role, then by name."""
+    lexicons: dict[str, dict[str, Lexicon]] = {"user": {}, "assistant": {}}
     for check in plan.checks:
         names = [*check.verifier.searched()]
         names += [(judging.precheck, None) for judging in check.verifier.judgings() if judging.precheck is not None]
         for name, role in names:
-            known = plan.lexicons.get(name)
-            for each, found in wanted.items():
-                if known is not None and (role or known.role) in (each, "both"):
-                    found[name] = known
-    return wanted
+            searched = plan.lexicons.get(name)
+            for each, by_name in lexicons.items():
+                if searched is not None and (role or searched.role) in (each, "both"):
+                    by_name[name] = searched
+    return lexicons
 
 
 def _mark(finding: Finding, eligibility: Eligibility) -> Finding:
-    """The finding with what could not be decided about the check before it ran."""
+    """The finding, marked for adjudication if a condition of the check's eligibility is undecided."""
     if not eligibility.undecided:
         return finding
     return msgspec.structs.replace(

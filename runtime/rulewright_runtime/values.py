@@ -1,4 +1,4 @@
-"""The values of expressions: what CEL has and Python lacks, and equality and order across them.
+"""The values of expressions: the CEL types that Python lacks, and equality and order across types.
 
 | CEL | here | CEL | here |
 |---|---|---|---|
@@ -21,7 +21,7 @@ import msgspec
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.score import Score, leave
 
-Value: TypeAlias = Any  # one of the table above: operations find out which, when they run
+Value: TypeAlias = Any  # a type of the table above, checked by each operation at run time
 INT_MIN: Final = -(2**63)
 INT_MAX: Final = 2**63 - 1
 UINT_MAX: Final = 2**64 - 1
@@ -33,7 +33,7 @@ EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 class UInt(int):
-    """An unsigned 64-bit integer of CEL; an int to Python, a type of its own to expressions."""
+    """An unsigned 64-bit integer of CEL: an int in Python, a separate type in expressions."""
 
     __slots__ = ()
 
@@ -43,30 +43,30 @@ class UInt(int):
 
 
 class TypeValue(msgspec.Struct, frozen=True):
-    """A type as a value: `name` is CEL's name of it, such as `int` or `google.protobuf.Timestamp`."""
+    """A type as a value: `name` is its CEL name, such as `int` or `google.protobuf.Timestamp`."""
 
     name: str
 
 
 class Timestamp(msgspec.Struct, frozen=True, order=True):
-    """A moment: nanoseconds since 1970-01-01T00:00:00Z, within the years 1 to 9999."""
+    """A point in time: nanoseconds since 1970-01-01T00:00:00Z, within the years 1 to 9999."""
 
     nanos: int
 
     def __post_init__(self) -> None:
-        """Refuse what is out of range (CEL spec, timestamps)."""
+        """Raise EvaluationError for a value out of range (CEL spec, timestamps)."""
         if not TIMESTAMP_MIN <= self.nanos <= TIMESTAMP_MAX:
             raise EvaluationError("timestamp out of range", "range")
 
     @classmethod
     def from_datetime(cls, moment: dt.datetime) -> Timestamp:
-        """The moment of an aware datetime; EvaluationError for a naive one."""
+        """Convert an aware datetime; raises EvaluationError for a naive one."""
         if moment.tzinfo is None:
             raise EvaluationError("a timestamp needs a time zone", "range")
         return cls(Duration.from_timedelta(moment - EPOCH).nanos)
 
     def to_datetime(self) -> dt.datetime:
-        """An aware datetime in UTC, cut to microseconds."""
+        """An aware datetime in UTC, truncated to microseconds."""
         return EPOCH + dt.timedelta(microseconds=self.nanos // 1000)
 
 
@@ -76,17 +76,17 @@ class Duration(msgspec.Struct, frozen=True, order=True):
     nanos: int
 
     def __post_init__(self) -> None:
-        """Refuse what is out of range."""
+        """Raise EvaluationError for a value out of range."""
         if not -DURATION_MAX <= self.nanos <= DURATION_MAX:
             raise EvaluationError("duration out of range", "range")
 
     @classmethod
     def from_timedelta(cls, span: dt.timedelta) -> Duration:
-        """The same span."""
+        """Convert a timedelta."""
         return cls(((span.days * 86400 + span.seconds) * 1_000_000 + span.microseconds) * 1000)
 
     def to_timedelta(self) -> dt.timedelta:
-        """A timedelta, cut towards zero to microseconds."""
+        """A timedelta, truncated towards zero to microseconds."""
         micros = abs(self.nanos) // 1000
         return dt.timedelta(microseconds=micros if self.nanos >= 0 else -micros)
 
@@ -106,7 +106,7 @@ class Optional:
         return isinstance(other, Optional) and equal(self, other)
 
     def __hash__(self) -> int:
-        """Optionals are seldom keys."""
+        """A coarse hash, because optionals are rarely used as keys."""
         return hash(("optional", self.present))
 
     def __repr__(self) -> str:
@@ -121,18 +121,19 @@ _KINDS: Final = {str: "s", bool: "b", int: "i", UInt: "u"}
 
 
 def _key(key: object) -> _Key | None:
-    """The identity of a map key: Python would merge 1, 1u, 1.0 and True."""
+    """The identity of a map key, because Python treats 1, 1u, 1.0 and True as the same key; None for other types."""
     kind = _KINDS.get(key.__class__)
     return None if kind is None else (kind, key)
 
 
 class Map(Mapping[object, object]):
-    """A map whose keys CEL tells apart and Python would merge. A number finds its own key first, then an equal one."""
+    """A map whose keys CEL distinguishes but Python would merge. A number matches its own type first, then an equal
+    number of another type."""
 
     __slots__ = ("_entries",)
 
     def __init__(self, pairs: Sequence[tuple[object, object]] = ()) -> None:
-        """The map of `pairs`; EvaluationError for a repeated key and a key that is not a bool, int, uint or string."""
+        """Raises EvaluationError for a repeated key and for a key that is not a bool, int, uint or string."""
         entries: dict[_Key, tuple[object, object]] = {}
         for key, value in pairs:
             identity = _key(key)
@@ -154,7 +155,7 @@ class Map(Mapping[object, object]):
         return None
 
     def __getitem__(self, key: object) -> Value:
-        """The value at `key`, compared as CEL compares; KeyError without one."""
+        """The value at `key` under CEL's equality; raises KeyError if there is none."""
         entry = self._entry(key)
         if entry is None:
             raise KeyError(key)
@@ -177,12 +178,13 @@ class Map(Mapping[object, object]):
         return self._entries.values()
 
     def __repr__(self) -> str:
-        """For people."""
+        """For debugging."""
         return "Map(" + repr(list(self.items())) + ")"
 
 
 def make_map(pairs: Sequence[tuple[object, object]]) -> Mapping[Value, Value]:
-    """A map literal's value: a plain dict when every key is a string, else a `Map`. Repeated keys are errors."""
+    """The value of a map literal: a dict if every key is a string, else a `Map`. Raises EvaluationError for a repeated
+    key."""
     if all(key.__class__ is str for key, _ in pairs):
         plain = dict(pairs)
         if len(plain) == len(pairs):
@@ -194,7 +196,7 @@ _MISSING: Final = object()
 
 
 def find(mapping: Mapping[Value, Value], key: object) -> Optional:
-    """The entry of a map (a `Map`, or a dict from outside) under CEL's equality of keys, or `NONE`."""
+    """The entry of a map (a `Map` or a host dict) under CEL's equality of keys, or `NONE`."""
     if mapping.__class__ is dict and not isinstance(key, str):
         return _find_odd(mapping, key)
     try:
@@ -211,7 +213,7 @@ def _find_odd(mapping: Mapping[object, object], key: object) -> Optional:
         return NONE
     if value is _MISSING:
         return NONE
-    if key in (0, 1):  # the only keys that Python shares between bools and numbers
+    if key in (0, 1):  # the only values for which Python treats a bool and a number as the same key
         wants_bool = isinstance(key, bool)
         return Optional(value) if any(isinstance(k, bool) == wants_bool and k == key for k in mapping) else NONE
     return Optional(value)
@@ -238,7 +240,7 @@ _TYPE_NAMES: Final[Mapping[type, str]] = {
 
 
 def cel_type_name(value: object) -> str:
-    """CEL's name of the type of `value`; `unknown` for what is not a value of the language."""
+    """The CEL name of the type of `value`; `unknown` for a type that the language lacks."""
     name = _TYPE_NAMES.get(value.__class__)
     if name is not None:
         return name
@@ -249,8 +251,8 @@ def cel_type_name(value: object) -> str:
 
 
 def equal(left: object, right: object) -> bool:
-    """CEL's `==` on any two values: numbers compare across types, other types that differ are unequal, NaN is unequal
-    to all. Never fails."""
+    """CEL's `==` on any two values: numbers compare across types, values of other different types are unequal, NaN is
+    unequal to everything. Raises EvaluationError only for a value that is too large."""
     a, b = left.__class__, right.__class__
     if a is b and a in _PLAIN:
         return bool(left == right)
@@ -258,7 +260,7 @@ def equal(left: object, right: object) -> bool:
 
 
 _PLAIN: Final = frozenset({int, float, str, bool, bytes, type(None), UInt, Timestamp, Duration, TypeValue, Score})
-MAX_DEPTH: Final = 250  # of lists and maps in each other, as an expression may write them
+MAX_DEPTH: Final = 250  # nested lists and maps, as an expression may write them
 _STEPS: Final = 2_000_000
 
 
@@ -304,24 +306,24 @@ def _equal_leaves(left: object, right: object) -> bool:
 
 
 def too_large() -> EvaluationError:
-    """The error of a value that is nested too deeply, or holds too much."""
+    """The error for a value that is nested too deeply or too large."""
     return EvaluationError("a value is nested too deeply or too large", "limit")
 
 
-def _go_on(depth: int, steps: list[int]) -> None:
-    """Refuse to go deeper, or on without end through parts that are shared."""
+def _count_step(depth: int, steps: list[int]) -> None:
+    """Raise EvaluationError beyond the depth limit or the step limit, which bounds the traversal of shared parts."""
     steps[0] -= 1
     if depth > MAX_DEPTH or steps[0] < 0:
         raise too_large()
 
 
 def is_number(value: object) -> bool:
-    """Whether `value` is an int, uint, double or score; a bool is none."""
+    """Whether `value` is an int, uint, double or score; False for a bool."""
     return isinstance(value, (int, float, Score)) and value.__class__ is not bool
 
 
 def comparable(left: object, right: object) -> bool:
-    """Whether `<` and its like have a meaning between the two: two numbers, or two values of one ordered type."""
+    """Whether `<` and `<=` are defined between the two: two numbers, or two values of one ordered type."""
     a, b = left.__class__, right.__class__
     if a is b:
         return a in _ORDERED
@@ -332,7 +334,7 @@ _ORDERED: Final = frozenset({int, float, str, bool, bytes, UInt, Timestamp, Dura
 
 
 def less(left: Value, right: Value) -> bool:
-    """CEL's `<`; EvaluationError `no_such_overload` between types that have no order."""
+    """CEL's `<`; raises EvaluationError `no_such_overload` for types that have no order."""
     if not comparable(left, right):
         raise no_overload("_<_", left, right)
     if left.__class__ is not right.__class__:
@@ -350,25 +352,26 @@ def less_equal(left: Value, right: Value) -> bool:
 
 
 def _alike(left: object, right: object) -> tuple[object, object]:
-    """Two numbers to compare: an integer beside a double counts as the nearest double, as in both engines of Google."""
+    """Two numbers to compare: an integer compared with a double becomes the nearest double, as in Google's engines."""
     try:
         if left.__class__ is float and isinstance(right, int):
             return left, float(right)
         if right.__class__ is float and isinstance(left, int):
             return float(left), right
-    except OverflowError:  # an integer from outside that no double can hold
+    except OverflowError:  # a host integer too large for a double
         pass
     return left, right
 
 
 def no_overload(function: str, *args: object) -> EvaluationError:
-    """The error of a function that has no meaning for values of these types."""
+    """The error for a function without an overload for these types."""
     kinds = ", ".join(cel_type_name(a) for a in args)
     return EvaluationError(f"found no matching overload for `{function}` applied to ({kinds})", "no_such_overload")
 
 
 def from_host(value: object) -> object:
-    """A value of Python as a value of the language: datetimes, timedeltas and fractions convert, containers deeply."""
+    """Convert a Python value to a value of the language: datetimes, timedeltas and fractions, also in containers.
+    Raises EvaluationError for a value that is too large."""
     try:
         return _from_host(value, 0, [_STEPS])
     except RecursionError:
@@ -383,10 +386,10 @@ def _from_host(value: object, depth: int, steps: list[int]) -> object:
     if isinstance(value, Fraction):
         return Score(value.numerator, value.denominator)
     if isinstance(value, (list, tuple)):
-        _go_on(depth, steps)
+        _count_step(depth, steps)
         return [_from_host(item, depth + 1, steps) for item in value]
     if isinstance(value, Mapping):
-        _go_on(depth, steps)
+        _count_step(depth, steps)
         return make_map([(_from_host(k, depth + 1, steps), _from_host(v, depth + 1, steps)) for k, v in value.items()])
     if isinstance(value, bytearray):
         return bytes(value)
@@ -396,7 +399,8 @@ def _from_host(value: object, depth: int, steps: list[int]) -> object:
 
 
 def to_host(value: object) -> object:
-    """A result as Python knows it: datetimes, timedeltas, scores as doubles in [0, 1]."""
+    """Convert a result to Python values: datetimes, timedeltas, and scores as floats in [0, 1]. Raises EvaluationError
+    for a score out of range and for a value that is too large."""
     try:
         return _to_host(value, 0, [_STEPS])
     except RecursionError:
@@ -411,12 +415,12 @@ def _to_host(value: object, depth: int, steps: list[int]) -> object:
     if isinstance(value, Score):
         return leave(value)
     if isinstance(value, (list, tuple)):
-        _go_on(depth, steps)
+        _count_step(depth, steps)
         return [_to_host(item, depth + 1, steps) for item in value]
     if isinstance(value, Mapping):
-        _go_on(depth, steps)
+        _count_step(depth, steps)
         return make_map([(key, _to_host(item, depth + 1, steps)) for key, item in value.items()])
     if isinstance(value, Optional) and value.present:
-        _go_on(depth, steps)
+        _count_step(depth, steps)
         return Optional(_to_host(value.value, depth + 1, steps))
     return value

@@ -26,7 +26,14 @@ from rulewright_runtime.judging.judge import Judge, JudgeRequest, is_live
 from rulewright_runtime.judging.judge import open_judge as open_recorded
 from rulewright_runtime.models.call import ModelAnswer, ModelCall
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.runs.live import JudgeSettings, LiveJudge, ask_of, open_live_judge, speakers, who
+from rulewright_runtime.runs.live import (
+    JudgeSettings,
+    LiveJudge,
+    ask_of,
+    model_and_endpoint,
+    open_live_judge,
+    speakers,
+)
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.runs.waiting_judge import WaitingJudge
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -85,7 +92,9 @@ def open_judge(judge: str, args: argparse.Namespace, project: Project | None) ->
         args.explain_cache,
     )
     if made.model.host:
-        complain(f"note: transcripts and prompts are sent to {made.model.host} ({who(made.model.identity)})")
+        complain(
+            f"note: transcripts and prompts are sent to {made.model.host} ({model_and_endpoint(made.model.identity)})"
+        )
     return made
 
 
@@ -138,7 +147,7 @@ def open_waiting_judge(
     if questions is not None and live.settings.has_limit:
         refuse_questions(questions(), live)
     if live.model.host:
-        complain(f"note: what is judged is sent to {live.model.host} ({who(live.model.identity)})")
+        complain(f"note: what is judged is sent to {live.model.host} ({model_and_endpoint(live.model.identity)})")
     waiting = WaitingJudge(live, run)
     stack.callback(waiting.close)
     return waiting
@@ -182,7 +191,7 @@ def refuse_questions(questions: Iterable[JudgeRequest], made: LiveJudge) -> None
     """The same for questions that will be put, whatever is answered. What the ledger holds costs nothing."""
     settings, identity = made.settings, made.model.identity
     asks = (ask_of(question, made.model.capabilities) for question in questions)
-    needed = {ask_key(identity, ask): (ask.call, settings.listed) for ask in asks if ask is not None}
+    needed = {ask_key(identity, ask): (ask.call, settings.token_price) for ask in asks if ask is not None}
     with known_answers(settings.ledger) as known:
         refuse_below(settings.budget, [call for key, call in needed.items() if known(key) is None])
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright_runtime.execution import Engine, looked_for
+from rulewright_runtime.execution import Engine, searched_lexicons
 from rulewright_runtime.matching.match import Matcher, fusions
 from rulewright_runtime.plan.question import EachReplyWindow
 from rulewright_runtime.plan.scan import Check, Pattern, Plan
@@ -34,7 +34,7 @@ def fusion_of(plan: Plan) -> JsonObject:
     `apart` are lexicons that are looked for without one. `settled` counts, of `records` (checks times scenarios), those
     made once for all transcripts of a scenario, whatever they say. `work` says what is left, by check.
     """
-    wanted = looked_for(plan)
+    wanted = searched_lexicons(plan)
     matcher = Matcher(wanted)
     passes: list[JsonObject] = []
     apart: list[dict[str, str]] = []

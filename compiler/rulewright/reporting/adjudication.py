@@ -26,9 +26,9 @@ from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.folder import LOG, MADE_FROM_THEM, SUMMARY, remove, write_manifest
+from rulewright_runtime.runs.folder import GENERATED, LOG, SUMMARY, remove, write_manifest
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
-from rulewright_runtime.runs.rows import WHOSE, verdict_key
+from rulewright_runtime.runs.rows import ROW_KEY, verdict_key
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
 
@@ -177,7 +177,7 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Adjudication]) -> JsonOb
         }
         if (folder / LOG).is_file():
             files[LOG] = (folder / LOG).read_bytes()
-        for name in (SUMMARY, MANIFEST, *MADE_FROM_THEM):  # whoever finds a summary can trust what stands beside it
+        for name in (SUMMARY, MANIFEST, *GENERATED):  # whoever finds a summary can trust what stands beside it
             remove(os.fspath(out / name))
         for name, data in files.items():
             write_whole(out / name, data)
@@ -246,7 +246,7 @@ def _with(record: VerdictResult, decision: Adjudication | None) -> VerdictResult
 
 
 def _records(judged: JudgedTranscript) -> list[VerdictResult]:
-    fields = [{key: value for key, value in each.items() if key not in WHOSE} for each in judged.verdicts]
+    fields = [{key: value for key, value in each.items() if key not in ROW_KEY} for each in judged.verdicts]
     return msgspec.convert(fields, type=list[VerdictResult])
 
 

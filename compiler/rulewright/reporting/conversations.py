@@ -10,7 +10,7 @@ import msgspec
 from rulewright.errors import UsageError
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.runs.folder import LOG
-from rulewright_runtime.runs.log import said
+from rulewright_runtime.runs.log import conversation_digest
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -66,7 +66,7 @@ def _read(places: Iterable[str], columns: dict[str, str] | None) -> Iterator[Tra
 
 def _is_unchanged(run: StoredRun, item: Transcript) -> bool:
     step = run.steps.get(item.id)
-    return step is not None and bool(step.said) and step.said == said(item)
+    return step is not None and bool(step.said) and step.said == conversation_digest(item)
 
 
 class Conversations:
@@ -83,7 +83,7 @@ class Conversations:
     def of(self, judged: JudgedTranscript) -> Transcript | None:
         """What was said in a transcript; None where it is gone or was changed since."""
         found = self._given.get(judged.id) or self._next(judged)
-        return found if found is not None and judged.said and said(found) == judged.said else None
+        return found if found is not None and judged.said and conversation_digest(found) == judged.said else None
 
     def _next(self, judged: JudgedTranscript) -> Transcript | None:
         if not judged.path:

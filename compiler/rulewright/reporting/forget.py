@@ -35,8 +35,8 @@ from rulewright_runtime.locks import held_folder
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.runs.folder import (
+    GENERATED,
     LOG,
-    MADE_FROM_THEM,
     REPLIES,
     ROWS,
     SUMMARY,
@@ -159,7 +159,7 @@ def _from_run(place: Path, transcript_id: str) -> list[Path]:
         changed = [at[name] for name in (*written, LOG)]
         if finished:
             changed += _summarised(place, kept, rows, sum(step.calls for step in steps))
-        for name in MADE_FROM_THEM:
+        for name in GENERATED:
             if (place / name).exists():
                 remove(str(place / name))
                 changed.append(place / name)

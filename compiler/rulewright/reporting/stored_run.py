@@ -18,7 +18,7 @@ from rulewright.reporting.run_reader import engine_of, headline_of, plan_of, row
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results, without_scores
-from rulewright_runtime.report.gathered import Listed
+from rulewright_runtime.report.gathered import FirstEntries
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import LOG, REPLIES
 from rulewright_runtime.runs.log import LogStep, read_steps
@@ -148,7 +148,7 @@ def summary_like(run: StoredRun | FinishedRun, plan: Plan, about: JsonMapping) -
     made = empty_summary(plan)
     kept = {name: value for name, value in run.summary.items() if name not in _RESULTS and name not in about}
     made.about = kept | {name: value for name, value in about.items() if value is not None}
-    made.refused = Listed(run.summary["refused"]["count"], list(run.summary["refused"]["inputs"]))
+    made.refused = FirstEntries(run.summary["refused"]["count"], list(run.summary["refused"]["inputs"]))
     return made
 
 

@@ -1,8 +1,7 @@
 """Aggregation: the verdicts of one transcript become gates, dimension scores, an overall score and a status.
 
-The policy is data (`ScorecardPlan`); this module only carries it out. Nothing fails open: a verdict about which a
-condition can't be decided stops or leaves open the gate it belongs to, counts as a miss in its dimension and asks for
-adjudication.
+The policy is data (`ScorecardPlan`); this module only executes it. Nothing fails open: where a condition on a verdict
+is undecided, the verdict stops its gate or leaves it open, counts as a miss in its dimension and requests adjudication.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import msgspec
 
 from rulewright_runtime.aggregate.bounds import (
     ANSWERS,
-    EXACT,
+    MAX_EXACT,
     answered,
     exact_bounds,
     interval,
@@ -46,16 +45,16 @@ from rulewright_runtime.aggregate.effects import (
     strongest_effects,
     waiting_effect,
 )
-from rulewright_runtime.aggregate.export import number_of, plain_path, refuse_twins, value_or_none
+from rulewright_runtime.aggregate.export import number_of, plain_path, refuse_duplicates, value_or_none
 from rulewright_runtime.aggregate.keys import EMPTY, UNHASHABLE, VerdictKey
 from rulewright_runtime.aggregate.outcome import (
     ENGINE,
     MINIMUM_COVERAGE,
     NO_RECORD,
     RESERVED,
-    ask_for_adjudication,
     engine_results,
-    take_credit,
+    remove_credit,
+    request_adjudication,
 )
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
@@ -74,7 +73,7 @@ VERDICT_FIELDS: Final = (
     "check_id", "eligible", "verdict", "severity", "primary_bucket", "confidence", "evidence", "scorer_version",
     "prompt_hash", "rationale_code", "adjudication_required", "secondary_tags", "extra",
 )  # fmt: skip
-KNOWN_BEFORE: Final = frozenset({"check_id", "severity", "primary_bucket", "secondary_tags"})  # of a verdict
+KNOWN_BEFORE: Final = frozenset({"check_id", "severity", "primary_bucket", "secondary_tags"})  # before a check runs
 _ALWAYS_READ: Final = frozenset({"check_id", "eligible", "verdict", "severity", "primary_bucket"})
 _MEMO_LIMIT: Final = 65536
 _ROWS_LIMIT: Final = 1024
@@ -88,7 +87,7 @@ class Scorecard:
     """A prepared scorecard: build it once for a plan, then call `aggregate` for every transcript."""
 
     def __init__(self, plan: ScorecardPlan, parameters: Mapping[str, Value] | None = None) -> None:
-        """Prepare every program. `parameters` replaces defaults; a bad name or value raises `PlanError`."""
+        """Prepare every program. `parameters` override the defaults; a bad name or value raises PlanError."""
         self.plan = plan
         self.parameters = parameter_values(plan.parameters, parameters or {})
         self._base: dict[str, Value] = {**self.parameters, "scoring": plan.scoring}
@@ -96,23 +95,23 @@ class Scorecard:
         self._weights = {dimension.rate.name: number_of(dimension.weight) for dimension in plan.dimensions}
         self._empty = [None if rate.empty is None else number_of(rate.empty) for rate in self._rates]
         for parts in (plan.gates, self._rates, plan.counts, plan.lists, plan.variables, plan.output):
-            refuse_twins([part.name for part in parts])
+            refuse_duplicates([part.name for part in parts])
         if taken := RESERVED.intersection(part.name for part in plan.output):
             raise PlanError(f"the scorecard outputs `{min(taken)}`, which is the engine's own field")
         self._prepare_conditions()
         self._prepare_rows()
-        self._minimum_coverage = self._coverage_asked()
-        self._has_gates = any(any(self._held(check_id)) for check_id in plan.checks)
+        self._minimum_coverage = self._coverage()
+        self._has_gates = any(any(self._in_gates(check_id)) for check_id in plan.checks)
         self._memo: dict[Value, Effect] = {}
         self._prepare_keys()
 
     def having(self, parameters: Mapping[str, Value], *, same_effects: bool = False) -> Scorecard:
-        """The scorecard under other values of its parameters, prepared once; with `same_effects` none is read by
-        a condition over a single verdict. Raises `PlanError` as the scorecard itself does."""
+        """A copy with other parameter values that shares the prepared programs. `same_effects` promises that no
+        condition on a single verdict reads a changed one. Raises PlanError for a bad name or value."""
         other = copy(self)
         other.parameters = parameter_values(self.plan.parameters, {**self.parameters, **parameters})
         other._base = {**other.parameters, "scoring": self.plan.scoring}
-        other._minimum_coverage = other._coverage_asked()
+        other._minimum_coverage = other._coverage()
         other._memo = self._memo if same_effects else {}
         return other
 
@@ -134,12 +133,12 @@ class Scorecard:
         self._variables = [(part, prepare(part.value)) for part in self.plan.variables]
         own = {part.name for part in self.plan.variables}
         self._output = [(part, prepare(part.value), plain_path(part.value, own)) for part in self.plan.output]
-        worked_out = (part.value for part, _, path in self._output if path is None)
-        self._needs = mentioned(worked_out) | mentioned(part.value for part in self.plan.variables)
+        evaluated = (part.value for part, _, path in self._output if path is None)
+        self._needs = mentioned(evaluated) | mentioned(part.value for part in self.plan.variables)
         self._reads_names = not self._needs.isdisjoint(("flags", "verdicts"))
 
     def _prepare_keys(self) -> None:
-        """What of its verdicts a row depends on: rows of equal verdicts are worked out once."""
+        """Collect the verdict fields that a row depends on: rows of equal verdicts are computed once."""
         listed = mentioned(program for part in self.plan.lists for _, program in part.each)
         read = set(VERDICT_FIELDS) if "verdicts" in self._needs else self._read | listed.intersection(VERDICT_FIELDS)
         self._rows: dict[Value, dict[str, Value]] = {}
@@ -147,7 +146,7 @@ class Scorecard:
         self._row_part = attrgetter(*sorted(read - UNHASHABLE), "cause")
 
     def _row_key(self, verdicts: Sequence[VerdictRecord], left_out: Sequence[Value], incomplete: bool) -> Value:
-        """A key that only rows with equal results share; None where there is none."""
+        """A cache key that only rows with equal results share; None if the row can't be cached."""
         if any(getattr(verdict, name, None) != EMPTY[name] for name in self._row_bulky for verdict in verdicts):
             return None
         try:
@@ -157,43 +156,48 @@ class Scorecard:
             return None
         return key
 
-    def _coverage_asked(self) -> Score:
-        """The least share of resolved checks. Raises PlanError where the plan's has no value from 0 to 1."""
+    def _coverage(self) -> Score:
+        """The minimum share of resolved checks. Raises PlanError if the plan's has no value in [0, 1]."""
         if self.plan.minimum_coverage is None:
             return MINIMUM_COVERAGE
         try:
-            asked = score_of(prepare(self.plan.minimum_coverage)(self._base))
+            coverage = score_of(prepare(self.plan.minimum_coverage)(self._base))
         except EvaluationError as failure:
             raise PlanError(f"the scorecard's minimum coverage has no value: {failure}") from None
-        return asked
+        return coverage
 
-    def _held(self, check_id: str) -> list[bool]:
-        """For each gate whether it holds the check."""
+    def _in_gates(self, check_id: str) -> list[bool]:
+        """For each gate, whether the check belongs to it."""
         bindings = {**self._base, "v": self._record(self._missing(check_id), self._read)}
         return [of(bindings).holds for of, _, _ in self._gates]
 
     def waiting_for(self, check_id: str) -> tuple[int, ...]:
-        """The gates that stay open where the check `check_id` applies and is not run, by their place in the plan."""
-        held = zip(self.plan.gates, self._held(check_id), strict=True)
-        return tuple(index for index, (gate, holds) in enumerate(held) if gate.left_out == "open" and holds)
+        """The indices of the gates that stay open when the check `check_id` applies and is not run."""
+        gates = zip(self.plan.gates, self._in_gates(check_id), strict=True)
+        return tuple(index for index, (gate, holds) in enumerate(gates) if gate.left_out == "open" and holds)
 
     def may_hold(self, check_id: str) -> frozenset[int]:
-        """The gates to which some verdict of the check may belong, by their place in the plan. A gate that reads more
-        than what is known of the check beforehand may hold it."""
+        """The indices of the gates to which a verdict of the check may belong. These include every gate whose
+        condition reads a field that is unknown before the check runs."""
         later = set(VERDICT_FIELDS) - KNOWN_BEFORE
-        held = zip(self.plan.gates, self._held(check_id), strict=True)
-        return frozenset(at for at, (gate, holds) in enumerate(held) if holds or mentioned([gate.of]) & later)
+        gates = zip(self.plan.gates, self._in_gates(check_id), strict=True)
+        return frozenset(index for index, (gate, holds) in enumerate(gates) if holds or mentioned([gate.of]) & later)
 
     def stopped(self, verdicts: Iterable[VerdictRecord], *, incomplete: bool = False) -> frozenset[int]:
-        """The gates that have failed, whatever further verdicts there may be."""
-        effects = (self._weigh(verdict, incomplete) for verdict in verdicts)
-        return frozenset(at for effect in effects for at, strength in effect.gates if strength == STOPS)
+        """The indices of the gates that have failed, whatever further verdicts follow."""
+        effects = (self._effect(verdict, incomplete) for verdict in verdicts)
+        return frozenset(gate for effect in effects for gate, strength in effect.gates if strength == STOPS)
 
     def stops(self, verdict: VerdictRecord) -> list[dict[str, bool] | None]:
-        """For each gate which answers in place of the verdict stop it; None where it would not belong to the gate."""
-        effects = {each: dict(self.effect(answered(verdict, each)).gates) for each in ANSWERS}
-        held = [any(at in gates for gates in effects.values()) for at in range(len(self.plan.gates))]
-        return [{k: v.get(at) == STOPS for k, v in effects.items()} if holds else None for at, holds in enumerate(held)]
+        """For each gate, whether each answer in place of the verdict would stop it; None for a gate that no answer
+        belongs to."""
+        effects = {answer: dict(self.effect(answered(verdict, answer)).gates) for answer in ANSWERS}
+        return [
+            {answer: gates.get(index) == STOPS for answer, gates in effects.items()}
+            if any(index in gates for gates in effects.values())
+            else None
+            for index in range(len(self.plan.gates))
+        ]
 
     def aggregate(
         self,
@@ -203,21 +207,20 @@ class Scorecard:
         *,
         incomplete: bool = False,
     ) -> dict[str, Value]:
-        """The output fields of the scorecard for one transcript, in its order and ready for JSON.
+        """The scores row of one transcript: the scorecard's output fields in its order, ready for JSON.
 
-        `expected` names the checks that owe a record (those of the plan that were not suppressed); one without a record
-        counts as eligible and as an error. `left_out` names checks that apply but were not run, with the gates that
-        wait for them (`waiting_for`); the row lists them as `left_out`. Scores leave rounded once, as doubles. Under
-        `engine` the row holds the engine's own results (`outcome.engine_results`), whatever the scorecard outputs. A
-        row in which something could not be decided carries the list `undecided` of `{place, check_id, reason}`, and its
-        `status` is never `valid`. The same holds for a transcript that is `incomplete`, which earns nothing: there only
-        a FAIL counts as itself, everything else is a miss, and the overall score is 0. Where a transcript failed by a
-        verdict that nobody has found, the status is `needs_adjudication` if the plan says so
-        (`ScorecardPlan.unproven`).
+        `expected` names the checks that must have a record (those of the plan that were not suppressed); one without a
+        record counts as eligible and as an error. `left_out` names checks that apply but were not run, with the gates
+        that wait for them (`waiting_for`); the row lists them as `left_out`. Scores are rounded once, to doubles. The
+        key `engine` holds the engine's own results (`outcome.engine_results`), whatever the scorecard outputs. A row
+        with an undecided condition has the list `undecided` of `{place, check_id, reason}`, and its `status` is never
+        `valid`. Nor is that of an `incomplete` transcript, which gets no credit: only a FAIL keeps its verdict,
+        everything else is a miss, and the overall score is 0. A transcript with an unproven failure has the status
+        `needs_adjudication` if the plan says so (`ScorecardPlan.unproven`).
         """
         if expected is not None:
             verdicts = self._with_missing(verdicts, expected)
-        effects = [self._weigh(verdict, incomplete) for verdict in verdicts]
+        effects = [self._effect(verdict, incomplete) for verdict in verdicts]
         return self._row(verdicts, effects, left_out, incomplete=incomplete)
 
     def _row(
@@ -229,7 +232,7 @@ class Scorecard:
         incomplete: bool = False,
         totals: Totals | None = None,
     ) -> dict[str, Value]:
-        """The row of `aggregate` of verdicts with these effects; `totals` are what these come to, where it is known."""
+        """The row of `aggregate` for verdicts with these effects; `totals` is their sum, if it is already computed."""
         undecided = [item for effect in effects if effect.undecided for item in effect.undecided]
         bindings = dict(self._base)
         ready: dict[str, Value] = {}
@@ -245,9 +248,9 @@ class Scorecard:
         self._raise_flags(totals, bindings, ready)
         if "verdicts" in self._needs:
             bindings["verdicts"] = [self._record(verdict, VERDICT_FIELDS) for verdict in verdicts]
-        row = self._leave(bindings, ready, undecided)
+        row = self._output_row(bindings, ready, undecided)
         if incomplete:
-            take_credit(row, self.plan.headline)
+            remove_credit(row, self.plan.headline)
         row[ENGINE] = engine_results(
             verdicts,
             results if self._has_gates or any(strength >= 0 for strength in totals.strongest) else None,
@@ -268,7 +271,7 @@ class Scorecard:
         *,
         incomplete: bool = False,
     ) -> dict[str, Value]:
-        """The row of `aggregate`, which holds under `engine` its `bounds` where something is unknown."""
+        """The row of `aggregate`, with `bounds` under its key `engine` if a verdict is unknown."""
         if expected is not None:
             verdicts = self._with_missing(verdicts, expected)
         key = self._row_key(verdicts, left_out, incomplete)
@@ -288,12 +291,12 @@ class Scorecard:
         *,
         incomplete: bool = False,
     ) -> dict[str, Value] | None:
-        """What the row of `aggregate` may become once every unknown verdict is given; None where none is unknown.
+        """The bounds of the row over every answer to its unknown verdicts; None if no verdict is unknown.
 
-        `unknown` names the checks in question, `outcomes` what the transcript may come to, `decided_by` the smallest
-        set of answers that decides its outcome. `overall_score` and every one of `dimensions` are `{low, high,
-        absent}`; `gates` hold the `states` each may have and the answers it is `decided_by`. Where `exact` is false,
-        the overall score and the outcome have an outer bound.
+        `unknown` lists the checks without a verdict, `outcomes` the possible outcomes, `decided_by` the smallest set of
+        checks whose answers decide the outcome. `overall_score` and each of `dimensions` are `{low, high, absent}`;
+        each of `gates` has its possible `states` and the checks it is `decided_by`. If `exact` is false, the overall
+        score and the outcomes are outer bounds.
         """
         waiting = [name for name, _ in left_out]
         unknown = [verdict for verdict in verdicts if is_unknown(verdict)]
@@ -303,27 +306,28 @@ class Scorecard:
         known = [verdict for verdict in verdicts if not is_unknown(verdict)]
         names = [verdict.check_id for verdict in unknown]
         options = [{answer: answered(verdict, answer) for answer in ANSWERS} for verdict in unknown]
-        effects = [{answer: self._weigh(record, incomplete) for answer, record in each.items()} for each in options]
-        sure = [self._weigh(verdict, incomplete) for verdict in known]
-        totals = self._totals(sure)
-        gates = self._gate_bounds(sure, names, effects)
+        effects = [{answer: self._effect(record, incomplete) for answer, record in each.items()} for each in options]
+        known_effects = [self._effect(verdict, incomplete) for verdict in known]
+        totals = self._totals(known_effects)
+        gates = self._gate_bounds(known_effects, names, effects)
 
         def row_of(answers: Sequence[str]) -> dict[str, Value]:
-            given = [each[answer] for each, answer in zip(options, answers, strict=True)]
-            weighed = [each[answer] for each, answer in zip(effects, answers, strict=True)]
-            every = totals.copied().add(weighed)
-            return self._row([*known, *given], [*sure, *weighed], incomplete=incomplete, totals=every)
+            chosen = [each[answer] for each, answer in zip(options, answers, strict=True)]
+            chosen_effects = [each[answer] for each, answer in zip(effects, answers, strict=True)]
+            all_effects = [*known_effects, *chosen_effects]
+            sums = totals.copied().add(chosen_effects)
+            return self._row([*known, *chosen], all_effects, incomplete=incomplete, totals=sums)
 
-        is_exact = len(names) <= EXACT and not any(self._credit)
+        is_exact = len(names) <= MAX_EXACT and not any(self._credit)
         marks = [
-            {answer: effect.mark(place, by_name=self._reads_names) for answer, effect in each.items()}
-            for place, each in enumerate(effects)
+            {answer: effect.mark(index, by_name=self._reads_names) for answer, effect in each.items()}
+            for index, each in enumerate(effects)
         ]
-        found = exact_bounds(names, row_of, marks, self.plan.headline) if is_exact else outer_bounds(names, gates)
-        return {"unknown": names, **found, "gates": gates, "dimensions": self._rate_bounds(sure, effects)}
+        bounds = exact_bounds(names, row_of, marks, self.plan.headline) if is_exact else outer_bounds(names, gates)
+        return {"unknown": names, **bounds, "gates": gates, "dimensions": self._rate_bounds(known_effects, effects)}
 
     def rates(self, verdicts: Sequence[VerdictRecord]) -> list[Score | None]:
-        """The exact value of every dimension and rate over the verdicts; None where nothing counts."""
+        """The exact value of every dimension and rate over the verdicts; None for one without a counted verdict."""
         effects = [self.effect(verdict) for verdict in verdicts]
         return [
             rate_value(
@@ -337,38 +341,38 @@ class Scorecard:
     def _totals(self, effects: Iterable[Effect]) -> Totals:
         return Totals(len(self.plan.gates), len(self._rates), len(self.plan.counts)).add(effects)
 
-    def _weigh(self, verdict: VerdictRecord, incomplete: bool) -> Effect:
-        return self._work_out(verdict, incomplete) if incomplete else self.effect(verdict)
+    def _effect(self, verdict: VerdictRecord, incomplete: bool) -> Effect:
+        return self._compute_effect(verdict, incomplete) if incomplete else self.effect(verdict)
 
     def _gate_bounds(
-        self, sure: Sequence[Effect], names: Sequence[str], effects: Sequence[Mapping[str, Effect]]
+        self, known: Sequence[Effect], names: Sequence[str], effects: Sequence[Mapping[str, Effect]]
     ) -> dict[str, dict[str, Value]]:
-        """For each gate the states it may have and the unknowns that decide it: those of which an answer can change it
-        whatever else is known."""
-        found = {}
+        """For each gate its possible states and the unknowns that decide it: those with an answer that can change its
+        state whatever the others turn out to be."""
+        bounds = {}
         for index, gate in enumerate(self.plan.gates):
-            least = max((dict(effect.gates).get(index, -1) for effect in sure), default=-1)
+            least = max((dict(effect.gates).get(index, -1) for effect in known), default=-1)
             reach = [{dict(effect.gates).get(index, -1) for effect in each.values()} for each in effects]
             strengths = strongest_effects(least, reach)
             states = sorted({STATES[passed(gate, strength)] for strength in strengths})
             decides = [
                 name
-                for place, name in enumerate(names)
-                if matters(gate, least, reach[:place] + reach[place + 1 :], reach[place])
+                for position, name in enumerate(names)
+                if matters(gate, least, reach[:position] + reach[position + 1 :], reach[position])
             ]
-            found[gate.name] = {"states": states, "decided_by": decides}
-        return found
+            bounds[gate.name] = {"states": states, "decided_by": decides}
+        return bounds
 
-    def _rate_bounds(self, sure: Sequence[Effect], effects: Sequence[Mapping[str, Effect]]) -> dict[str, Value]:
-        found = {}
+    def _rate_bounds(self, known: Sequence[Effect], effects: Sequence[Mapping[str, Effect]]) -> dict[str, Value]:
+        bounds = {}
         for index, rate in enumerate(self._rates[: len(self.plan.dimensions)]):
-            gained = sum(earned_in(effect, index) for effect in sure)
-            of = sum(counts_in(effect, index) for effect in sure)
+            gained = sum(earned_in(effect, index) for effect in known)
+            of = sum(counts_in(effect, index) for effect in known)
             options = [chances(index, each.values()) for each in effects]
             ends = [rate_value(rate, *end) for end in rate_interval(gained, of, options)]
             values = [self._empty[index] if end is None else end for end in ends]
-            found[rate.name] = interval([None if value is None else leave(value) for value in values])
-        return found
+            bounds[rate.name] = interval([None if value is None else leave(value) for value in values])
+        return bounds
 
     def _with_missing(self, verdicts: Sequence[VerdictRecord], expected: Iterable[str]) -> Sequence[VerdictRecord]:
         present = {verdict.check_id for verdict in verdicts}
@@ -397,33 +401,33 @@ class Scorecard:
         record = {name: msgspec.to_builtins(getattr(verdict, name)) for name in fields if hasattr(verdict, name)}
         check = self.plan.checks.get(verdict.check_id, {})
         record["check"] = check
-        record["mode_id"] = verdict.check_id  # what the reference calls it
-        for name in ("severity", "primary_bucket"):  # the plan knows them better than a record does
+        record["mode_id"] = verdict.check_id  # the reference's name of it
+        for name in ("severity", "primary_bucket"):  # the plan takes precedence over the record
             if name in check:
                 record[name] = check[name]
         try:
             if "confidence" in record:
                 record["confidence"] = score_of(record["confidence"])
-        except EvaluationError:  # no score: absent, so that the polarity of the place decides
+        except EvaluationError:  # not a score: left absent, so that the condition's polarity decides
             del record["confidence"]
         return record
 
     def effect(self, verdict: VerdictRecord) -> Effect:
-        """What a verdict adds to its row."""
+        """The effect of a verdict on its row, cached by the fields that conditions read."""
         key = self.key(verdict)
         if key is None:
-            return self._work_out(verdict)
+            return self._compute_effect(verdict)
         effect = self._memo.get(key)
         if effect is None:
             if len(self._memo) >= _MEMO_LIMIT:
                 self._memo.clear()
-            effect = self._memo[key] = self._work_out(verdict)
+            effect = self._memo[key] = self._compute_effect(verdict)
         return effect
 
-    def _work_out(self, verdict: VerdictRecord, incomplete: bool = False) -> Effect:
+    def _compute_effect(self, verdict: VerdictRecord, incomplete: bool = False) -> Effect:
         bindings = {**self._base, "v": self._record(verdict, self._read)}
         undecided: list[Undecided] = []
-        unsaid = incomplete and verdict.eligible is not False and verdict.verdict != "FAIL"
+        discounted = incomplete and verdict.eligible is not False and verdict.verdict != "FAIL"
         if verdict.eligible is not False and verdict.verdict not in VERDICTS:
             reason = "there is no record" if verdict.verdict == NO_RECORD else f"`{verdict.verdict}` is not a verdict"
             undecided.append({"place": "verdict", "check_id": verdict.check_id, "reason": reason})
@@ -435,18 +439,18 @@ class Scorecard:
             return decision.holds
 
         gates = [
-            (index, LEAVES_OPEN if unsaid else self._strength(verdict, index, holds))
+            (index, LEAVES_OPEN if discounted else self._strength(verdict, index, holds))
             for index, (of, _, _) in enumerate(self._gates)
             if holds(of, f"gates.{self.plan.gates[index].name}.of")
         ]
-        hits, misses, earned = self._sort_rates(verdict, bindings, undecided, unsaid)
+        hits, misses, earned = self._sort_rates(verdict, bindings, undecided, discounted)
         if incomplete:
             misses, earned = [*misses, *(index for index, _ in earned)], []
         counts = [i for i, of in enumerate(self._count_of) if holds(of, f"counts.{self.plan.counts[i].name}")]
         lists = [i for i, of in enumerate(self._list_of) if holds(of, f"lists.{self.plan.lists[i].name}.of")]
         flags = self.plan.flags
         flag = True if verdict.verdict in flags.raised else False if verdict.verdict in flags.clear else None
-        flag = None if unsaid or verdict.eligible is False else flag
+        flag = None if discounted or verdict.eligible is False else flag
         return Effect(
             verdict.check_id,
             tuple(gates),
@@ -470,7 +474,7 @@ class Scorecard:
         return LEAVES_OPEN if holds(leaves_open, f"gates.{name}.undecided") or unknown else COUNTS
 
     def _sort_rates(
-        self, verdict: VerdictRecord, bindings: Bindings, undecided: list[Undecided], unsaid: bool
+        self, verdict: VerdictRecord, bindings: Bindings, undecided: list[Undecided], discounted: bool
     ) -> tuple[list[int], list[int], list[tuple[int, Fraction]]]:
         hits: list[int] = []
         misses: list[int] = []
@@ -486,7 +490,7 @@ class Scorecard:
                 if decision.undecided is not None and rate.error == "adjudicate":
                     place = f"rates.{rate.name}.of"
                     undecided.append({"place": place, "check_id": verdict.check_id, "reason": decision.undecided})
-            elif unsaid:
+            elif discounted:
                 misses.append(index)
             elif verdict.verdict in rate.exclude:
                 continue
@@ -496,12 +500,12 @@ class Scorecard:
                 (hits if verdict.verdict in rate.hit else misses).append(index)
         return hits, misses, earned
 
-    # Each of the following fills `bindings` with what expressions see and `ready` with the same as JSON data.
+    # Each of the following adds its values to `bindings`, for expressions, and to `ready`, as JSON data.
 
     def _judge_gates(
         self, totals: Totals, bindings: dict[str, Value], ready: dict[str, Value]
     ) -> dict[str, dict[str, Value]]:
-        """The engine's result of every gate, `{state, reasons}`."""
+        """The engine's result for every gate, `{state, reasons}`."""
         strongest, stopping, leaving_open = totals.strongest, totals.stopping, totals.leaving_open
         gates: dict[str, dict[str, Value]] = {
             part.name: {"passed": passed(part, strongest[gate]), "reasons": stopping[gate] or leaving_open[gate]}
@@ -514,18 +518,18 @@ class Scorecard:
         return {name: {"state": state_of(gate), "reasons": gate["reasons"]} for name, gate in gates.items()}
 
     def _add_rates(self, totals: Totals, bindings: dict[str, Value], ready: dict[str, Value]) -> None:
-        seen: dict[str, Value] = {}
-        leaving: dict[str, float | None] = {}
+        values: dict[str, Value] = {}
+        rounded: dict[str, float | None] = {}
         for index, rate in enumerate(self._rates):
             value = rate_value(rate, totals.gained[index], totals.of[index])
             if value is None:
                 value = self._empty[index]
-            leaving[rate.name] = None if value is None else leave(value)
-            seen[rate.name] = value if rate.empty is not None else _optional(value)
-        ready["dimensions"] = {name: leaving.pop(name) for name in self._weights}
-        ready["rates"] = leaving
-        bindings["dimensions"] = {name: seen.pop(name) for name in self._weights}
-        bindings["rates"] = seen
+            rounded[rate.name] = None if value is None else leave(value)
+            values[rate.name] = value if rate.empty is not None else _optional(value)
+        ready["dimensions"] = {name: rounded.pop(name) for name in self._weights}
+        ready["rates"] = rounded
+        bindings["dimensions"] = {name: values.pop(name) for name in self._weights}
+        bindings["rates"] = values
         bindings["weights"] = self._weights
 
     def _collect(
@@ -540,11 +544,11 @@ class Scorecard:
         listed = ((effect, verdict) for effect, verdict in zip(effects, verdicts, strict=True) if effect.lists)
         for effect, verdict in listed:
             for index in effect.lists:
-                about = {**self._base, "v": self._record(verdict, VERDICT_FIELDS)}
+                context = {**self._base, "v": self._record(verdict, VERDICT_FIELDS)}
                 record = {}
                 for name, value in self._list_each[index]:
                     place = f"lists.{self.plan.lists[index].name}.each.{name}"
-                    record[name] = value_or_none(value, about, place, verdict.check_id, undecided)
+                    record[name] = value_or_none(value, context, place, verdict.check_id, undecided)
                 lists[self.plan.lists[index].name].append(record)
         bindings["lists"] = ready["lists"] = lists
 
@@ -554,7 +558,7 @@ class Scorecard:
         if "flags" in self._needs:
             bindings["flags"] = {label: _optional(flag) for label, flag in flags.items()}
 
-    def _leave(
+    def _output_row(
         self, bindings: dict[str, Value], ready: dict[str, Value], undecided: list[Undecided]
     ) -> dict[str, Value]:
         for part, value in self._variables:
@@ -572,7 +576,7 @@ class Scorecard:
             if part.guards and len(undecided) > before:
                 row[part.name] = True
         if undecided:
-            ask_for_adjudication(row)
+            request_adjudication(row)
             row["undecided"] = undecided
         return row
 

@@ -1,10 +1,10 @@
-"""Bounds: what a row may still become once every verdict that nobody has given is given.
+"""Bounds: the possible values of a row over every answer to its unknown verdicts.
 
-A verdict is unknown where its check applies and is UNCLEAR, was lost, failed without anybody having found a failure, or
-was not run. Each may turn out PASS, FAIL or NOT_APPLICABLE, as if a person had answered. Up to `EXACT` unknowns the
-scorecard's own program is carried out for every completion, so the bounds are exact. Beyond, gates and dimensions are
-still exact, each by itself, and the headline has the outer bound 0 to 1, which is marked as such. It also has
-that bound where a rate gives part credit: how much somebody would give is not known.
+A verdict is unknown if its check applies and is UNCLEAR, errored, failed without proof, or was not run. Each may turn
+out PASS, FAIL or NOT_APPLICABLE, as if a person had answered. With up to `MAX_EXACT` unknowns the scorecard is
+evaluated for every completion, so the bounds are exact. With more, each gate and dimension is still exact by itself,
+and the headline has the outer bound 0 to 1, marked as such. It also has that bound if a rate gives part credit, because
+the amount a person would give is unknown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rulewright_runtime.values import Value
 if TYPE_CHECKING:
     from rulewright_runtime.verdicts import VerdictRecord
 
-EXACT: Final = 6  # unknown verdicts of one row
+MAX_EXACT: Final = 6  # unknown verdicts of one row
 ANSWERS: Final = ("PASS", "FAIL", "NOT_APPLICABLE")
 _COPIED: Final = (
     "check_id", "severity", "primary_bucket", "evidence", "scorer_version", "prompt_hash", "rationale_code",
@@ -33,7 +33,7 @@ Answers = tuple[str, ...]
 
 
 def is_unknown(verdict: VerdictRecord) -> bool:
-    """Whether the check applies and nobody has given its verdict."""
+    """Whether the check applies and has no settled verdict."""
     if verdict.eligible is False:
         return False
     return (
@@ -42,7 +42,7 @@ def is_unknown(verdict: VerdictRecord) -> bool:
 
 
 def answered(verdict: VerdictRecord, answer: str) -> Value:
-    """The record as it stands once a person has answered: certain, and with nothing left to look at."""
+    """The record with a person's answer as its verdict: confidence 1 and no adjudication required."""
     copied = {name: getattr(verdict, name) for name in _COPIED if hasattr(verdict, name)}
     return SimpleNamespace(
         **copied, eligible=True, verdict=answer, confidence=1.0, adjudication_required=False, extra={}, cause=None
@@ -50,8 +50,8 @@ def answered(verdict: VerdictRecord, answer: str) -> Value:
 
 
 def deciding(choices: int, results: Mapping[Answers, Hashable]) -> tuple[int, ...]:
-    """The smallest set of unknowns, by their places, whose answers decide the result whatever the others turn out to
-    be; of equally small ones the first. `results` holds the result of every completion."""
+    """The indices of the smallest set of unknowns whose answers decide the result whatever the others are; the first
+    of equally small sets. `results` holds the result of every completion."""
     for size in range(choices + 1):
         for chosen in combinations(range(choices), size):
             if _decides(chosen, results):
@@ -63,12 +63,12 @@ def _decides(chosen: Sequence[int], results: Mapping[Answers, Hashable]) -> bool
     if not chosen:
         return len(set(results.values())) < 2
     seen: dict[object, Hashable] = {}
-    given = itemgetter(*chosen)
-    return all(seen.setdefault(given(answers), result) == result for answers, result in results.items())
+    answers_of = itemgetter(*chosen)
+    return all(seen.setdefault(answers_of(answers), result) == result for answers, result in results.items())
 
 
 def completions(unknown: int) -> Iterable[Answers]:
-    """Every way in which that many unknowns may turn out."""
+    """Every combination of answers to that many unknowns."""
     return product(ANSWERS, repeat=unknown)
 
 
@@ -78,29 +78,29 @@ def exact_bounds(
     marks: Sequence[Mapping[str, Hashable]],
     headline: str,
 ) -> dict[str, object]:
-    """The outcomes and the headline (as `overall_score`) over every completion. `row_of` carries out the scorecard,
-    once for completions that do the same: `marks` say of each unknown what each of its answers does."""
+    """The outcomes and the headline (as `overall_score`) over every completion. `row_of` evaluates the scorecard once
+    for completions with equal effects: for each unknown, `marks` maps answers to a key of their effect."""
     numbers: dict[Hashable, int] = {}
-    does = [{word: numbers.setdefault((word, mark), len(numbers)) for word, mark in each.items()} for each in marks]
-    told: dict[Answers, tuple[int, ...]] = {}
+    effects = [{word: numbers.setdefault((word, mark), len(numbers)) for word, mark in each.items()} for each in marks]
+    keys: dict[Answers, tuple[int, ...]] = {}
     rows: dict[tuple[int, ...], Mapping[str, Value]] = {}
     for answers in completions(len(unknown)):
-        key = told[answers] = tuple(sorted([each[word] for each, word in zip(does, answers, strict=True)]))
+        key = keys[answers] = tuple(sorted([each[word] for each, word in zip(effects, answers, strict=True)]))
         if key not in rows:
             rows[key] = row_of(answers)
-    outcomes = {answers: rows[key][ENGINE]["outcome"] for answers, key in told.items()}
+    outcomes = {answers: rows[key][ENGINE]["outcome"] for answers, key in keys.items()}
     decides = deciding(len(unknown), outcomes)
     return {
         "exact": True,
         "outcomes": sorted(set(outcomes.values())),
-        "decided_by": [unknown[place] for place in decides],
+        "decided_by": [unknown[index] for index in decides],
         "overall_score": interval([row.get(headline) for row in rows.values()]),
     }
 
 
 def outer_bounds(unknown: Sequence[str], gates: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
-    """What is sound for any number of unknowns: gates decide alone where all of them are decided, the score is
-    anything, and every unknown may have to be answered."""
+    """Sound bounds for any number of unknowns: `failed` is certain if a gate must fail; otherwise any outcome is
+    possible and every unknown may matter. The score is 0 to 1 or absent."""
     states = [gate["states"] for gate in gates.values()]
     stopped = any(each == ["failed"] for each in states)
     return {
@@ -112,8 +112,8 @@ def outer_bounds(unknown: Sequence[str], gates: Mapping[str, Mapping[str, object
 
 
 def interval(values: Sequence[Value]) -> dict[str, Value]:
-    """`{low, high, absent}`: the ends of the scores among the values, and whether some completion has none. What is no
-    score counts as absent."""
+    """`{low, high, absent}`: the least and the greatest number among the values, and whether a completion has none. A
+    value that is not a number counts as absent."""
     numbers = [value for value in values if type(value) in (int, float)]
     low, high = (min(numbers), max(numbers)) if numbers else (None, None)
     return {"low": low, "high": high, "absent": len(numbers) < len(values)}
@@ -122,8 +122,8 @@ def interval(values: Sequence[Value]) -> dict[str, Value]:
 def rate_interval(
     gained: int | Fraction, of: int, options: Iterable[tuple[bool, bool, bool]]
 ) -> tuple[tuple[int | Fraction, int], ...]:
-    """What is gained of how many at the lowest and at the highest rate, and of none where that can be. `options` say
-    for each unknown whether it may earn all, may earn nothing, and may stay out."""
+    """The pairs (gained, counted) of the lowest and the highest rate, and `(0, 0)` if nothing may count. `options` say
+    for each unknown whether it may be a hit, may be a miss, and may stay uncounted."""
     low, high, lowest, highest, empty = gained, gained, of, of, not of
     for may_earn, may_miss, may_leave in options:
         lowest += may_miss or not may_leave

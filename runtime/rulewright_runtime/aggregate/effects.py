@@ -1,4 +1,4 @@
-"""Effects: what one verdict does to the gates and rates of a scorecard, and what several of them come to."""
+"""Effects: what one verdict contributes to the gates and rates of a scorecard, and how effects combine."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from rulewright_runtime.score import Score, leave, score_of
 Undecided = dict[str, str]
 Bindings = Mapping[str, object]
 
-# What one verdict does to a gate, from the weakest to the strongest.
+# The effects of a verdict on a gate, from the weakest to the strongest.
 BELONGS, COUNTS, LEAVES_OPEN, STOPS = range(4)
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """What one verdict adds to the row; equal verdicts share it."""
+    """The contribution of one verdict to its row; equal verdicts share it."""
 
     check_id: str
     gates: tuple[tuple[int, int], ...]  # gate, strength
     hits: tuple[int, ...]  # rates
     misses: tuple[int, ...]
-    credits: tuple[tuple[int, Fraction], ...]  # rates, with what is earned there
+    credits: tuple[tuple[int, Fraction], ...]  # rate, part credit in [0, 1]
     counts: tuple[int, ...]
     lists: tuple[int, ...]
     flag: bool | None
     undecided: tuple[Undecided, ...]
 
-    def mark(self, place: int, *, by_name: bool) -> tuple[object, ...]:
-        """What the headline and the outcome of a row depend on, apart from the verdict's word; on the verdict itself,
-        which stands at `place`, where a gate or a list names it, or a program reads verdicts or flags `by_name`."""
+    def mark(self, index: int, *, by_name: bool) -> tuple[object, ...]:
+        """A key of everything in the effect that the headline and the outcome depend on. It includes the verdict's
+        `index` if a gate or a list names its check, or if a program reads verdicts or flags (`by_name`)."""
         named = by_name or self.lists or any(strength in (LEAVES_OPEN, STOPS) for _, strength in self.gates)
         is_open = bool(self.undecided)
-        return place if named else -1, self.gates, self.hits, self.misses, self.counts, self.lists, is_open
+        return index if named else -1, self.gates, self.hits, self.misses, self.counts, self.lists, is_open
 
 
 class Totals:
-    """What several effects come to: of each gate, rate and count, and the flag of each check."""
+    """The sum of several effects: for each gate, rate and count, and the flag of each check."""
 
     __slots__ = ("counts", "flags", "gained", "leaving_open", "of", "stopping", "strongest")
 
     def __init__(self, gates: int, rates: int, counts: int) -> None:
-        """Of no effect yet; for so many gates, rates and counts."""
+        """The sum of no effects, for this number of gates, rates and counts."""
         self.strongest = [-1] * gates
         self.stopping: list[list[str]] = [[] for _ in range(gates)]
         self.leaving_open: list[list[str]] = [[] for _ in range(gates)]
@@ -57,7 +57,7 @@ class Totals:
         self.flags: dict[str, bool | None] = {}
 
     def add(self, effects: Iterable[Effect]) -> Self:
-        """Take in further effects."""
+        """Add effects, and return self."""
         gained, of, counts, flags = self.gained, self.of, self.counts, self.flags
         for effect in effects:
             if effect.gates:
@@ -86,7 +86,7 @@ class Totals:
                 self.leaving_open[gate].append(effect.check_id)
 
     def copied(self) -> Totals:
-        """The same, to which others may be added."""
+        """An independent copy."""
         other = Totals(0, 0, 0)
         other.strongest, other.gained, other.of = [*self.strongest], [*self.gained], [*self.of]
         other.stopping = [[*each] for each in self.stopping]
@@ -96,12 +96,12 @@ class Totals:
 
 
 def waiting_effect(check_id: str, gates: tuple[int, ...]) -> Effect:
-    """The effect of a check that applies and was not run: it leaves its gates open and nothing else."""
+    """The effect of a check that applies and was not run: it only leaves its gates open."""
     return Effect(check_id, tuple((gate, LEAVES_OPEN) for gate in gates), (), (), (), (), (), None, ())
 
 
 def passed(gate: GatePlan, strongest: int) -> bool | None:
-    """Whether a gate is passed, given the strongest effect on it (-1: none); None where it is open."""
+    """Whether a gate passed, given the strongest effect on it (-1: none); None if it is open."""
     if strongest == STOPS:
         return False
     if strongest == COUNTS:
@@ -113,19 +113,19 @@ def passed(gate: GatePlan, strongest: int) -> bool | None:
 
 
 def state_of(gate: Mapping[str, Any]) -> str:
-    """The state of a gate for what it answers. One that is open names the checks that leave it open; without any, none
-    was run."""
+    """The state of a gate given its `passed` and `reasons`. An open gate lists the checks that leave it open; if it
+    lists none, none was run."""
     if gate["passed"] is None:
         return "undecided" if gate["reasons"] else "not_run"
     return "passed" if gate["passed"] else "failed"
 
 
-# The state of a gate for what `passed` says of it.
+# The state of a gate by the value of `passed`.
 STATES: Final[Mapping[bool | None, str]] = {True: "passed", False: "failed", None: "undecided"}
 
 
 def strongest_effects(least: int, reach: Iterable[set[int]]) -> set[int]:
-    """What the strongest effect on a gate may be, where `reach` holds the possible effects of each unknown."""
+    """The possible values of the strongest effect on a gate; `reach` holds the possible effects of each unknown."""
     strengths = {least}
     for each in reach:
         strengths = {max(one, other) for one in strengths for other in each}
@@ -133,7 +133,7 @@ def strongest_effects(least: int, reach: Iterable[set[int]]) -> set[int]:
 
 
 def matters(gate: GatePlan, least: int, others: Iterable[set[int]], reach: set[int]) -> bool:
-    """Whether the answers of one unknown lead a gate to different states, whatever the others may be."""
+    """Whether the answers of one unknown can give a gate different states for some answers of the others."""
     return any(
         len({passed(gate, max(other, strength)) for strength in reach}) > 1
         for other in strongest_effects(least, others)
@@ -152,8 +152,8 @@ def earned_in(effect: Effect, rate: int) -> int | Fraction:
 
 
 def chances(rate: int, effects: Collection[Effect]) -> tuple[bool, bool, bool]:
-    """Whether one of the effects may earn all of a rate, nothing of it, or stay out of it. What part credit somebody
-    would give is not known, so it may be both."""
+    """Whether one of the effects may be a hit in a rate, a miss, or not counted. Part credit that is still to be given
+    is unknown, so it may be either."""
     part = any(rate == index for effect in effects for index, _ in effect.credits)
     out = any(not counts_in(effect, rate) for effect in effects)
     return (
@@ -164,7 +164,7 @@ def chances(rate: int, effects: Collection[Effect]) -> tuple[bool, bool, bool]:
 
 
 def rate_value(rate: RatePlan, gained: int | Fraction, of: int) -> Score | None:
-    """The exact value of a rate; None where nothing counts."""
+    """The exact value of a rate; None if no verdict counts."""
     if not of:
         return None
     return Score(int(gained == of)) if rate.kind == "every" else Score(gained.numerator, gained.denominator * of)
@@ -173,7 +173,7 @@ def rate_value(rate: RatePlan, gained: int | Fraction, of: int) -> Score | None:
 def part_credit(
     rate: RatePlan, credit: Evaluator, bindings: Bindings, check_id: str, undecided: list[Undecided]
 ) -> Fraction:
-    """What a verdict earns in a rate that gives part credit; nothing where that has no value."""
+    """The part credit of a verdict in a rate, in [0, 1]; 0, recorded in `undecided`, if it has no value."""
     try:
         share = score_of(credit(bindings))
         leave(share)  # within [0, 1]

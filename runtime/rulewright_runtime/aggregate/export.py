@@ -1,4 +1,4 @@
-"""What enters and leaves a scorecard: numbers and names of the plan, values of the language as plain JSON data."""
+"""Input and output of a scorecard: numbers and names of the plan, and values of the language as plain JSON data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Bindings = Mapping[str, object]
 def value_or_none(
     value: Evaluator, bindings: Bindings, place: str, check_id: str, undecided: list[dict[str, str]]
 ) -> object:
-    """What an evaluator gives, as plain JSON data; where it has no value, None and the reason among the `undecided`."""
+    """The evaluator's result as plain JSON data; if it raises, None, with the reason added to `undecided`."""
     try:
         return export(value(bindings))
     except EvaluationError as error:
@@ -28,7 +28,7 @@ def value_or_none(
 def export(value: Value) -> Value:
     """A value of the language as plain JSON data: scores are rounded once, absent values become null.
 
-    Raises EvaluationError for a score outside [0, 1] and for what JSON can't hold.
+    Raises EvaluationError for a score outside [0, 1] and for a value that JSON can't represent.
     """
     kind = value.__class__
     if kind in _PLAIN:
@@ -52,7 +52,8 @@ _PLAIN: Final = frozenset({str, bool, int, type(None)})
 
 
 def plain_path(program: Program, own: set[str]) -> tuple[str, ...] | None:
-    """The path of an output that only names a part of the row, such as `counts.eligible`; it needs no evaluation."""
+    """The path of an output that only names a part of the row, such as `counts.eligible`, and so needs no evaluation;
+    None for any other program."""
     first, *rest = program.nodes
     if first.op != "name" or len(first.value) != 1 or any(node.op != "select" for node in rest):
         return None
@@ -61,12 +62,12 @@ def plain_path(program: Program, own: set[str]) -> tuple[str, ...] | None:
     return path if root in _READY and root not in own and len(path) == _READY[root] else None
 
 
-# How many steps lead to what is ready for JSON: `gates`, but `counts.eligible`.
+# The length of a path to values that are ready for JSON: `gates` has one name, `counts.eligible` two.
 _READY: Final[Mapping[str, int]] = {"gates": 1, "dimensions": 1, "flags": 1, "rates": 2, "counts": 2, "lists": 2}
 
 
 def number_of(text: str) -> Score:
-    """A number of the plan, exactly. PlanError for another text, and for a negative one."""
+    """A number of the plan as an exact score. Raises PlanError for a text that is not a number >= 0."""
     try:
         number = parse_score(text)
     except EvaluationError:
@@ -76,8 +77,8 @@ def number_of(text: str) -> Score:
     return number
 
 
-def refuse_twins(names: list[str]) -> None:
-    """Of two parts of one name the second would silently replace the first."""
+def refuse_duplicates(names: list[str]) -> None:
+    """Raise PlanError for a repeated name: the second part would silently replace the first."""
     if len(set(names)) < len(names):
-        twin = next(name for name in names if names.count(name) > 1)
-        raise PlanError(f"the scorecard holds `{twin}` twice")
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise PlanError(f"the scorecard holds `{repeated}` twice")

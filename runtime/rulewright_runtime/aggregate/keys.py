@@ -1,4 +1,4 @@
-"""Keys: what of a verdict decides what it adds to a row, so that equal verdicts are worked out once."""
+"""Cache keys of verdicts: the fields that decide a verdict's effect, so that each effect is computed once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIELD_READERS: Final = frozenset({"select", "opt_select", "has"})
 
 
 class VerdictKey:
-    """Equal for verdicts of which programs read the same; None where that can't be told."""
+    """Computes a key that is equal for verdicts with equal effects; None if the verdict can't be cached."""
 
     def __init__(self, read: Iterable[str], programs: Iterable[Program]) -> None:
         """`read` names the fields of a verdict that the `programs` may read."""
@@ -28,37 +28,37 @@ class VerdictKey:
         self._bulky = sorted(bulky if self._extra is None else bulky - {"extra"})
 
     def __call__(self, verdict: VerdictRecord) -> tuple[Any, ...] | None:
-        """The key of a verdict."""
+        """The key of a verdict, or None."""
         for name in self._bulky:
             if getattr(verdict, name, None) != EMPTY[name]:
                 return None
-        found: tuple[Any, ...] = self._fields(verdict)
+        key: tuple[Any, ...] = self._fields(verdict)
         extra = getattr(verdict, "extra", None)
         if not self._extra or not extra:
-            return found
+            return key
         for name in self._extra:
             if name in extra:
                 value = extra[name]
                 if type(value) not in _SCALARS:
                     return None
-                found = (*found, name, type(value), value)
-        return found
+                key = (*key, name, type(value), value)
+        return key
 
 
 def fields_of_extra(programs: Iterable[Program]) -> list[str] | None:
-    """The fields of `v.extra` that the programs read; None where they may read it, or `v`, in another way."""
-    found: set[str] = set()
+    """The fields of `v.extra` that the programs read, sorted; None if they may use it, or `v`, as a whole."""
+    read: set[str] = set()
     for program in programs:
         fields = _fields_of_extra(program.nodes)
         if fields is None:
             return None
-        found |= fields
-    return sorted(found)
+        read |= fields
+    return sorted(read)
 
 
 def _fields_of_extra(nodes: Sequence[Node]) -> set[str] | None:
-    # `v` and `v.extra` may stand only under a field that is read. As an argument of anything else, or as the result,
-    # all of them may matter; so they may where a name could mean `v` or something else.
+    # `v` and `v.extra` may occur only as the operand of a field access. As any other argument, or as the result, every
+    # field of them may matter; the same holds for a name that could mean `v` or something else.
     verdicts = {at for at, node in enumerate(nodes) if node.op == "name" and _may_be_verdict(node)}
     extras = {at for at, node in enumerate(nodes) if node.op == "select" and node.value == "extra"}
     whole = {at for node in nodes if node.op not in _FIELD_READERS for at in node.args} | {len(nodes) - 1}

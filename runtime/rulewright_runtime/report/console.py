@@ -17,12 +17,12 @@ _RULE: Final = "─"
 
 
 def scorecard(summary: JsonMapping, *, columns: int = 80, colour: bool = False, most: int = 8) -> str:
-    """The summary as a person reads it, no line wider than `columns`; lists are cut after `most` entries.
+    """The summary as text for a terminal, with lines of at most `columns` cells and lists of at most `most` entries.
 
-    Colours come only when asked for: the caller knows whether a terminal is listening.
+    Colours are off by default: the caller knows whether the output is a terminal.
     """
     paint = _Paint(colour)
-    shown = [
+    lines = [
         *_head(summary, columns),
         *_gates(summary, paint, columns),
         *_failed(summary, paint, columns, most),
@@ -32,7 +32,7 @@ def scorecard(summary: JsonMapping, *, columns: int = 80, colour: bool = False, 
         *_blindspots(summary, columns, most),
         *_open(summary, paint, columns, most),
     ]
-    return "\n".join(line.rstrip() for line in shown) + "\n"
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 class _Paint:
@@ -43,7 +43,7 @@ class _Paint:
         return paint(text, kind) if self.colour and text.strip(" 0") else text
 
     def lines(self, kind: str, lines: Iterable[str]) -> Iterator[str]:
-        """Lines whose indentation is not painted."""
+        """Lines painted without their indentation."""
         for line in lines:
             text = line.lstrip()
             yield line.removesuffix(text) + self(kind, text)
@@ -103,9 +103,9 @@ def _failed(summary: JsonMapping, paint: _Paint, columns: int, most: int) -> Ite
 
 
 def _unresolved(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
-    for place, line in enumerate(unresolved_lines(summary["unresolved"])):
+    for index, line in enumerate(unresolved_lines(summary["unresolved"])):
         first, *more = paint.lines("open", wrapped(line, columns, left("", 20)))
-        yield from (first if place else left("Unresolved", 20) + first.lstrip(), *more)
+        yield from (first if index else left("Unresolved", 20) + first.lstrip(), *more)
     if is_unresolved(summary["unresolved"]):
         yield ""
 
@@ -126,8 +126,8 @@ def _scores(summary: JsonMapping, columns: int) -> Iterator[str]:
         status = [f"{count} {name.replace('_', ' ')}" for name, count in summary["status"].items()]
         yield from wrapped(", ".join(status), columns, left(label_name(summary), 20))
     totals = [line for name, line in equations(summary).items() if name != "eligible"]
-    for place, line in enumerate(totals):
-        yield from wrapped(line, columns, left("" if place else "Totals", 20))
+    for index, line in enumerate(totals):
+        yield from wrapped(line, columns, left("" if index else "Totals", 20))
     yield ""
 
 

@@ -1,4 +1,4 @@
-"""What a summary gathers of any number of transcripts in bounded memory: exact sums, shares of flags, first entries."""
+"""Accumulators of a summary, in bounded memory for any number of transcripts: exact sums, rates of flags, lists."""
 
 from __future__ import annotations
 
@@ -10,77 +10,77 @@ from msgspec import Struct, field
 
 from rulewright_runtime.strict_json import JsonObject
 
-MOST: Final = 1000  # entries of a list in summary.json; all are counted, and the run's rows hold all
+MAX_ENTRIES: Final = 1000  # of a list in summary.json; all are counted, and the run's rows contain all
 
 
 class RunningSum(Struct):
-    """A sum without rounding, as floats that share no digits (Shewchuk's), of which there are few."""
+    """An exact sum, as a short list of non-overlapping floats (Shewchuk's algorithm)."""
 
     parts: list[float] = field(default_factory=list)
     count: int = 0
 
     def add(self, value: float) -> None:
-        """Take in one number."""
+        """Add one number."""
         self.count += 1
         self._add(value)
 
     def _add(self, value: float) -> None:
-        kept = 0
+        used = 0
         for part in self.parts:
             if abs(value) < abs(part):
                 value, part = part, value
             total = value + part
             rest = part - (total - value)
             if rest:
-                self.parts[kept] = rest
-                kept += 1
+                self.parts[used] = rest
+                used += 1
             value = total
-        self.parts[kept:] = [value]
+        self.parts[used:] = [value]
 
     def merge(self, more: RunningSum) -> None:
-        """Take in what another one gathered."""
+        """Add another sum."""
         self.count += more.count
         for part in more.parts:
             self._add(part)
 
     @property
     def mean(self) -> float | None:
-        """The sum, rounded once, by the count; None of nothing."""
+        """The sum, rounded once, divided by the count; None if the count is 0."""
         return math.fsum(self.parts) / self.count if self.count else None
 
 
 class Means(Struct):
-    """Numbers on their way to a mean; absent ones are left out and counted."""
+    """A mean of numbers; absent ones are counted apart."""
 
     values: RunningSum = field(default_factory=RunningSum)
     absent: int = 0
 
     def add(self, value: float | None) -> None:
-        """Take in one number, or its absence."""
+        """Add one number, or count an absent one (None)."""
         if value is None:
             self.absent += 1
         else:
             self.values.add(value)
 
     def result(self) -> JsonObject:
-        """`{mean, counted, absent}`; the mean of nothing is null."""
+        """`{mean, counted, absent}`; `mean` is null if nothing was counted."""
         return {"mean": self.values.mean, "counted": self.values.count, "absent": self.absent}
 
 
 class Flags(Struct):
-    """How often each label was raised where it was known."""
+    """For each label, how often it was known and how often it was raised."""
 
     known: dict[str, int] = field(default_factory=dict)
     raised: dict[str, int] = field(default_factory=dict)
 
     def add(self, profile: Mapping[str, bool | None]) -> None:
-        """Take in the labels of one transcript; None is not known."""
+        """Add the labels of one transcript; None means unknown."""
         for label, flag in profile.items():
             self.known[label] = self.known.get(label, 0) + (flag is not None)
             self.raised[label] = self.raised.get(label, 0) + (flag is True)
 
     def rates(self) -> dict[str, float | None]:
-        """For each label the share of failures among the transcripts that have a value; None where none has one."""
+        """For each label the share of raised flags among the transcripts with a value; None if none has one."""
         return {label: self.raised[label] / total if total else None for label, total in self.known.items()}
 
 
@@ -92,19 +92,19 @@ def blindspot_rates(profiles: Iterable[Mapping[str, bool | None]]) -> dict[str, 
     return flags.rates()
 
 
-class Listed(Struct):
-    """The first entries of a list, and how many there are."""
+class FirstEntries(Struct):
+    """The first entries of a list, and the count of all."""
 
     count: int = 0
     items: list[JsonObject] = field(default_factory=list)
 
     def add(self, item: JsonObject) -> None:
-        """Take in one entry."""
+        """Add one entry."""
         self.count += 1
-        if len(self.items) < MOST:
+        if len(self.items) < MAX_ENTRIES:
             self.items.append(item)
 
-    def merge(self, more: Listed) -> None:
-        """Take in what another one gathered after this one."""
+    def merge(self, more: FirstEntries) -> None:
+        """Add the entries of a later list."""
         self.count += more.count
-        self.items += more.items[: MOST - len(self.items)]
+        self.items += more.items[: MAX_ENTRIES - len(self.items)]

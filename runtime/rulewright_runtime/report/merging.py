@@ -1,4 +1,4 @@
-"""Merging: what two parts of a run gathered, as if one had gathered it all."""
+"""Merging: combines the accumulators of two parts of a run into those of the whole."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from msgspec import Struct
 
 
 def merge(into: Struct, more: Struct) -> None:
-    """Add to each field of `into` what `more` has there: numbers are added, lists joined, mappings merged key by key,
-    structs merged by their own `merge` where they have one; of two texts the later one stays.
+    """Merge each field of `more` into `into`: numbers are added, lists concatenated, mappings merged by key, structs
+    merged by their own `merge` if they have one; the later of two texts replaces the earlier.
 
-    Raises TypeError for a value that can't be merged so, such as a truth value.
+    Raises TypeError for any other value, such as a bool.
     """
     for name in into.__struct_fields__:
         setattr(into, name, merged(getattr(into, name), getattr(more, name)))
 
 
 def merged(value: Any, more: Any) -> Any:
-    """Both values as one. Raises TypeError as `merge` does."""
+    """The merged value. Raises TypeError as `merge` does."""
     if isinstance(value, dict):
         return value | {key: merged(value[key], other) if key in value else other for key, other in more.items()}
     if isinstance(value, Struct):

@@ -1,8 +1,8 @@
-"""The summary of a corpus: outcomes, gates, verdicts, means, blindspots, what was refused or is missing, and what
-awaits a person.
+"""The summary of a corpus: outcomes, gates, verdicts, means, blindspots, refused and incomplete inputs, and verdicts
+that need adjudication.
 
-Outcomes, gates and failures are the engine's own results; means, the status and blindspots are what the scorecard's
-author outputs.
+Outcomes, gates and failures are the engine's own results; means, the status and blindspots are outputs of the
+scorecard.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rulewright_runtime.aggregate.outcome import ENGINE, GATE_STATES, OUTCOMES
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
-from rulewright_runtime.report.gathered import Flags, Listed, Means
+from rulewright_runtime.report.gathered import FirstEntries, Flags, Means
 from rulewright_runtime.report.merging import merge
 from rulewright_runtime.report.text import headline_name
 from rulewright_runtime.report.unresolved import Unresolved
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from rulewright_runtime.verdicts import VerdictRecord
 
 VERSION: Final = 3
-# What every input and every check of every transcript has come to; each total is the sum of its parts. A FAIL is
-# `judged`, `unverified` because its quotes do not occur, or `fail_closed` because nobody could say; an UNCLEAR that is
-# no answer has its cause.
+# The totals of inputs and records; each total is the sum of its parts. A FAIL is `judged`, `unverified` because its
+# quotes do not occur, or `fail_closed` because no usable verdict was given; an UNCLEAR is the verdict `unclear`, an
+# error or a missing part.
 TOTALS: Final[dict[str, tuple[str, ...]]] = {
     "inputs": ("transcripts", "refused"),
     "transcripts": ("complete", "incomplete"),
@@ -37,7 +37,7 @@ TOTALS: Final[dict[str, tuple[str, ...]]] = {
     "FAIL": ("judged", "unverified", "fail_closed"),
     "UNCLEAR": ("unclear", "errors", "missing"),
 }
-# Why nobody has found a failure where a check failed, as people read it.
+# The reasons why a failure is unproven, as reports show them.
 UNPROVEN: Final = {
     "error": "an outage of the judge or of a verifier",
     "missing": "something was not said",
@@ -45,15 +45,15 @@ UNPROVEN: Final = {
     "unclear": "no clear answer",
 }
 _COUNTED: Final = ("eligible", *VERDICTS, "not_eligible", "errors", "missing", "unverified", "fail_closed")
-# Where a verdict with a cause is counted.
+# The count to which a verdict with a cause belongs.
 _CAUSES: Final = {
     "FAIL": {"error": "fail_closed", "missing": "fail_closed", "unclear": "fail_closed", "unverified": "unverified"},
     "UNCLEAR": {"error": "errors", "missing": "missing"},
 }
 
 
-# What a summary holds from its start.
-_ABOUT_THE_RUN: Final = ("about", "planned", "category_of", "headline", "label")
+# The fields that describe the run: they are set at the start and never merged.
+_RUN_FIELDS: Final = ("about", "planned", "category_of", "headline", "label")
 
 
 class Group(Struct):
@@ -67,7 +67,7 @@ class Group(Struct):
     profiles: Flags = field(default_factory=Flags)
 
     def add(self, row: JsonMapping, harness: str, headline: str | None) -> None:
-        """Take in one row; `headline` is the output that is averaged."""
+        """Add one row; `headline` is the output that is averaged."""
         self.transcripts += 1
         if harness:
             self.harness[harness] = self.harness.get(harness, 0) + 1
@@ -78,7 +78,7 @@ class Group(Struct):
 
     @classmethod
     def of(cls, groups: Iterable[Group]) -> Group:
-        """Several groups as one."""
+        """Merge several groups into one."""
         whole = cls()
         for group in groups:
             merge(whole, group)
@@ -90,18 +90,17 @@ class Group(Struct):
         return {**counts, "overall": self.overall.result()}
 
     def of_model(self) -> dict[str, object]:
-        """The same with `blindspots`, the rate of each label, and `harness`, how often each recorded."""
+        """The same with `blindspots`, the rate of each label, and `harness`, the transcripts of each."""
         return {**self.result(), "blindspots": self.profiles.rates(), "harness": dict(sorted(self.harness.items()))}
 
 
 class Summary(Struct):
-    """Gathers rows one by one, in any number; `result` is the finished summary as JSON data.
+    """Collects rows one by one, in any number; `result` is the finished summary as JSON data.
 
-    Of what is listed (failed, incomplete and refused, what waits for a person) the first entries are kept, and all are
-    counted. `about` (profile, scorecard, plan hash ...) is repeated at the top of the result; `planned` is the number
-    of the plan's checks, each of which owes every transcript a record unless it is suppressed there; `category_of` maps
-    scenarios to their categories. `headline` and `label` name the outputs of the scorecard that are averaged and
-    counted.
+    Lists (failed, incomplete, refused, adjudication) keep the first entries and count all. `about` (profile, scorecard,
+    plan hash ...) is copied to the top of the result; `planned` is the number of the plan's checks, each of which has a
+    record for every transcript unless it is suppressed there; `category_of` maps scenarios to their categories.
+    `headline` and `label` name the outputs of the scorecard that are averaged and counted.
     """
 
     about: JsonMapping = field(default_factory=dict)
@@ -113,12 +112,12 @@ class Summary(Struct):
     dimensions: dict[str, Means] = field(default_factory=dict)
     checks: dict[str, dict[str, int]] = field(default_factory=dict)
     groups: dict[str, dict[str, Group]] = field(default_factory=dict)  # by model and category
-    failed: Listed = field(default_factory=Listed)
+    failed: FirstEntries = field(default_factory=FirstEntries)
     unproven_causes: dict[str, int] = field(default_factory=dict)
     failing_checks: dict[str, JsonObject] = field(default_factory=dict)
-    adjudication: Listed = field(default_factory=Listed)
-    refused: Listed = field(default_factory=Listed)
-    incomplete: Listed = field(default_factory=Listed)
+    adjudication: FirstEntries = field(default_factory=FirstEntries)
+    refused: FirstEntries = field(default_factory=FirstEntries)
+    incomplete: FirstEntries = field(default_factory=FirstEntries)
     gaps: int = 0
     unresolved: Unresolved = field(default_factory=Unresolved)
     planned: int = 0
@@ -128,7 +127,7 @@ class Summary(Struct):
     left_out: dict[str, int] = field(default_factory=dict)
 
     def add(self, row: JsonMapping, verdicts: Iterable[VerdictRecord], harness: str = "") -> None:
-        """Take in one transcript: its row of `scores.jsonl`, its verdict records, and its harness where it is known."""
+        """Add one transcript: its row of `scores.jsonl`, its verdict records, and its harness if known."""
         self.rows += 1
         verdicts = list(verdicts)
         engine = row[ENGINE]
@@ -144,8 +143,8 @@ class Summary(Struct):
         for name, value in _mapping(row.get("dimension_scores")).items():
             self.dimensions.setdefault(name, Means()).add(value)
         if row.get("missing"):
-            kept = ("transcript_id", "scenario_id", "model", "missing")
-            self.incomplete.add({key: row.get(key) for key in kept})
+            keys = ("transcript_id", "scenario_id", "model", "missing")
+            self.incomplete.add({key: row.get(key) for key in keys})
             self.gaps += len(row["missing"])
         for check_id in row.get("left_out", ()):
             self.left_out[check_id] = self.left_out.get(check_id, 0) + 1
@@ -162,17 +161,18 @@ class Summary(Struct):
             self.adjudication.add({**entry, "verdict": None, "reason": f"{item['place']}: {item['reason']}"})
 
     def _add_failed(self, row: Mapping[str, object], engine: JsonMapping, verdicts: Iterable[VerdictRecord]) -> None:
-        """A transcript that failed, with the checks that made it fail and those that nobody has found failing."""
-        kept = ("transcript_id", "scenario_id", "model")
+        """Add a failed transcript, with the checks that made it fail and the unproven ones among them."""
+        keys = ("transcript_id", "scenario_id", "model")
         because, unproven = engine["because"], engine["unproven"]
-        self.failed.add({**{key: row.get(key) for key in kept}, "because": because, "unproven": unproven})
+        self.failed.add({**{key: row.get(key) for key in keys}, "because": because, "unproven": unproven})
         if is_unproven(engine):
             for cause in unproven.values():
                 self.unproven_causes[cause] = self.unproven_causes.get(cause, 0) + 1
-        known = {verdict.check_id: verdict for verdict in verdicts}
+        by_check = {verdict.check_id: verdict for verdict in verdicts}
         for check_id in because:
-            about = {name: getattr(known.get(check_id), name, None) for name in ("primary_bucket", "severity")}
-            entry = self.failing_checks.setdefault(check_id, {"check_id": check_id, **about, "count": 0, "unproven": 0})
+            fields = {name: getattr(by_check.get(check_id), name, None) for name in ("primary_bucket", "severity")}
+            new = {"check_id": check_id, **fields, "count": 0, "unproven": 0}
+            entry = self.failing_checks.setdefault(check_id, new)
             entry["count"] += 1
             entry["unproven"] += check_id in unproven
 
@@ -192,14 +192,14 @@ class Summary(Struct):
             self.adjudication.add({**entry, "reason": getattr(verdict, "rationale_code", None)})
 
     def merge(self, more: Summary) -> None:
-        """Take in what another summary gathered after this one; `planned`, `about` and the like stay as they are."""
-        kept = {name: getattr(self, name) for name in _ABOUT_THE_RUN}
+        """Merge a summary of later rows; the fields that describe the run, such as `about`, are unchanged."""
+        run_fields = {name: getattr(self, name) for name in _RUN_FIELDS}
         merge(self, more)
-        for name, value in kept.items():
+        for name, value in run_fields.items():
             setattr(self, name, value)
 
     def refuse(self, error: InputError) -> None:
-        """Take in an input that was refused."""
+        """Add a refused input."""
         self.refused.add({"path": error.path, "line": error.line, "reason": error.reason})
 
     def result(self) -> JsonObject:
@@ -250,11 +250,11 @@ class Summary(Struct):
             "adjudication": {"count": self.adjudication.count, "items": self.adjudication.items},
         }
 
-    def _totals(self, found: dict[str, int]) -> dict[str, int]:
-        applied = found["eligible"] + found["not_eligible"]
+    def _totals(self, counts: dict[str, int]) -> dict[str, int]:
+        applied = counts["eligible"] + counts["not_eligible"]
         records = max(self.planned * self.rows, applied)
         parts = {
-            **found,
+            **counts,
             "inputs": self.rows + self.refused.count,
             "refused": self.refused.count,
             "transcripts": self.rows,
@@ -262,15 +262,15 @@ class Summary(Struct):
             "incomplete": self.incomplete.count,
             "records": records,
             "suppressed": records - applied,
-            "judged": found["FAIL"] - found["unverified"] - found["fail_closed"],
-            "unclear": found["UNCLEAR"] - found["errors"] - found["missing"],
+            "judged": counts["FAIL"] - counts["unverified"] - counts["fail_closed"],
+            "unclear": counts["UNCLEAR"] - counts["errors"] - counts["missing"],
         }
         names = [name for total, summands in TOTALS.items() for name in (total, *summands)]
         return {name: parts[name] for name in names}
 
 
 def equations(summary: JsonMapping) -> dict[str, str]:
-    """The totals as people read them, `17 inputs = 16 transcripts + 1 refused`; those that have several parts."""
+    """The totals with several non-zero parts, as text: `17 inputs = 16 transcripts + 1 refused`."""
     totals = summary["totals"]
     lines = {}
     for name, parts in TOTALS.items():
@@ -286,20 +286,20 @@ def _counted(count: int, name: str) -> str:
 
 
 def scores(summary: JsonMapping) -> list[tuple[str, JsonMapping]]:
-    """The means that reports show, by name: the headline, where the scorecard has one, and the dimensions."""
+    """The means that reports show, by name: the headline, if the scorecard has one, and the dimensions."""
     name = headline_name(summary)
     shown = [] if name is None else [(name, summary["overall_score"])]
     return [*shown, *summary["dimension_scores"].items()]
 
 
 def label_name(summary: JsonMapping) -> str:
-    """What reports call the label: `Status`, or the name of the output."""
+    """The title of the label in reports: `Status`, or the name of the output."""
     name = summary.get("label") or LABEL
     return "Status" if name == LABEL else str(name)
 
 
 def judge_line(judge: JsonMapping | None) -> str:
-    """Who judged, as one line; nothing where nobody was asked."""
+    """The judge, as one line; empty if there was none."""
     if not judge:
         return ""
     if judge["provider"] == "replay":
@@ -310,17 +310,17 @@ def judge_line(judge: JsonMapping | None) -> str:
 
 
 def unproven(summary: JsonMapping) -> str:
-    """How many transcripts failed although nobody found a failure in them, and why; nothing where there are none."""
+    """The number of transcripts with only unproven failures, and the reasons, as text; empty if there are none."""
     failed = summary["failed"]
     causes = failed.get("unproven_causes")
-    if causes is None:  # of an earlier version, which listed all
+    if causes is None:  # a summary of an earlier version, which lists all
         causes = {cause for row in failed["transcripts"] if is_unproven(row) for cause in row["unproven"].values()}
     why = ", ".join(words for cause, words in UNPROVEN.items() if cause in causes)
     return f"{failed['unproven']} of them unproven: {why}" if failed["unproven"] else ""
 
 
 def gaps(missing: Iterable[JsonMapping]) -> str:
-    """What a row lacks, as one line."""
+    """The missing parts of a transcript, as one line."""
     return "; ".join(
         f"session {gap['session']}: {gap['reason']}" if gap.get("session") else str(gap.get("reason"))
         for gap in missing
@@ -328,22 +328,22 @@ def gaps(missing: Iterable[JsonMapping]) -> str:
 
 
 def is_unproven(failed: JsonMapping) -> bool:
-    """Whether a transcript failed and nobody has found a failure in it: every check that made it fail was judged by
-    nobody, or by a judge whose quotes do not occur."""
+    """Whether every check that made a transcript fail is unproven: it has no usable verdict, or its quotes do not
+    occur."""
     return bool(failed["unproven"]) and set(failed["unproven"]) >= set(failed["because"])
 
 
 def _mapping(output: Json) -> JsonMapping:
-    """An output field that readers expect to be a mapping; its author may have made it anything."""
+    """An output field that should be a mapping; `{}` for any other type, which the author may have output."""
     return output if isinstance(output, dict) else {}
 
 
 def exit_status(summary: JsonMapping) -> int:
-    """What a run answers to its caller: 0 every gate passed, 1 a gate failed, 2 undecided, 3 an input was refused or
-    there was none. Without a gate that holds a check, 0 means that no check failed and 1 that one did.
+    """The exit status of a run: 0 every gate passed, 1 a gate failed, 2 undecided, 3 an input was refused or there was
+    none. If no check belongs to a gate, 0 means that no check failed and 1 that one did.
 
-    Only the engine's own results count. Transcripts to which no check applied are not a failure; a run of nothing else
-    judged nothing and is undecided.
+    Only the engine's own results count. A transcript to which no check applied is not a failure; a run of only such
+    transcripts is undecided.
     """
     if summary["refused"]["count"] or not summary["transcripts"]:
         return 3

@@ -1,4 +1,4 @@
-"""Text for Markdown and for people: nothing breaks out of its cell."""
+"""Text for Markdown tables and for people, escaped so that nothing breaks out of its cell."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _MARKUP: Final = str.maketrans({char: "\\" + char for char in "\\`*_[]<>|#~"})
 
 
 def escape(text: object) -> str:
-    """`text` for a place in Markdown where it must stay text."""
+    """`text` with Markdown markup escaped, on one line."""
     return one_line(str(text)).translate(_MARKUP)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """A Markdown table; cells are escaped, numbers stand at the right."""
+    """A Markdown table; cells are escaped, columns of numbers are right-aligned."""
     body = [list(row) for row in rows]
-    numeric = [bool(body) and all(isinstance(row[at], (int, float)) for row in body) for at in range(len(head))]
+    numeric = [bool(body) and all(isinstance(row[i], (int, float)) for row in body) for i in range(len(head))]
     lines = ["| " + " | ".join(head) + " |", "|" + "|".join(" ---: " if n else " --- " for n in numeric) + "|"]
     lines += ["| " + " | ".join(escape(cell) for cell in row) + " |" for row in body]
     return lines
 
 
 def headline_name(summary: Mapping[str, Any]) -> str | None:
-    """What reports call the headline: `overall`, or the name of the output; None where the scorecard has none."""
+    """The title of the headline in reports: `overall`, or the name of the output; None if there is no headline."""
     name: str | None = summary.get("headline", HEADLINE)
     return "overall" if name == HEADLINE else name
 

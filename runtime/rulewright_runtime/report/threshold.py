@@ -1,4 +1,4 @@
-"""What `--fail-on` makes of a run: the exit code where not the gates decide but a severity, or nothing at all."""
+"""The exit code under `--fail-on`, where a severity decides instead of the gates, or nothing does (`never`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEVER: Final = "never"
 
 
 def check_threshold(plan: Plan, fail_on: str | None) -> None:
-    """Raise PlanError where `fail_on` is neither a severity of the plan nor `never` nor None."""
+    """Raise PlanError unless `fail_on` is a severity of the plan, `never` or None."""
     if fail_on not in (None, NEVER, *plan.severities):
         known = ", ".join(f"`{severity}`" for severity in plan.severities)
         raise PlanError(f"unknown severity `{fail_on}`; expected {known} or `{NEVER}`")
@@ -25,9 +25,9 @@ def check_threshold(plan: Plan, fail_on: str | None) -> None:
 def status_at(summary: Mapping[str, Any], plan: Plan, fail_on: str | None) -> int:
     """The exit code of a run.
 
-    None: as `exit_status` says. `never`: the same, with 0 in place of 1 and 2. A severity: 1 where a check of that
-    severity or a graver one failed, or one that has none; 2 where one is UNCLEAR, was left out or none of them applied;
-    3 as always. Raises PlanError for any other word.
+    None: that of `exit_status`. `never`: the same, with 0 in place of 1 and 2. A severity: 1 if a check of that or a
+    graver severity, or without a severity, failed; 2 if one is UNCLEAR or was left out, or none applied; 3 as in
+    `exit_status`. Raises PlanError for any other value.
     """
     check_threshold(plan, fail_on)
     status = exit_status(summary)

@@ -1,4 +1,4 @@
-"""What of a run is not resolved: how far its score and its gates may still go, and the answers that decide them."""
+"""The unresolved part of a run: the bounds of its score and gates, and the missing answers that decide them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.plan.scorecard import HEADLINE
-from rulewright_runtime.report.gathered import Listed, RunningSum
+from rulewright_runtime.report.gathered import FirstEntries, RunningSum
 from rulewright_runtime.report.merging import merged
 from rulewright_runtime.report.text import headline_name, number, plural
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
@@ -20,28 +20,28 @@ _SHOWN: Final = 3
 
 
 class _Gate(Struct):
-    """What the rows say of one gate."""
+    """The possible results of one gate over the rows so far."""
 
     failed: bool = False
     open: bool = False
     undecided: bool = False
-    answers: Listed = field(default_factory=Listed)
+    answers: FirstEntries = field(default_factory=FirstEntries)
 
 
 class Unresolved(Struct):
-    """Gathers rows one by one; `result` is the finished part of a summary as JSON data."""
+    """Collects rows one by one; `result` is the finished part of a summary as JSON data."""
 
     transcripts: int = 0
     answers: int = 0
     exact: bool = True
-    low: RunningSum = field(default_factory=RunningSum)  # of the ends of scores that are there in any case
+    low: RunningSum = field(default_factory=RunningSum)  # the bounds of scores that are certainly present
     high: RunningSum = field(default_factory=RunningSum)
-    lows: dict[float, int] = field(default_factory=dict)  # the ends of those that may be absent, and how often
+    lows: dict[float, int] = field(default_factory=dict)  # bounds of scores that may be absent, with counts
     highs: dict[float, int] = field(default_factory=dict)
     gates: dict[str, _Gate] = field(default_factory=dict)
 
     def add(self, row: JsonMapping, headline: str | None = HEADLINE) -> None:
-        """Take in one row of `scores.jsonl`; `headline` is the output whose mean is bounded."""
+        """Add one row of `scores.jsonl`; `headline` is the output whose mean is bounded."""
         engine = row[ENGINE]
         bounds = engine.get("bounds")
         for name, gate in engine["gates"].items():
@@ -59,17 +59,17 @@ class Unresolved(Struct):
             self._add_ends(score["low"], score["high"], absent=score["absent"])
 
     def merge(self, more: Unresolved) -> None:
-        """Take in what another one gathered after this one."""
+        """Merge the results of later rows."""
         self.transcripts += more.transcripts
         self.answers += more.answers
         self.exact = self.exact and more.exact
         for name in ("low", "high", "lows", "highs"):
             setattr(self, name, merged(getattr(self, name), getattr(more, name)))
-        for name, found in more.gates.items():
+        for name, other in more.gates.items():
             gate = self.gates.setdefault(name, _Gate())
             for state in ("failed", "open", "undecided"):
-                setattr(gate, state, getattr(gate, state) or getattr(found, state))
-            gate.answers.merge(found.answers)
+                setattr(gate, state, getattr(gate, state) or getattr(other, state))
+            gate.answers.merge(other.answers)
 
     def _add_score(self, score: Json) -> None:
         if type(score) in (int, float):
@@ -85,19 +85,19 @@ class Unresolved(Struct):
 
     def _add_gate(self, transcript: str, name: str, states: Iterable[str], decides: Iterable[str]) -> None:
         gate = self.gates.setdefault(name, _Gate())
-        known = set(states)
-        gate.failed = gate.failed or known == {"failed"}
-        gate.open = gate.open or ("failed" in known and len(known) > 1)
-        gate.undecided = gate.undecided or "undecided" in known
+        possible = set(states)
+        gate.failed = gate.failed or possible == {"failed"}
+        gate.open = gate.open or ("failed" in possible and len(possible) > 1)
+        gate.undecided = gate.undecided or "undecided" in possible
         for check_id in decides:
             gate.answers.add({"transcript_id": transcript, "check_id": check_id})
 
     def result(self, refused: int, headline: str | None = HEADLINE) -> JsonObject:
         """`{headline, transcripts, answers, refused, exact, overall_score, gates}`.
 
-        `overall_score` bounds the mean of the headline. A gate has the `states` that it may have over the whole run (it
-        fails where it fails for one transcript) and the `answers` that decide it. What was refused may have had any
-        score, and may have failed any gate.
+        `overall_score` bounds the mean of the headline. Each gate has its possible `states` over the whole run (it
+        fails if it fails for one transcript) and the `answers` that decide it. A refused input may have had any score
+        and failed any gate.
         """
         lows, highs = ({**ends, end: ends.get(end, 0) + refused} for ends, end in ((self.lows, 0.0), (self.highs, 1.0)))
         return {
@@ -115,8 +115,8 @@ class Unresolved(Struct):
 
 
 def lowest_mean(fixed: RunningSum, optional: Mapping[float, int]) -> float | None:
-    """The lowest mean of the `fixed` values and any of the `optional` ones, each of which there is so often; None where
-    there is none at all."""
+    """The lowest mean of the `fixed` values and any subset of the `optional` ones, which map values to counts; None if
+    there are no values."""
     taken = RunningSum(list(fixed.parts), fixed.count)
     for value, times in sorted(optional.items()):
         for _ in range(times):
@@ -141,18 +141,18 @@ def _gate(gate: _Gate, refused: int) -> dict[str, object]:
 
 
 def gate_result(gate: JsonMapping) -> str:
-    """What a gate comes to over the whole run: `passed`, `failed`, or `inconclusive` where that is not settled."""
+    """The result of a gate over the whole run: `passed`, `failed`, or `inconclusive` if it is not settled."""
     states = list(gate["states"])
     return str(states[0]) if states in (["passed"], ["failed"]) else INCONCLUSIVE
 
 
 def is_unresolved(unresolved: JsonMapping) -> bool:
-    """Whether some answer or some input is missing."""
+    """Whether an answer is missing or an input was refused."""
     return bool(unresolved["answers"] or unresolved["refused"])
 
 
 def unresolved_lines(unresolved: JsonMapping) -> list[str]:
-    """What is not resolved, in sentences; none where everything is."""
+    """The unresolved part as sentences; empty if everything is resolved."""
     if not is_unresolved(unresolved):
         return []
     parts = []
@@ -161,12 +161,12 @@ def unresolved_lines(unresolved: JsonMapping) -> list[str]:
         parts.append(f"{plural(unresolved['answers'], 'answer')} missing in {where}")
     if unresolved["refused"]:
         parts.append(f"{plural(unresolved['refused'], 'input')} refused")
-    told = [" and ".join(parts) + _score_bound(unresolved)]
-    return told + [gate_line(name, gate) for name, gate in unresolved["gates"].items()]
+    lines = [" and ".join(parts) + _score_bound(unresolved)]
+    return lines + [gate_line(name, gate) for name, gate in unresolved["gates"].items()]
 
 
 def _score_bound(unresolved: JsonMapping) -> str:
-    """How far the mean of the headline may still go; nothing where there is no such mean."""
+    """The bounds of the headline's mean, as text; empty if it has none."""
     name, score = headline_name(unresolved), unresolved["overall_score"]
     if name is None or score["low"] is None:
         return ""
@@ -175,7 +175,7 @@ def _score_bound(unresolved: JsonMapping) -> str:
 
 
 def gate_line(name: str, gate: JsonMapping) -> str:
-    """What a gate may still become, and by which answers."""
+    """The possible states of a gate, and the answers that decide them, as text."""
     if len(gate["states"]) == 1:
         return f"gate {name}: {gate['states'][0]} {UNTOUCHED}"
     answers = [f"{each['transcript_id']} x {each['check_id']}" for each in gate["answers"]]

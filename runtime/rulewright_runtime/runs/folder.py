@@ -1,10 +1,10 @@
-"""The folder of a run: which files it holds in which state, and the steps from one state to the next.
+"""The folder of a run: its files in each state, and the steps from one state to the next.
 
-    under way   `inputs.jsonl.part`, and beside it the other files as they grow, each with `.part` behind its name
-    ending      `inputs.jsonl`, and parts that are complete but have not got their names yet
+    running     `inputs.jsonl.part` and the other growing files, each with the suffix `.part`
+    ending      `inputs.jsonl`, and complete parts that are not renamed yet
     finished    `inputs.jsonl` and `summary.json`, no parts
 
-Every step can be repeated: whoever opens the folder after a kill first ends what was being ended.
+Every step can be repeated: opening the folder after a kill first completes an interrupted commit.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ LOG: Final = "inputs.jsonl"
 SUMMARY: Final = "summary.json"
 ROWS: Final = ("verdicts.jsonl", "scores.jsonl")
 REPLIES: Final = "replies.jsonl"
-# The summary comes last, and goes first: whoever finds it can trust what stands beside it.
+# The summary is written last and removed first: if it exists, all other files are complete.
 FILES: Final = (LOG, "plan.json", *ROWS, REPLIES, "summary.md")
 NAMES: Final = (*FILES, MANIFEST, SUMMARY)
-MADE_FROM_THEM: Final = (
+GENERATED: Final = (
     "report.html", "report-pages", "verdicts.parquet", "scores.parquet", "events.otlp.jsonl", "every-eval-ever",
 )  # fmt: skip
 PREVIOUS: Final = "previous"
@@ -39,10 +39,10 @@ _EARLIER: Final = "progress.jsonl"  # the log of versions before 0.2
 
 
 class RunFolder:
-    """A run's files by name."""
+    """The folder of a run, with its files by name."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """The folder at `path`, which is made when it is locked."""
+        """The folder at `path`, which is created when it is locked."""
         self.path = os.fspath(path)
 
     def at(self, name: str) -> str:
@@ -50,47 +50,47 @@ class RunFolder:
         return os.path.join(self.path, name)
 
     def part(self, name: str) -> str:
-        """The path of a file that grows."""
+        """The path of a growing file."""
         return os.path.join(self.path, f"{name}.part")
 
     def locked(self) -> AbstractContextManager[None]:
-        """Keep every other writer out. Raises BusyError and OSError."""
+        """Lock the folder against other writers. Raises BusyError and OSError."""
         return held_folder(self.path)
 
     @property
     def is_finished(self) -> bool:
-        """Whether all files have their names."""
+        """Whether all files have their final names."""
         return self._has(LOG) and self._has(SUMMARY)
 
     @property
     def log(self) -> str | None:
-        """The path of the run's log, under way or not; None where there is no run, or one of an earlier version."""
+        """The path of the run's log, finished or not; None if there is no run, or one of an earlier version."""
         return self._either(LOG)
 
     @property
     def replies(self) -> str | None:
-        """The path of what the judge answered, under way or not; None where there is none."""
+        """The path of the judge's replies, finished or not; None if there are none."""
         return self._either(REPLIES)
 
     @property
     def is_of_an_earlier_version(self) -> bool:
-        """Whether a version before 0.2 was killed here."""
+        """Whether the folder holds an unfinished run of a version before 0.2."""
         return self._has(_EARLIER)
 
     def recover(self) -> None:
-        """End what a `commit` began before it was killed."""
+        """Complete a `commit` that was killed."""
         if self._has(LOG):
             self._name_parts()
 
     def clear(self, *, keep_replies: bool = False) -> None:
-        """Make room for a new run: drop what a killed one left, but for what its judge said where that is to be kept;
-        put a finished one with all that belongs to it into the folder `previous`."""
+        """Prepare the folder for a new run: remove the parts of a killed one, except its judge's replies if
+        `keep_replies`, and move a finished one with all generated files to the folder `previous`."""
         dropped = [self.part(name) for name in NAMES if not (keep_replies and name == REPLIES)]
         left = [path for path in (*dropped, self.at(_EARLIER)) if os.path.exists(path)]
         for path in left:
             os.remove(path)
-        made = MADE_FROM_THEM if self._has(LOG) or self._has(SUMMARY) else ()
-        old = [name for name in dict.fromkeys((SUMMARY, *made, *NAMES)) if self._has(name)]
+        generated = GENERATED if self._has(LOG) or self._has(SUMMARY) else ()
+        old = [name for name in dict.fromkeys((SUMMARY, *generated, *NAMES)) if self._has(name)]
         if SUMMARY in old:
             self._drop_previous()
         previous = RunFolder(self.at(PREVIOUS))
@@ -108,8 +108,8 @@ class RunFolder:
         sync_folder(previous.path)
 
     def reopen(self) -> None:
-        """Let a run grow on, also one that is finished."""
-        for name in (SUMMARY, MANIFEST, "summary.md", *MADE_FROM_THEM):
+        """Reopen a run, even a finished one, for more inputs."""
+        for name in (SUMMARY, MANIFEST, "summary.md", *GENERATED):
             remove(self.at(name))
         for name in (LOG, *ROWS, REPLIES):
             if self._has(name):
@@ -117,12 +117,12 @@ class RunFolder:
         sync_folder(self.path)
 
     def commit(self, plan: Plan, last: Mapping[str, bytes]) -> None:
-        """End the run: write the `last` files, then give every part its name. The other parts must be on the disk."""
+        """Finish the run: write the `last` files, then rename every part. The other parts must be on disk."""
         for name, data in last.items():
             write_synced(self.part(name), data)
         parts = {name: self.part(name) for name in (*FILES, SUMMARY)}
-        made = manifest(plan, {name: path for name, path in parts.items() if os.path.exists(path)})
-        write_synced(self.part(MANIFEST), made.encoded())
+        entries = manifest(plan, {name: path for name, path in parts.items() if os.path.exists(path)})
+        write_synced(self.part(MANIFEST), entries.encoded())
         sync_folder(self.path)
         os.replace(self.part(LOG), self.at(LOG))  # from here on the run is complete
         self._name_parts()
@@ -138,10 +138,10 @@ class RunFolder:
 
     def _drop_previous(self) -> None:
         previous = RunFolder(self.at(PREVIOUS))
-        for name in (SUMMARY, *MADE_FROM_THEM, *NAMES):
+        for name in (SUMMARY, *GENERATED, *NAMES):
             remove(previous.at(name))
         remove(previous.part(SUMMARY))
-        with suppress(OSError):  # somebody else's files may lie there
+        with suppress(OSError):  # the folder may hold other files
             os.rmdir(previous.path)
 
     def _either(self, name: str) -> str | None:
@@ -152,18 +152,18 @@ class RunFolder:
 
 
 def write_manifest(folder: str | os.PathLike[str], plan: Plan, *more: str) -> str:
-    """Write the manifest of a finished run, with `more` files of it; the value is its path. Raises OSError."""
+    """Write the manifest of a finished run, with `more` of its files, and return its path. Raises OSError."""
     run = RunFolder(folder)
     names = {name: run.at(name) for name in (*FILES, *more, SUMMARY)}
-    made = manifest(plan, {name: path for name, path in names.items() if os.path.exists(path)})
-    write_whole(run.at(MANIFEST), made.encoded())
+    entries = manifest(plan, {name: path for name, path in names.items() if os.path.exists(path)})
+    write_whole(run.at(MANIFEST), entries.encoded())
     return run.at(MANIFEST)
 
 
 def remove(path: str) -> None:
-    """Remove a file, or a folder with all that is in it, where there is one."""
+    """Remove a file, or a folder with its content, if it exists."""
     if os.path.isdir(path) and not os.path.islink(path):
-        from shutil import rmtree  # which loads every kind of archive
+        from shutil import rmtree  # `shutil` loads the modules of every archive format
 
         rmtree(path)
         return

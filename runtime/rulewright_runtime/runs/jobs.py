@@ -1,6 +1,6 @@
-"""Jobs: the rows of a run from several worker processes, in the order of the inputs, the same as from one process.
+"""Jobs: the rows of a run from several worker processes, in the order of the inputs, byte-equal to those of one.
 
-A worker that ends is replaced, and its task is given to another one. Only the process that has the run's folder writes.
+A worker that ends is replaced, and its task is given to another. Only the process that locks the run's folder writes.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ if TYPE_CHECKING:
 
 TASK_BYTES: Final = 2**20  # of input that are judged together
 TASK_FILES: Final = 256
-AHEAD: Final = 3  # tasks for each worker that are begun or finished before their turn
-ATTEMPTS: Final = 3  # workers that may end over the same task
+AHEAD: Final = 3  # tasks per worker that are started before the next result is due
+ATTEMPTS: Final = 3  # workers that may end on the same task
 
 
 Begun = TypeVar("Begun")
 
 
 class WorkerEndedError(RuntimeFailure):
-    """Workers ended, one after the other, without an answer to a task."""
+    """Several workers ended without an answer to the same task."""
 
 
 class Executor(Protocol):
-    """Who carries out the tasks of a run."""
+    """Executes the tasks of a run."""
 
     def answers(self, tasks: Iterable[PieceTask | InputError]) -> Iterator[Answer]:
-        """An answer for each task, in their order. What is no task is a refused input.
+        """Yield an answer for each task, in order. An InputError is a refused input.
 
-        Raises WorkerEndedError, and PlanError for what a worker says that the run can't go on for.
+        Raises WorkerEndedError, and PlanError for a failure that ends the run.
         """
 
 
@@ -61,32 +61,32 @@ def in_order(
     end: Callable[[Begun], Answer],
     most: int,
 ) -> Iterator[Answer]:
-    """An answer for each task: `begin` starts one, `end` waits for its answer, and no more than `most` are ahead.
+    """Yield an answer for each task: `begin` starts one, `end` waits for its answer; at most `most` tasks are ahead.
 
-    Raises PlanError for what a worker says that the run can't go on for.
+    Raises PlanError for a failure that ends the run.
     """
-    under_way: deque[Begun | InputError] = deque()
+    started: deque[Begun | InputError] = deque()
 
     def next_answer() -> Answer:
-        first = under_way.popleft()
-        found = _refused(first) if isinstance(first, InputError) else end(first)
-        if found.failure:
-            raise PlanError(found.failure)
-        return found
+        first = started.popleft()
+        answer = _refused(first) if isinstance(first, InputError) else end(first)
+        if answer.failure:
+            raise PlanError(answer.failure)
+        return answer
 
     for task in tasks:
-        under_way.append(begin(task) if isinstance(task, PieceTask) else task)
-        if len(under_way) > most:
+        started.append(begin(task) if isinstance(task, PieceTask) else task)
+        if len(started) > most:
             yield next_answer()
-    while under_way:
+    while started:
         yield next_answer()
 
 
 class Workers:
-    """Worker processes, started when there is a task for them."""
+    """Worker processes, started on demand."""
 
     def __init__(self, setup: Setup, jobs: int) -> None:
-        """At most `jobs` processes at a time."""
+        """Use at most `jobs` processes at a time."""
         self._setup = msgspec.msgpack.encode(setup)
         self._jobs = jobs
         self._idle: SimpleQueue[subprocess.Popen[bytes] | None] = SimpleQueue()
@@ -97,9 +97,9 @@ class Workers:
             self._idle.put(None)
 
     def answers(self, tasks: Iterable[PieceTask | InputError]) -> Iterator[Answer]:
-        """An answer for each task, in their order. What is no task is a refused input.
+        """Yield an answer for each task, in order. An InputError is a refused input.
 
-        Raises WorkerEndedError, and PlanError for what a worker says that the run can't go on for.
+        Raises WorkerEndedError, and PlanError for a failure that ends the run.
         """
         executor = ThreadPoolExecutor(self._jobs)
 
@@ -121,12 +121,12 @@ class Workers:
             try:
                 worker = worker or self._start()
                 reply = _ask(worker, message)
-            finally:  # whoever did not answer is replaced
+            finally:  # a worker without an answer is replaced
                 self._idle.put(worker if reply is not None else None)
             if reply is not None:
                 return msgspec.msgpack.decode(reply, type=Answer)
         where = printable(task.pieces[0].path)
-        raise WorkerEndedError(f"{ATTEMPTS} worker processes ended without an answer, at `{where}` or behind it")
+        raise WorkerEndedError(f"{ATTEMPTS} worker processes ended without an answer, at `{where}` or after it")
 
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-P", "-m", "rulewright_runtime.runs.worker"]
@@ -142,7 +142,7 @@ class Workers:
         with self._starting:
             self._ended = True
         for worker in self._started:
-            worker.kill()  # they write nothing
+            worker.kill()  # workers write no files
             worker.communicate()
 
 
@@ -168,36 +168,38 @@ def _refused(error: InputError) -> Answer:
 def judged(
     executor: Executor, pieces: Iterable[tuple[Piece, int] | InputError], log: Log, summary: Summary
 ) -> Iterator[Row]:
-    """The rows of the inputs in `pieces`, as `left` gives them; each is in the `summary` when it comes.
+    """Yield the rows of the inputs in `pieces`, as `remaining` gives them; each is in `summary` when it is yielded.
 
-    Raises what the executor raises.
+    Raises the executor's errors.
     """
-    known = Reader()
+    reader = Reader()
     for step in log.steps:
         if step.said:
-            known.read_before(step.input, step.path, step.line)
+            reader.register_id(step.input, step.path, step.line)
     for answer in executor.answers(_tasks(pieces)):
-        found = [_unique(row, known) for row in answer.rows]
-        if answer.summary and all(row is given for row, given in zip(found, answer.rows, strict=True)):
+        rows = [_unique(row, reader) for row in answer.rows]
+        if answer.summary and all(row is original for row, original in zip(rows, answer.rows, strict=True)):
             summary.merge(msgspec.msgpack.decode(answer.summary, type=Summary))
         else:
-            for row in found:
+            for row in rows:
                 count(summary, row)
-        yield from found
+        yield from rows
 
 
-def _unique(row: Row, known: Reader) -> Row:
-    """The row, or the refusal of a transcript whose id is known."""
+def _unique(row: Row, reader: Reader) -> Row:
+    """The row, or the refusal of a transcript whose id was read before."""
     if not row.said:  # it is refused already
         return row
-    error = known.read_before(row.input, row.path, row.line)
+    error = reader.register_id(row.input, row.path, row.line)
     return row if error is None else _refused(error).rows[0]
 
 
-def left(reader: Reader, paths: Iterable[str | os.PathLike[str]], log: Log) -> Iterator[tuple[Piece, int] | InputError]:
-    """The pieces that are not done, each with how many of its inputs are, and refused paths.
+def remaining(
+    reader: Reader, paths: Iterable[str | os.PathLike[str]], log: Log
+) -> Iterator[tuple[Piece, int] | InputError]:
+    """The pieces that are not done, each with the number of its inputs that are, and refused paths.
 
-    Raises PlanError where an input that the log calls done has changed or is missing.
+    Raises PlanError if an input that is done according to the log has changed or is missing.
     """
     done = deque(log.steps)
     for piece in reader.pieces(paths):
@@ -211,7 +213,7 @@ def left(reader: Reader, paths: Iterable[str | os.PathLike[str]], log: Log) -> I
                 raise changed(item)
             begun += 1
         else:
-            if begun:  # all of it is done
+            if begun:  # every input of the piece is done
                 continue
         yield piece if isinstance(piece, InputError) else (piece, begun)
     if done:
@@ -219,19 +221,19 @@ def left(reader: Reader, paths: Iterable[str | os.PathLike[str]], log: Log) -> I
 
 
 def _tasks(pieces: Iterable[tuple[Piece, int] | InputError]) -> Iterator[PieceTask | InputError]:
-    """The pieces as tasks of about the same size."""
+    """Group the pieces into tasks of about the same size."""
     gathered: list[Piece] = []
     size = done = 0
-    for found in pieces:
-        ends = isinstance(found, InputError) or found[1] > 0
+    for item in pieces:
+        ends = isinstance(item, InputError) or item[1] > 0
         if gathered and (ends or size >= TASK_BYTES or len(gathered) >= TASK_FILES):
             yield PieceTask(tuple(gathered), done)
             gathered, size, done = [], 0, 0
-        if isinstance(found, InputError):
-            yield found
+        if isinstance(item, InputError):
+            yield item
             continue
-        done = done or found[1]
-        gathered.append(found[0])
-        size += found[0].size
+        done = done or item[1]
+        gathered.append(item[0])
+        size += item[0].size
     if gathered:
         yield PieceTask(tuple(gathered), done)

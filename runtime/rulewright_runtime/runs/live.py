@@ -1,6 +1,6 @@
-"""Live judging: checks' questions are put to a model, many at a time, and results come in the order of transcripts.
+"""Live judging: sends the requests of checks to a model concurrently and yields results in the order of transcripts.
 
-What comes out depends on the replies alone: at any concurrency, and from the ledger, it is the same.
+Results depend only on the replies: they are the same at any concurrency, and if the ledger answers.
 """
 
 from __future__ import annotations
@@ -37,44 +37,44 @@ if TYPE_CHECKING:
     from rulewright_runtime.verify.asking import Replies, Reply
 
 LEDGER: Final = os.path.join(".rulewright", "ledger.sqlite3")
-OPEN_TRANSCRIPTS: Final = 64  # that are begun and wait for answers
-BYTES_PER_TOKEN: Final = 3  # of the texts that people write; a guess that errs on the side of more tokens
-LEAST_REPLY: Final = 256  # tokens without which asking is of no use
-FULL_REPLY: Final = 1024  # tokens that the longest rationale and evidence take
+OPEN_TRANSCRIPTS: Final = 64  # transcripts that wait for replies at the same time
+BYTES_PER_TOKEN: Final = 3  # of natural text; a low estimate, so that tokens are overestimated
+LEAST_REPLY: Final = 256  # tokens; a smaller limit leaves no usable reply
+FULL_REPLY: Final = 1024  # tokens of the longest rationale and evidence
 
 
 class JudgeSettings(msgspec.Struct, frozen=True):
-    """How a run asks its judge. `usd` and the price are decimals as text, so that nothing is rounded."""
+    """How a run calls its judge. `usd` and `price` are decimals as text, so that nothing is rounded."""
 
     ledger: str = LEDGER
     limits: CallLimits = CallLimits()
     calls: int | None = None
     tokens: int | None = None
     usd: str | None = None
-    price: tuple[str, str] | None = None  # USD for a million tokens in and out
+    price: tuple[str, str] | None = None  # USD per million input and output tokens
     independence: Independence = Independence()
-    explain: bool = False  # count why calls are made that the ledger does not answer
+    explain: bool = False  # count the reasons why the ledger has no answer
 
     @property
     def has_limit(self) -> bool:
-        """Whether anything limits what is spent."""
+        """Whether calls, tokens or cost are limited."""
         return any(limit is not None for limit in (self.calls, self.tokens, self.usd))
 
     @property
     def budget(self) -> Budget:
-        """The limits, of which nothing is spent. Raises BudgetError for a negative one."""
+        """A new budget with these limits. Raises BudgetError for a negative limit."""
         return Budget(self.calls, self.tokens, None if self.usd is None else Decimal(self.usd))
 
     @property
-    def listed(self) -> Price | None:
-        """The price of the model's tokens."""
+    def token_price(self) -> Price | None:
+        """The price of the model's tokens, if it is set."""
         return None if self.price is None else Price(*map(Decimal, self.price))
 
 
 class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One question of a check and what came of it; `key` is its key in the ledger, where the request is kept.
+    """One request of a check with its reply or error; `key` is the request's key in the ledger.
 
-    `prompt` stands at the first attempt of the first vote; the others ask the same.
+    Only the first attempt of the first vote has the `prompt`, because the others repeat it.
     """
 
     check_id: str
@@ -93,34 +93,34 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class LiveJudge:
-    """A model that answers the questions of checks."""
+    """A model that answers the requests of checks."""
 
     def __init__(self, model: Model, settings: JudgeSettings | None = None) -> None:
-        """Ask `model` as the settings say."""
+        """Call `model` with these settings."""
         self.model, self.settings = model, settings or JudgeSettings()
 
     @property
     def identity(self) -> str:
-        """Who answers, as a resumed run compares it."""
-        who = (self.model.identity, self.settings.independence)
-        return f"live:{msgspec.json.encode(who, order='deterministic').decode()}"
+        """The judge's fingerprint, which a resumed run compares."""
+        parts = (self.model.identity, self.settings.independence)
+        return f"live:{msgspec.json.encode(parts, order='deterministic').decode()}"
 
     @property
     def record(self) -> JudgeRecord:
-        """Who answers, as a run records it."""
-        who = self.model.identity
+        """The judge's record for the run's summary."""
+        model = self.model.identity
         parameters: dict[str, object] = {
-            "endpoint": who.endpoint,
-            "api_version": who.api_version,
-            "client": who.wrapper,
+            "endpoint": model.endpoint,
+            "api_version": model.api_version,
+            "client": model.wrapper,
         }
         if allowed := self.settings.independence.allowed:
             parameters["same_family"] = dict(allowed)
-        return JudgeRecord(who.provider, who.model, requested_model=who.model, parameters=parameters)
+        return JudgeRecord(model.provider, model.model, requested_model=model.model, parameters=parameters)
 
     @property
     def price(self) -> dict[str, str] | None:
-        """USD for a million tokens, in and out, where the project gives a price."""
+        """USD per million tokens, as `{input, output}`; None if the project sets no price."""
         price = self.settings.price
         return None if price is None else dict(zip(("input", "output"), price, strict=True))
 
@@ -131,14 +131,14 @@ class LiveJudge:
         run: str = "",
         watch: Callable[[Scheduler], None] = lambda _: None,
     ) -> Iterator[TranscriptResult]:
-        """One result for each transcript, in their order; one of the judge's own family is refused.
+        """Yield one result for each transcript, in order; a transcript of the judge's own model family is refused.
 
-        Raises BudgetError or OutageError where no further call may be made: what was answered is in the ledger, and
-        the run can be resumed. Raises NotIndependentError where the endpoint turns out to serve such a model.
+        Raises BudgetError or OutageError if no further call can be made; the ledger holds all replies, and the run can
+        be resumed. Raises NotIndependentError if the endpoint turns out to serve a model of that family.
         """
         settings = self.settings
         ledger = Ledger(settings.ledger)
-        scheduler = Scheduler(self.model, ledger, run, settings.limits, settings.budget, settings.listed)
+        scheduler = Scheduler(self.model, ledger, run, settings.limits, settings.budget, settings.token_price)
         scheduler.say = lambda _: watch(scheduler)
         scheduler.reasons = Counter() if settings.explain else None
         try:
@@ -155,7 +155,7 @@ class LiveJudge:
             ledger.close()
 
     def _independent(self, items: Iterable[Any]) -> Iterator[Any]:
-        """The items; a transcript that this judge may not judge becomes a refusal."""
+        """The items, with an InputError in place of each transcript that this judge may not judge."""
         for item in items:
             refusal = self._refusal(item) if isinstance(item, Transcript) else None
             yield item if refusal is None else InputError(refusal, item.path, item.line)
@@ -165,12 +165,12 @@ class LiveJudge:
 
 
 def open_live_judge(specification: str, settings: JudgeSettings | None = None) -> LiveJudge:
-    """The judge that `PROVIDER:REST` names. Raises ModelError where it can't be opened."""
+    """Open the judge `PROVIDER:MODEL`. Raises ModelError if it can't be opened."""
     return LiveJudge(open_model(specification), settings)
 
 
 class _Pump:
-    """Keeps as many transcripts open as keep the scheduler busy, and gives their results in order."""
+    """Keeps enough transcripts open to occupy the scheduler, and returns their results in order."""
 
     def __init__(
         self, started: Iterator[Execution | TranscriptResult], scheduler: Scheduler, independence: Independence
@@ -192,7 +192,7 @@ class _Pump:
             await self._stopping.wait()
 
     async def next(self) -> TranscriptResult | None:
-        """The next result, or None behind the last one."""
+        """The next result, or None after the last one."""
         self._refill()
         if not self._open:
             return None
@@ -213,7 +213,7 @@ class _Pump:
         self._waiting += by
 
     async def stop(self) -> None:
-        """Cancel what is open and give up connections."""
+        """Cancel open tasks and close connections."""
         tasks = [task for each in self._open for task in each.tasks]
         for task in tasks:
             task.cancel()
@@ -224,7 +224,7 @@ class _Pump:
 
 
 class _Open:
-    """A transcript whose checks are being answered."""
+    """A transcript whose checks wait for replies."""
 
     def __init__(
         self,
@@ -242,23 +242,23 @@ class _Open:
             exchanges: list[list[Exchange]] = [[] for _ in started.askings]
             self._exchanges = exchanges
             pairs = list(zip(started.askings, exchanges, strict=True))
-            one_by_one = started.is_sequential
-            work = [self._one_by_one(started, pairs)] if one_by_one else [self._settle(*pair) for pair in pairs]
+            sequential = started.is_sequential
+            work = [self._settle_in_order(started, pairs)] if sequential else [self._settle(*pair) for pair in pairs]
             self.tasks = [asyncio.create_task(each) for each in work]
             count(len(self.tasks))
 
     async def result(self) -> TranscriptResult:
-        """The transcript's result, once every check is settled. Raises what ends the run."""
+        """The transcript's result, once every check is settled. Raises the error that ends the run."""
         if isinstance(self._started, TranscriptResult):
             return self._started
         done, _ = await asyncio.wait(self.tasks, return_when=asyncio.FIRST_EXCEPTION)
         for task in done:
             task.result()
-        exchanges = tuple(exchange for one in self._exchanges for exchange in sorted(one, key=_place))
+        exchanges = tuple(exchange for one in self._exchanges for exchange in sorted(one, key=_request_key))
         return replace(self._started.result(), exchanges=exchanges)
 
-    async def _one_by_one(self, started: Execution, pairs: list[tuple[CheckAsking, list[Exchange]]]) -> None:
-        """Settle one check after the other, unless those before spare it."""
+    async def _settle_in_order(self, started: Execution, pairs: list[tuple[CheckAsking, list[Exchange]]]) -> None:
+        """Settle one check after the other, except those that earlier ones make unnecessary."""
         try:
             for asking, exchanges in pairs:
                 if not started.skips(asking):
@@ -293,37 +293,37 @@ class _Open:
             return TooLongError(str(failure)) if failure.kind == "too_long" else None
         refusal = self._independence.refusal_among(answer.model, self._speakers) if answer.model else None
         if refusal is not None:
-            raise NotIndependentError(f"the endpoint serves another model than was asked for: {refusal}")
+            raise NotIndependentError(f"the endpoint serves a different model than requested: {refusal}")
         exchanges.append(self._exchange(ask, answer, None))
         return answer.text if answer.is_whole else None
 
     def _exchange(self, ask: Ask, answer: ModelAnswer | None, error: str | None) -> Exchange:
-        place = (ask.check_id, ask.purpose, ask.window, ask.repetition, ask.attempt)
+        request = (ask.check_id, ask.purpose, ask.window, ask.repetition, ask.attempt)
         key = ask_key(self._scheduler.model.identity, ask)
         prompt = None if ask.repetition or ask.attempt else ask.call.messages[-1].content
         if answer is None:
-            return Exchange(*place, key, None, error, prompt=prompt)
+            return Exchange(*request, key, None, error, prompt=prompt)
         counts = answer.usage
         tokens = counts.input_tokens, counts.output_tokens
-        return Exchange(*place, key, answer.text, None, answer.model, answer.finish, *tokens, prompt)
+        return Exchange(*request, key, answer.text, None, answer.model, answer.finish, *tokens, prompt)
 
 
 def speakers(transcript: Transcript) -> tuple[str, ...]:
-    """The models whose words a judge of the transcript reads: who was judged, and who played the user."""
+    """The models whose words a judge of the transcript reads: the judged model, and those that played the user."""
     return (transcript.model, *transcript.simulated_by)
 
 
 def ask_of(question: JudgeRequest, capabilities: Capabilities) -> Ask | None:
-    """The question as a call of a model that takes `capabilities`; None where it can't fit into the model's window."""
-    room = question.max_tokens
+    """The request as a call of a model with these `capabilities`; None if it does not fit into the context window."""
+    max_tokens = question.max_tokens
     if capabilities.context is not None:
-        room = min(room, capabilities.context - len(question.prompt.encode()) // BYTES_PER_TOKEN)
-    if room < min(LEAST_REPLY, question.max_tokens):
+        max_tokens = min(max_tokens, capabilities.context - len(question.prompt.encode()) // BYTES_PER_TOKEN)
+    if max_tokens < min(LEAST_REPLY, question.max_tokens):
         return None
-    room = min(room, capabilities.reply or room)
-    bound = room if capabilities.bounds else None
+    max_tokens = min(max_tokens, capabilities.reply or max_tokens)
+    bound = max_tokens if capabilities.bounds else None
     schema = SCORE if question.purpose == "metric" else reply_schema(question.fields, bound, question.roles)
-    call = ModelCall((ChatMessage("user", question.prompt),), room, question.temperature, schema)
+    call = ModelCall((ChatMessage("user", question.prompt),), max_tokens, question.temperature, schema)
     return Ask(
         call,
         question.transcript_id,
@@ -335,19 +335,19 @@ def ask_of(question: JudgeRequest, capabilities: Capabilities) -> Ask | None:
     )
 
 
-def _place(exchange: Exchange) -> tuple[str, int, int, int]:
+def _request_key(exchange: Exchange) -> tuple[str, int, int, int]:
     return (exchange.purpose, exchange.window, exchange.repetition, exchange.attempt)
 
 
 @cache
 def reply_schema(
-    fields: tuple[ReplyField, ...], room: int | None = None, roles: tuple[str, ...] = SPEAKERS
+    fields: tuple[ReplyField, ...], max_tokens: int | None = None, roles: tuple[str, ...] = SPEAKERS
 ) -> dict[str, object]:
-    """The JSON Schema of a judge's reply: why, the verdict, its evidence, a code, and the fields that a check asks for.
+    """The JSON Schema of a judge's reply: rationale, evidence, verdict, code, and the fields that the check declares.
 
-    With `room`, in tokens, texts and lists have a greatest length that fits, for models that would not find an end.
+    `max_tokens` bounds the length of texts and lists, for models that would otherwise not stop.
     """
-    share = None if room is None else min(room / FULL_REPLY, 1.0)
+    share = None if max_tokens is None else min(max_tokens / FULL_REPLY, 1.0)
 
     def text(longest: int) -> dict[str, Any]:
         return {"type": "string"} if share is None else {"type": "string", "maxLength": max(int(longest * share), 40)}
@@ -374,13 +374,21 @@ def _closed(properties: dict[str, object]) -> dict[str, object]:
     }
 
 
-SCORE: Final = _closed({"rationale": {"type": "string"}, "score": {"type": "number"}})  # of a workflow's metric
+SCORE: Final = _closed({"rationale": {"type": "string"}, "score": {"type": "number"}})  # of a workflow metric
 
 
-def who(identity: Identity) -> str:
-    """A judge's identity in a few words: `openai:gpt-5 at https://api.openai.com/v1`."""
+def model_and_endpoint(identity: Identity) -> str:
+    """A judge's identity as text: `openai:gpt-5 at https://api.openai.com/v1`."""
     where = f" at {identity.endpoint}" if identity.endpoint and identity.endpoint != identity.model else ""
     return f"{identity.provider}:{identity.model}{where}"
 
 
-__all__ = ["BudgetError", "Exchange", "JudgeSettings", "LiveJudge", "open_live_judge", "reply_schema", "who"]
+__all__ = [
+    "BudgetError",
+    "Exchange",
+    "JudgeSettings",
+    "LiveJudge",
+    "model_and_endpoint",
+    "open_live_judge",
+    "reply_schema",
+]

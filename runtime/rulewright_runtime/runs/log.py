@@ -1,6 +1,6 @@
-"""The log of a run: a line for each input that is done, so that a killed run goes on from there and notices damage.
+"""The log of a run: a line for each finished input, so that a killed run can be resumed and damage is detected.
 
-Every line ends with its own checksum. What follows the last line was being written when the run ended, and is left out.
+Every line ends with its own checksum. An incomplete last line is ignored: it was being written when the run ended.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CHECKSUM: Final = b',"crc32":'
 
 
 class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a resumed run must have in common with the one it continues."""
+    """The values that a resumed run must share with the run it continues."""
 
     plan: str
     judge: str
@@ -34,9 +34,9 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LogStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One input that is done: what it was, and the sizes and the checksum of verdicts and scores after it.
+    """One finished input: its fingerprint, and the sizes and the checksum of verdicts and scores after it.
 
-    `digest` is the fingerprint of what was read and from where, `said` that of the conversation alone.
+    `digest` is the fingerprint of the input's content and location, `said` that of the conversation alone.
     """
 
     input: str
@@ -44,7 +44,7 @@ class LogStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verdicts: int
     scores: int
     rows: int  # crc32 of the verdicts and scores of all inputs so far, input by input
-    calls: int  # the judge's
+    calls: int  # judge calls
     refused: tuple[str, str, int] | None = None
     harness: str = ""
     replies: int = 0  # the size of a live judge's replies
@@ -54,14 +54,14 @@ class LogStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Log(msgspec.Struct, frozen=True):
-    """What a run wrote down before it ended: its header, the steps that are done, and in how many bytes."""
+    """The log of a run so far: its header, the finished steps, and its size in bytes."""
 
     header: Header
     steps: tuple[LogStep, ...] = ()
     size: int = 0
 
     def skip_done(self, items: Iterator[Transcript | InputError]) -> Iterator[Transcript | InputError]:
-        """The inputs that are not done yet. Raises PlanError unless the done ones come first and are unchanged."""
+        """The inputs after the finished ones. Raises PlanError if a finished input is missing or has changed."""
         for step in self.steps:
             item = next(items, None)
             if item is None:
@@ -72,16 +72,15 @@ class Log(msgspec.Struct, frozen=True):
 
 
 def read_log(path: str, header: Header) -> Log:
-    """The log at `path` of a run with the same header. Raises PlanError where it is damaged or of another run, OSError
-    where it can't be read."""
-    lines = checked_lines(path, _CURE)
-    if len(lines) <= 1:  # nothing is done
+    """Read the log at `path`. Raises PlanError if it is damaged or its header differs, OSError if it can't be read."""
+    lines = checked_lines(path, _REMEDY)
+    if len(lines) <= 1:  # no input is finished
         return Log(header)
     try:
         before = msgspec.json.decode(lines[0], type=Header)
         steps = tuple(msgspec.json.decode(line, type=LogStep) for line in lines[1:])
     except msgspec.MsgspecError as error:
-        raise PlanError(f"`{path}` is damaged ({error}); {_CURE}") from None
+        raise PlanError(f"`{path}` is damaged ({error}); {_REMEDY}") from None
     for field, what in _DIFFERENCES.items():
         if getattr(before, field) != getattr(header, field):
             raise PlanError(f"the run of `{path}` has {what}; replace the run with `--overwrite`")
@@ -89,21 +88,21 @@ def read_log(path: str, header: Header) -> Log:
 
 
 def damaged(path: str) -> PlanError:
-    """The error for a file that does not hold what the log says."""
+    """The error for a file that does not match the log."""
     return PlanError(f"`{path}` is not as the killed run left it; replace the run with `--overwrite`")
 
 
 def missing(step: LogStep) -> PlanError:
-    """The error for an input that is done and is not there any more."""
+    """The error for a finished input that no longer exists."""
     return PlanError(f"`{step.input}`, which the run had judged, is missing; replace the run with `--overwrite`")
 
 
 def changed(item: Transcript | InputError) -> PlanError:
-    """The error for an input that is not what was judged."""
+    """The error for an input that has changed since it was judged."""
     return PlanError(f"`{name(item)}` is not what the run had read; replace the run with `--overwrite`")
 
 
-_CURE: Final = (
+_REMEDY: Final = (
     "replace the run with `--overwrite`, or remove that file to judge again with the answers that are recorded"
 )
 _DIFFERENCES: Final = {
@@ -115,23 +114,23 @@ _DIFFERENCES: Final = {
 
 
 def line_of(part: msgspec.Struct) -> bytes:
-    """The line that stands for `part` in a log."""
+    """The log line of a header or step."""
     return checked(msgspec.json.encode(part))
 
 
 def checked(data: bytes) -> bytes:
-    """A line for a JSON object that is not empty, with its checksum as the last key."""
+    """A non-empty JSON object as a line, with its checksum as the last key."""
     return b"%b%b%d}\n" % (data[:-1], _CHECKSUM, crc32(data))
 
 
-def checked_lines(path: str, cure: str) -> list[bytes]:
-    """The objects that `checked` made the lines of a file from. Raises PlanError, which names the `cure`, where one is
-    damaged, and OSError."""
+def checked_lines(path: str, remedy: str) -> list[bytes]:
+    """The JSON objects in the lines that `checked` made. Raises PlanError, which names the `remedy`, for a damaged
+    line, and OSError."""
     with open(path, "rb") as stream:
         lines = stream.read().split(b"\n")[:-1]
     objects = [_unchecked(line) for line in lines]
     if None in objects:
-        raise PlanError(f"line {objects.index(None) + 1} of `{path}` is damaged; {cure}")
+        raise PlanError(f"line {objects.index(None) + 1} of `{path}` is damaged; {remedy}")
     return [data for data in objects if data is not None]
 
 
@@ -142,12 +141,12 @@ def _unchecked(line: bytes) -> bytes | None:
 
 
 def name(item: Transcript | InputError) -> str:
-    """What people call an input."""
+    """The name of an input in messages: a transcript's id, or the path and line of a refused input."""
     return f"{item.path}:{item.line}" if isinstance(item, InputError) and item.line else getattr(item, "id", item.path)
 
 
 def read_steps(path: str) -> list[LogStep]:
-    """The inputs of a run in the log at `path`. Raises PlanError where it is damaged, OSError when unreadable."""
+    """The steps in the log at `path`. Raises PlanError if it is damaged, OSError if it can't be read."""
     try:
         return [msgspec.json.decode(line, type=LogStep) for line in checked_lines(path, "scan again")[1:]]
     except msgspec.MsgspecError as error:
@@ -155,21 +154,21 @@ def read_steps(path: str) -> list[LogStep]:
 
 
 def fingerprints(item: Transcript | InputError) -> tuple[str, str]:
-    """`digest` and `said` of an input."""
+    """The fields `digest` and `said` of an input's log step."""
     if isinstance(item, InputError):
         return _fingerprint(str(item).encode()), ""
-    conversation = said(item)
-    about = (conversation, item.id, item.scenario_id, item.model, item.path, item.line, item.recorded)
-    return _fingerprint(msgspec.json.encode(about)), conversation
+    conversation = conversation_digest(item)
+    parts = (conversation, item.id, item.scenario_id, item.model, item.path, item.line, item.recorded)
+    return _fingerprint(msgspec.json.encode(parts)), conversation
 
 
 def digest(item: Transcript | InputError) -> str:
-    """A fingerprint of everything that was read of an input, and from where."""
+    """A fingerprint of an input's whole content and location."""
     return fingerprints(item)[0]
 
 
-def said(item: Transcript | InputError) -> str:
-    """A fingerprint of a conversation wherever it was read; empty for what is none."""
+def conversation_digest(item: Transcript | InputError) -> str:
+    """A fingerprint of a conversation's turns, independent of its location; empty for a refused input."""
     return "" if isinstance(item, InputError) else _fingerprint(msgspec.json.encode(item.turns))
 
 

@@ -1,7 +1,7 @@
-"""The manifest of a run: what ran, and every file of the folder with its size, its hash and the number of its rows.
+"""The manifest of a run: its plan, and every file of the folder with its size, its hash and the number of its rows.
 
-The run's id is a hash of all that but the judge's replies, which may come in another order: the same plan over the same
-inputs with the same answers has the same id.
+The run's id is a hash of all of it except the judge's replies, which may arrive in any order: the same plan over the
+same inputs with the same answers has the same id.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RunFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What a run is made of; `run` is its id."""
+    """The plan and files of a run; `run` is its id."""
 
     run: str
     plan: str
@@ -51,21 +51,21 @@ class Manifest(msgspec.Struct, frozen=True):
         return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
 
     def with_files(self, files: Iterable[RunFile]) -> Manifest:
-        """The manifest of the same run with files that were made from it."""
-        known = {each.name: each for each in (*self.files, *files)}
-        return msgspec.structs.replace(self, files=tuple(known.values()))
+        """The manifest of the same run with files that were generated from it."""
+        by_name = {each.name: each for each in (*self.files, *files)}
+        return msgspec.structs.replace(self, files=tuple(by_name.values()))
 
 
 def manifest(plan: Plan, paths: Mapping[str, str]) -> Manifest:
-    """The manifest of the run that has these files, by name. Raises OSError."""
+    """The manifest of a run; `paths` maps file names to paths. Raises OSError."""
     files = tuple(described(name, path) for name, path in paths.items())
-    made_of: list[object] = [plan.hash, plan.language, *(each for each in files if each.name != "replies.jsonl")]
-    run = sha256(msgspec.json.encode(made_of)).hexdigest()[:16]
+    content: list[object] = [plan.hash, plan.language, *(each for each in files if each.name != "replies.jsonl")]
+    run = sha256(msgspec.json.encode(content)).hexdigest()[:16]
     return Manifest(run, plan.hash, plan.language, files)
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> Manifest | None:
-    """The manifest in a folder; None where an earlier version wrote the run. Raises PlanError where it is damaged."""
+    """The manifest in a folder; None if an earlier version wrote the run. Raises PlanError if it is damaged."""
     path = os.path.join(folder, NAME)
     try:
         with open(path, "rb") as stream:
@@ -77,8 +77,8 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest | None:
 
 
 def described(name: str, path: str | os.PathLike[str], rows: int | None = None) -> RunFile:
-    """What a manifest says of the file at `path`. Raises OSError."""
-    from hashlib import sha256  # OpenSSL's, five times as fast over files
+    """The manifest entry of the file at `path`. Raises OSError."""
+    from hashlib import sha256  # OpenSSL's, five times as fast on files
 
     counts = name.endswith(".jsonl")
     size, lines, digest = 0, 0, sha256()
@@ -94,9 +94,9 @@ def _blocks(stream: IO[bytes]) -> Iterable[bytes]:
     return iter(lambda: stream.read(_BLOCK), b"")
 
 
-def refuse_changed(folder: str | os.PathLike[str], found: Manifest) -> None:
-    """Raise PlanError where a file of the run is not what the manifest says."""
-    for each in found.files:
+def refuse_changed(folder: str | os.PathLike[str], manifest: Manifest) -> None:
+    """Raise PlanError if a file of the run is missing or differs from the manifest."""
+    for each in manifest.files:
         path = os.path.join(folder, each.name)
         if not os.path.isfile(path) or described(each.name, path).sha256 != each.sha256:
             raise PlanError(f"`{path}` is not the file that `{NAME}` names; scan again")

@@ -1,7 +1,7 @@
-"""Ray tasks: the rows of a run from the machines of a Ray cluster, the same as from one process.
+"""Ray tasks: the rows of a run from the machines of a Ray cluster, byte-equal to those of one process.
 
-A worker is sent the plan and pieces of the input, as bytes; the files have to lie at the same paths on every machine. A
-task whose worker ends is given to another one by Ray. Only the process that has the run's folder writes.
+A worker receives the plan and pieces of the input, as bytes; the files must have the same paths on every machine. Ray
+gives a task whose worker ends to another worker. Only the process that locks the run's folder writes.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from rulewright_runtime.errors import InputError, PlanError, RuntimeFailure
 from rulewright_runtime.runs.jobs import AHEAD, ATTEMPTS, WorkerEndedError, in_order
 from rulewright_runtime.runs.worker import Answer, PieceTask, Setup, Worker
 
-HERE: Final = "local"  # the address that starts a cluster on this machine, for the time of the run
+HERE: Final = "local"  # the address that starts a cluster on this machine for the duration of the run
 
 
 class RayTasks:
     """The tasks of a run as tasks of a Ray cluster."""
 
     def __init__(self, setup: Setup, address: str, jobs: int) -> None:
-        """At an `address` as `ray.init` takes it; on this machine alone (`local`) so many `jobs` run at a time.
+        """`address` is one of `ray.init`, or `local`, which runs `jobs` tasks at a time on this machine.
 
-        Raises PlanError where Ray is not installed.
+        Raises PlanError if Ray is not installed.
         """
         try:
-            import ray  # loads for seconds
+            import ray  # takes seconds to load
         except ImportError:
             raise PlanError("Ray is not installed: `pip install 'rulewright-runtime[ray]'`") from None
         self._ray: Any = ray
         self._setup, self._address, self._jobs = msgspec.msgpack.encode(setup), address, jobs
 
     def answers(self, tasks: Iterable[PieceTask | InputError]) -> Iterator[Answer]:
-        """An answer for each task, in their order. What is no task is a refused input.
+        """Yield an answer for each task, in order. An InputError is a refused input.
 
-        Raises WorkerEndedError, and PlanError for what a worker says that the run can't go on for.
+        Raises WorkerEndedError, and PlanError for a failure that ends the run.
         """
         ray = self._ray
         try:
@@ -58,11 +58,11 @@ class RayTasks:
 
     @contextmanager
     def _cluster(self) -> Iterator[int]:
-        """The number of cores of the cluster, which is left as it was found."""
+        """Connect to the cluster, unless it is connected already; yields its number of cores."""
         ray = self._ray
         is_ours = not ray.is_initialized()
         if is_ours:
-            os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing is sent to anybody
+            os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # no usage data is sent
             quiet = {"logging_level": "ERROR", "log_to_driver": False}
             if self._address == HERE:
                 ray.init(address=HERE, num_cpus=self._jobs, include_dashboard=False, **quiet)
@@ -76,7 +76,7 @@ class RayTasks:
 
 
 def answer_of(setup: bytes, task: bytes) -> bytes:
-    """The answer to a task; all three are MessagePack."""
+    """The answer to a task; arguments and result are MessagePack."""
     try:
         answer = _worker(setup).answer(msgspec.msgpack.decode(task, type=PieceTask))
     except RuntimeFailure as failure:
@@ -86,5 +86,5 @@ def answer_of(setup: bytes, task: bytes) -> bytes:
 
 @lru_cache(maxsize=1)
 def _worker(setup: bytes) -> Worker:
-    """The plan made ready once in a process."""
+    """The worker of this process, prepared once."""
     return Worker(msgspec.msgpack.decode(setup, type=Setup))

@@ -1,4 +1,4 @@
-"""A judge whose answers are written down before they count, so that a killed run never asks for them again."""
+"""A judge whose replies are recorded before they are used, so that a killed run never requests them again."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 
 class RecordingJudge:
-    """Passes questions on to another judge and writes down what it answers, also that it failed. A question that was
-    answered before is not put again."""
+    """Forwards requests to another judge and records its replies and errors. A recorded request is not sent again."""
 
     def __init__(self, judge: Judge, known: str | None = None, calls: int | None = None) -> None:
-        """`known` is the file of the answers so far; `calls` limits how many questions are put to the judge, those that
-        stand there included. Raises PlanError where the file is damaged, OSError where it can't be read."""
+        """`known` is the file of recorded replies; `calls` limits the number of requests, including recorded ones.
+        Raises PlanError if the file is damaged, OSError if it can't be read."""
         self._path, self._size = "", 0
         self._known: dict[str, dict[str, Any]] = {}
         self._stream: IO[bytes] | None = None
@@ -41,16 +40,16 @@ class RecordingJudge:
             self._size += len(checked(line))
 
     def open(self, path: str) -> None:
-        """Write what comes to `path`, where the answers so far stand. Raises OSError."""
+        """Append new replies to `path`, which holds the recorded ones. Raises OSError."""
         self._path, self._stream = path, open_part(path, self._size)
 
     def sync(self) -> None:
-        """Wait until the disk has all answers. Raises OSError."""
+        """Wait until all replies are on disk. Raises OSError."""
         if self._stream is not None:
             sync(self._stream)
 
     def finish(self) -> None:
-        """Give back the room for answers that did not come, or the file where none came. Raises OSError."""
+        """Release unused preallocated space, and remove the file if it holds no reply. Raises OSError."""
         if self._stream is None:
             return
         self._stream.truncate(self._size)
@@ -60,13 +59,13 @@ class RecordingJudge:
             os.remove(self._path)
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the file."""
         if self._stream is not None:
             self._stream.close()
 
     def ask(self, request: JudgeRequest) -> str | None:
-        """The judge's answer, known or new. Raises what the judge raises, a JudgeError where it did so before, and
-        DiskError where there is no room for an answer."""
+        """The judge's reply, recorded or new. Raises the judge's error, a JudgeError for a recorded error, and
+        DiskError if the disk has no space for a reply."""
         answer = self._known.get(self._question(request))
         if answer is not None and answer["error"] is not None:
             raise JudgeError(answer["error"])
@@ -80,7 +79,7 @@ class RecordingJudge:
         try:
             reply = self._judge.ask(request)
         except BudgetExhaustedError:
-            raise  # nobody was asked
+            raise  # no request was sent
         except Exception as error:
             self._write(request, None, f"{type(error).__name__}: {error}")
             raise
@@ -88,11 +87,11 @@ class RecordingJudge:
         return reply
 
     def _question(self, request: JudgeRequest) -> str:
-        """The fingerprint under which an answer may be known: who asks what of whom for the how many-th time."""
+        """The fingerprint under which a reply is recorded: of the judge and the whole request."""
         return blake2b(msgspec.json.encode((self._identity, request)), digest_size=16).hexdigest()
 
     def _make_room(self) -> None:
-        """Take room on the disk before a question is put: what its answer cost must not be lost for want of it."""
+        """Preallocate disk space before a request is sent, so that a paid reply is not lost on a full disk."""
         if self._stream is None or self._room >= self._size + ROOM:
             return
         try:

@@ -1,4 +1,4 @@
-"""Rows: what a run writes for each input, and what its log says of the input."""
+"""Rows: the lines that a run writes for each input, and the fields of its log step."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.transcripts.messages import Transcript
 
-WHOSE: Final = ("transcript_id", "scenario_id", "model")  # of a row of scores and of a verdict
-KEPT: Final = 4096  # encoded records that may come again
+ROW_KEY: Final = ("transcript_id", "scenario_id", "model")  # the first fields of a row of scores and of a verdict
+MAX_CACHED: Final = 4096  # encoded records
 
 
 class Row(msgspec.Struct, frozen=True, array_like=True):
-    """One input as it is written: the lines of its verdicts, scores and replies, and what the log says of it.
+    """One input's output: the lines of its verdicts, scores and replies, and the fields of its log step.
 
     The fields before `verdicts` are those of `LogStep`. `served` names the models that answered.
     """
@@ -46,32 +46,32 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
 
 
 class RowWriter:
-    """Makes rows of results, and adds them to a summary."""
+    """Makes rows from results and adds them to a summary."""
 
     def __init__(self, summary: Summary) -> None:
-        """`summary` takes in every result."""
+        """Add every result to `summary`."""
         self._summary = summary
         self._items: deque[Transcript | InputError] = deque()
         self._encoded: dict[int, tuple[VerdictResult, bytes]] = {}
 
     def noted(self, items: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
-        """The items, each remembered until its result comes."""
+        """Yield the items, and queue each until its result arrives."""
         for item in items:
             self._items.append(item)
             yield item
 
     def row(self, result: TranscriptResult) -> Row:
-        """The row of the result of the next item."""
+        """The row for the result of the next queued item."""
         item = self._items.popleft()
-        about = (name(item), *fingerprints(item), item.path, item.line)
+        source = (name(item), *fingerprints(item), item.path, item.line)
         refused = next((error for error in result.errors if isinstance(error, InputError)), None)
         if refused is not None:
             self._summary.refuse(refused)
-            return Row(*about, (refused.path, refused.reason, refused.line))
+            return Row(*source, (refused.path, refused.reason, refused.line))
         scores = result.scores or _bare_row(result)
         self._summary.add(scores, result.verdicts, result.harness)
         return Row(
-            *about,
+            *source,
             harness=result.harness,
             calls=sum(result.judge_calls.values()),
             verdicts=self._verdict_lines(result, scores),
@@ -81,29 +81,30 @@ class RowWriter:
         )
 
     def _verdict_lines(self, result: TranscriptResult, scores: Mapping[str, Any]) -> bytes:
-        """A line for each verdict: whose it is, then the fields of the record."""
+        """A line for each verdict: the row key, then the fields of the record."""
         key = verdict_key(scores)
         return b"".join([key + self._record(verdict) for verdict in result.verdicts])
 
     def _record(self, verdict: VerdictResult) -> bytes:
-        """The record's fields as the rest of a line; records without evidence are often one object, written once."""
+        """The record's fields as the rest of a line; many transcripts share one record without evidence, so these are
+        cached."""
         if verdict.evidence or verdict.extra:
             return msgspec.json.encode(verdict)[1:] + b"\n"
-        known = self._encoded.get(id(verdict))
-        if known is None or known[0] is not verdict:
-            if len(self._encoded) > KEPT:
+        cached = self._encoded.get(id(verdict))
+        if cached is None or cached[0] is not verdict:
+            if len(self._encoded) > MAX_CACHED:
                 self._encoded.clear()
-            known = self._encoded[id(verdict)] = (verdict, msgspec.json.encode(verdict)[1:] + b"\n")
-        return known[1]
+            cached = self._encoded[id(verdict)] = (verdict, msgspec.json.encode(verdict)[1:] + b"\n")
+        return cached[1]
 
 
 def verdict_key(row: Mapping[str, object]) -> bytes:
-    """How every line of `verdicts.jsonl` on the transcript of a row begins, so that it reads without a join."""
-    return msgspec.json.encode({name: row.get(name) for name in WHOSE})[:-1] + b","
+    """The start of each line of `verdicts.jsonl` for a row's transcript, readable without a join."""
+    return msgspec.json.encode({name: row.get(name) for name in ROW_KEY})[:-1] + b","
 
 
 def summary_of(plan: Plan) -> Summary:
-    """An empty summary of a run of the plan."""
+    """An empty summary for a run of the plan."""
     categories = {name: scenario.category for name, scenario in plan.scenarios.items() if scenario.category}
     summary = Summary(planned=len(plan.checks), category_of=categories)
     if plan.scorecard is not None:
@@ -112,17 +113,17 @@ def summary_of(plan: Plan) -> Summary:
 
 
 def count(summary: Summary, row: Row) -> None:
-    """Add a row that was read back to a summary."""
+    """Add a row, decoded from its lines, to a summary."""
     if row.refused is not None:
         path, reason, line = row.refused
         summary.refuse(InputError(reason, path, line))
         return
-    found = [msgspec.json.decode(line, type=VerdictResult) for line in row.verdicts.splitlines()]
-    summary.add(msgspec.json.decode(row.scores), found, row.harness)
+    verdicts = [msgspec.json.decode(line, type=VerdictResult) for line in row.verdicts.splitlines()]
+    summary.add(msgspec.json.decode(row.scores), verdicts, row.harness)
 
 
 def _exchange_lines(result: TranscriptResult) -> bytes:
-    """A line for each question that a live judge was asked, with its reply."""
+    """A line for each request to a live judge, with its reply."""
     key = b'{"transcript_id":' + msgspec.json.encode(result.transcript_id) + b","
     return b"".join([key + msgspec.json.encode(exchange)[1:] + b"\n" for exchange in result.exchanges])
 

@@ -1,14 +1,14 @@
 """The store: a run as a folder of files, written so that a killed run can be resumed to the same bytes.
 
     plan.json       the plan that ran
-    inputs.jsonl    who judged, and a line for each input: what was read, and how far the next two files are good
+    inputs.jsonl    the judge, and a line for each input: its fingerprint, and the valid sizes of the next two files
     verdicts.jsonl  a line for each transcript and check
     scores.jsonl    a line for each transcript
-    replies.jsonl   what the judge answered, where that is not recorded elsewhere
+    replies.jsonl   the judge's replies, unless they are recorded elsewhere
     manifest.json   the run's id, and every file with its size and hash
-    summary.json    what was judged, refused and found; summary.md says it to people
+    summary.json    the totals of judged and refused inputs and of verdicts; summary.md is the same for people
 
-See `runs.folder` for how they come to be, and `runs.recording` for what is done for the judge's answers.
+`runs.folder` describes how the files are written, `runs.recording` how the judge's replies are stored.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.report.summary import Summary
     from rulewright_runtime.runs.jobs import Executor
 
-# What a kill may undo of the work that no judge was asked for: this much of it, in seconds.
+# A kill may lose this many seconds of work; the judge's replies are written at once.
 LOST_SECONDS: Final = 0.5
 
 
@@ -68,31 +68,30 @@ def run(
     ray: str | None = None,
     gates_only: bool = False,
 ) -> JsonObject:
-    """Judge the transcripts in `paths`, write the folder `out`, and return what its `summary.json` holds.
+    """Judge the transcripts in `paths`, write the folder `out`, and return the content of its `summary.json`.
 
-    With `resume` the run in `out` is continued: inputs that are done are not judged again, and no question that the
-    judge answered is put again. With `overwrite` a new run takes the place of the one in `out`; a finished one lies in
-    `out/previous` until the new one is finished. With neither, a folder that holds a run is refused. No more than
-    `max_calls` questions are put to the judge over all, longer lines than `max_line` bytes are refused, and so are
-    recorded replies of more than `max_expanded` bytes. `columns` says which columns of a CSV file hold what.
-    So many `jobs`, processes, judge, where the judge is recorded replies or nobody, or the tasks of the Ray cluster at
-    the address `ray` do (`local`: one on this machine for `jobs` tasks at a time); the bytes are the same for any
-    number and on any cluster. `progress` is given the number of inputs that are done, `watch` the scheduler of a live
-    judge and the summary so far, at any news.
+    `resume` continues the run in `out`: finished inputs are not judged again, and no answered request is sent again.
+    `overwrite` replaces the run in `out`; a finished one is kept in `out/previous` until the new one is finished. With
+    neither, a folder with a run is refused. At most `max_calls` requests are sent to the judge in total; lines longer
+    than `max_line` bytes and recorded replies larger than `max_expanded` bytes are refused. `columns` maps the fields
+    of a conversation to the columns of a CSV file.
+    `jobs` processes judge if the judge is recorded replies or none, or the tasks of the Ray cluster at the address
+    `ray` do (`local`: a cluster on this machine with `jobs` tasks at a time); the output is byte-equal for any number
+    and any cluster. `progress` receives the number of finished inputs, `watch` a live judge's scheduler and the summary
+    so far, at every change.
 
-    Raises PlanError where a limit is negative, the plan can't run, `out` holds a run, or another one than is resumed,
-    JudgeError where the judge can't be opened, BusyError where another process writes to `out`, OSError where `out`
-    can't be written; of a live judge BudgetError and OutageError, where it may not or can't answer any more. What was
-    done until then can be resumed.
+    Raises PlanError if a limit is negative, the plan can't run, `out` holds a run or, with `resume`, a different run;
+    JudgeError if the judge can't be opened; BusyError if another process writes to `out`; OSError if `out` can't be
+    written; and, for a live judge, BudgetError and OutageError. A run that ended with an error can be resumed.
     """
     _refuse_limits(max_calls=(max_calls, 0), max_line=(max_line, 1), max_expanded=(max_expanded, 1), jobs=(jobs, 1))
     is_spread = jobs > 1 or ray is not None
     if is_spread:
         _refuse_jobs(judge, max_calls, gates_only=gates_only)
     replayed = judge if isinstance(judge, str) else None
-    judge, who = _opened(judge, max_expanded or MAX_EXPANDED, is_spread=is_spread)
-    also = [*([columns] if columns else []), *(["gates_only"] if gates_only else [])]
-    header = Header(plan.hash, who, _settings([parameters, max_calls, max_line, *also]))
+    judge, fingerprint = _opened(judge, max_expanded or MAX_EXPANDED, is_spread=is_spread)
+    options = [*([columns] if columns else []), *(["gates_only"] if gates_only else [])]
+    header = Header(plan.hash, fingerprint, _settings([parameters, max_calls, max_line, *options]))
     reader = Reader(plan.scenarios, max_line or MAX_LINE, columns)
     folder = RunFolder(out)
     with folder.locked():
@@ -108,18 +107,18 @@ def run(
         recording = _recording(judge, folder, resume, max_calls)
         summary = summary_of(plan)
         writer = _Writer(folder, log, recording, summary, keeps_exchanges=isinstance(judge, BatchJudge))
-        made = RowWriter(summary)
+        row_writer = RowWriter(summary)
         if is_spread:
             setup = Setup(encode(plan), max_line or MAX_LINE, max_expanded, replayed, parameters, columns)
             rows = _by_workers(_executor(plan, setup, jobs, ray), fresh, log, summary)
         elif isinstance(judge, BatchJudge):
-            engine, place = Engine(plan, parameters, gates_only=gates_only), os.path.abspath(out)
-            results = judge.results(engine, made.noted(fresh), place, lambda scheduler: watch(scheduler, summary))
-            rows = map(made.row, results)
+            engine, path = Engine(plan, parameters, gates_only=gates_only), os.path.abspath(out)
+            results = judge.results(engine, row_writer.noted(fresh), path, lambda scheduler: watch(scheduler, summary))
+            rows = map(row_writer.row, results)
         else:
             answering = recording or _limited(judge, log, max_calls)
-            results = execute(plan, made.noted(fresh), answering, parameters=parameters, gates_only=gates_only)
-            rows = map(made.row, results)
+            results = execute(plan, row_writer.noted(fresh), answering, parameters=parameters, gates_only=gates_only)
+            rows = map(row_writer.row, results)
         if log.steps:
             folder.reopen()
         else:
@@ -133,13 +132,13 @@ def run(
 
 
 def _settings(settings: Sequence[Json]) -> str:
-    """What else determines the bytes of a run, as its log keeps it."""
+    """The other settings that determine the bytes of a run, as JSON text for its log."""
     return msgspec.json.encode(settings, order="deterministic").decode()
 
 
 def _executor(plan: Plan, setup: Setup, jobs: int, ray: str | None) -> Executor:
-    """Who judges: so many processes, or a Ray cluster. Raises PlanError for a plan that can't run."""
-    Engine(plan, setup.parameters)  # it is refused before anything is written
+    """The executor: `jobs` processes, or a Ray cluster. Raises PlanError for a plan that can't run."""
+    Engine(plan, setup.parameters)  # raises before anything is written
     if ray is None:
         from rulewright_runtime.runs.jobs import Workers
 
@@ -150,7 +149,7 @@ def _executor(plan: Plan, setup: Setup, jobs: int, ray: str | None) -> Executor:
 
 
 def _by_workers(executor: Executor, fresh: Iterator[Any], log: Log, summary: Summary) -> Iterator[Row]:
-    """The rows of other processes."""
+    """The rows that other processes make."""
     from rulewright_runtime.runs.jobs import judged
 
     return judged(executor, fresh, log, summary)
@@ -159,7 +158,7 @@ def _by_workers(executor: Executor, fresh: Iterator[Any], log: Log, summary: Sum
 def _opened(
     judge: Judge | BatchJudge | str | None, max_expanded: int, *, is_spread: bool
 ) -> tuple[Judge | BatchJudge | None, str]:
-    """The judge, and who it is. Raises JudgeError where it can't be opened, PlanError where it needs one process."""
+    """The judge and its fingerprint. Raises JudgeError if it can't be opened, PlanError if it needs one process."""
     if judge is None:
         return None, ""
     opened = open_judge(judge, max_expanded) if isinstance(judge, str) else judge
@@ -169,7 +168,7 @@ def _opened(
 
 
 def _refuse_jobs(judge: Judge | BatchJudge | str | None, calls: int | None, *, gates_only: bool) -> None:
-    """Raise PlanError where several processes can't judge."""
+    """Raise PlanError for options that need a single process."""
     if gates_only:
         raise PlanError("`gates_only` needs one process; leave it out, or `jobs` and `ray`")
     if judge is not None and not isinstance(judge, str):
@@ -181,28 +180,28 @@ def _refuse_jobs(judge: Judge | BatchJudge | str | None, calls: int | None, *, g
 
 
 def _fresh(log: Log, reader: Reader, paths: Iterable[str | os.PathLike[str]], *, is_spread: bool) -> Iterator[Any]:
-    """What is not done yet: inputs, or for other processes pieces of them."""
+    """The inputs that are not done yet, or pieces of them for other processes."""
     if not is_spread:
         return log.skip_done(reader.read(paths))
-    from rulewright_runtime.runs.jobs import left
+    from rulewright_runtime.runs.jobs import remaining
 
-    return left(reader, paths, log)
+    return remaining(reader, paths, log)
 
 
 def _refuse_to_overwrite(folder: RunFolder) -> None:
-    """Raise PlanError where the folder holds a run."""
+    """Raise PlanError if the folder holds a run."""
     if folder.log is None and folder.replies is None and not folder.is_of_an_earlier_version:
         return
-    state, cure = (
+    state, remedy = (
         ("a finished run", "replace it with `--overwrite`")
         if folder.is_finished
         else ("a run that is not finished", "continue it with `--resume`, replace it with `--overwrite`")
     )
-    raise PlanError(f"`{folder.path}` holds {state}; {cure} or choose another folder")
+    raise PlanError(f"`{folder.path}` holds {state}; {remedy} or choose another folder")
 
 
 def _log(folder: RunFolder, header: Header, resume: bool) -> Log:
-    """What is done already."""
+    """The log of the resumed run, or an empty one. Raises PlanError for a log that is damaged or of another run."""
     if not resume:
         return Log(header)
     if folder.log is not None:
@@ -215,7 +214,7 @@ def _log(folder: RunFolder, header: Header, resume: bool) -> Log:
 def _recording(
     judge: Judge | BatchJudge | None, folder: RunFolder, resume: bool, calls: int | None
 ) -> RecordingJudge | None:
-    """The judge with its answers written down, unless they are recorded already."""
+    """The judge with its replies recorded; None if they are recorded already."""
     if judge is None or isinstance(judge, BatchJudge) or getattr(judge, "recorded", False):
         return None
     return RecordingJudge(judge, folder.replies if resume else None, calls)
@@ -227,9 +226,9 @@ def _limited(judge: Judge | None, log: Log, calls: int | None) -> Judge | None:
     return LimitedJudge(judge, calls - sum(step.calls for step in log.steps))
 
 
-def _refuse_limits(**given: tuple[int | None, int]) -> None:
-    """Raise PlanError for a limit that is smaller than the least that makes sense."""
-    for option, (limit, least) in given.items():
+def _refuse_limits(**limits: tuple[int | None, int]) -> None:
+    """Raise PlanError for a limit below its minimum; `limits` maps an option to both."""
+    for option, (limit, least) in limits.items():
         if limit is not None and limit < least:
             raise PlanError(f"`{option}` is {limit}; expected at least {least}")
 
@@ -239,14 +238,14 @@ def _about(
 ) -> JsonObject:
     scorecard = plan.scorecard.name if plan.scorecard is not None else None
     about = {"profile": plan.profile, "scorecard": scorecard, "semantics": plan.semantics}
-    given: dict[str, object] = {"parameters": dict(sorted(parameters.items()))} if parameters else {}
-    given |= {"gates_only": True} if gates_only else {}
-    given |= {"price": price} if (price := getattr(judge, "price", None)) is not None and needs_judge(plan) else {}
-    return {**about, "language": plan.language, "plan": plan.hash, **given, "judge": _judge(plan, judge)}
+    options: dict[str, object] = {"parameters": dict(sorted(parameters.items()))} if parameters else {}
+    options |= {"gates_only": True} if gates_only else {}
+    options |= {"price": price} if (price := getattr(judge, "price", None)) is not None and needs_judge(plan) else {}
+    return {**about, "language": plan.language, "plan": plan.hash, **options, "judge": _judge(plan, judge)}
 
 
 def _judge(plan: Plan, judge: Judge | BatchJudge | None) -> dict[str, object] | None:
-    """Who judged; None where the plan asks nobody."""
+    """The judge's record; None if the plan needs no judge."""
     if judge is None or not needs_judge(plan):
         return None
     record: dict[str, object] = msgspec.to_builtins(who_judged(judge, prompts_of(plan)))
@@ -254,7 +253,7 @@ def _judge(plan: Plan, judge: Judge | BatchJudge | None) -> dict[str, object] | 
 
 
 def _summary(folder: RunFolder) -> dict[str, object]:
-    """What a finished run said. Raises PlanError where somebody damaged it."""
+    """The summary of a finished run. Raises PlanError if it is damaged."""
     with open(folder.at(SUMMARY), "rb") as stream:
         try:
             return msgspec.json.decode(stream.read(), type=JsonObject)
@@ -263,13 +262,13 @@ def _summary(folder: RunFolder) -> dict[str, object]:
 
 
 class _Served(msgspec.Struct):
-    """What a recount needs of an exchange."""
+    """The field of a stored exchange that a recount reads."""
 
     model: str = ""
 
 
 class _Writer:
-    """Writes the parts of one run, and knows how far they are good."""
+    """Writes the parts of one run and tracks their valid sizes."""
 
     def __init__(
         self, folder: RunFolder, log: Log, recording: RecordingJudge | None, summary: Summary, *, keeps_exchanges: bool
@@ -277,13 +276,13 @@ class _Writer:
         self._folder, self._log = folder, log
         self._recording = recording
         self._streams: dict[str, IO[bytes]] = {}
-        self._lines: list[bytes] = []  # steps that wait until the disk has their rows
+        self._lines: list[bytes] = []  # log lines that are written once their rows are on disk
         self._synced = monotonic()
         last = log.steps[-1] if log.steps else LogStep("", "", 0, 0, 0, 0)
         self._rows = (*ROWS, REPLIES) if keeps_exchanges else ROWS
         self._sizes, self._checksum = [last.verdicts, last.scores, last.replies][: len(self._rows)], last.rows
         self._calls = sum(step.calls for step in log.steps)
-        self._served: set[str] = set()  # the models that answered, by the names the endpoint gave
+        self._served: set[str] = set()  # the models that answered, as named by the endpoint
         self.done = len(log.steps)
         self.summary = summary
 
@@ -296,7 +295,7 @@ class _Writer:
         return self
 
     def __exit__(self, failure: object, *_: object) -> None:
-        if failure is not None and self._streams:  # what is done is not to be lost; where it can't be written, less is
+        if failure is not None and self._streams:  # keep as much finished work as can still be written
             with suppress(OSError):
                 self._sync()
         self._close()
@@ -308,7 +307,7 @@ class _Writer:
         self._streams.clear()
 
     def _open(self) -> None:
-        """Take up the parts where the log says they are good."""
+        """Open the parts at the sizes that the log records. Raises PlanError for a damaged part."""
         for row, size in zip(self._rows, self._sizes, strict=True):
             path = self._folder.part(row)
             if size and (not os.path.exists(path) or os.path.getsize(path) < size):
@@ -325,7 +324,7 @@ class _Writer:
         sync_folder(self._folder.path)
 
     def _recount(self) -> None:
-        """Take what is done into the summary. Raises PlanError where its rows are not those that were written."""
+        """Add the finished inputs to the summary. Raises PlanError if their rows are not those that were written."""
         if not self._log.steps:
             return
         if REPLIES in self._rows:
@@ -335,22 +334,22 @@ class _Writer:
         with open(self._folder.part(ROWS[0]), "rb") as verdicts, open(self._folder.part(ROWS[1]), "rb") as scores:
             checksum, before = 0, (0, 0)
             for step in self._log.steps:
-                found = verdicts.read(step.verdicts - before[0]), scores.read(step.scores - before[1])
-                checksum, before = crc32(found[1], crc32(found[0], checksum)), (step.verdicts, step.scores)
+                lines = verdicts.read(step.verdicts - before[0]), scores.read(step.scores - before[1])
+                checksum, before = crc32(lines[1], crc32(lines[0], checksum)), (step.verdicts, step.scores)
                 if checksum != step.rows:
                     raise damaged(self._folder.part(ROWS[0]))
-                count(self.summary, _row_of(step, *found))
+                count(self.summary, _row_of(step, *lines))
 
     def add_all(self, rows: Iterable[Row], progress: Callable[[int], None]) -> None:
-        """Write down every row; `progress` is given the number of those that are done."""
+        """Write every row; `progress` receives the number of finished inputs."""
         for row in rows:
             self.add(row)
             progress(self.done)
 
     def add(self, row: Row) -> None:
-        """Write down one row. It is done when the log says so, a moment later."""
-        for at, data in enumerate((row.verdicts, row.scores)):
-            self._sizes[at] += self._streams[ROWS[at]].write(data)
+        """Write one row. It counts as done once its log line is written, a moment later."""
+        for index, data in enumerate((row.verdicts, row.scores)):
+            self._sizes[index] += self._streams[ROWS[index]].write(data)
             self._checksum = crc32(data, self._checksum)
         replies = 0
         if REPLIES in self._rows:
@@ -378,7 +377,7 @@ class _Writer:
             self._sync()
 
     def _sync(self) -> None:
-        """First the rows, then the lines that say how far they are good."""
+        """Sync the rows first, then the log lines with their sizes."""
         for row in self._rows:
             sync(self._streams[row])
         if self._recording is not None:
@@ -389,23 +388,23 @@ class _Writer:
         self._synced = monotonic()
 
     def finish(self, plan: Plan, about: Callable[[], JsonObject]) -> JsonObject:
-        """Write the summary and give all files their names."""
+        """Write the summary and give all files their final names."""
         self._sync()
         if self._recording is not None:
             self._recording.finish()
-        told = about()
+        record = about()
         if served := sorted(self._served - {""}):
-            told["judge"]["served_models"] = served
-        self.summary.about = {**told, "judge_calls": self._calls}
+            record["judge"]["served_models"] = served
+        self.summary.about = {**record, "judge_calls": self._calls}
         summary = self.summary.result()
-        shown = msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
-        last = {"plan.json": encode(plan), "summary.md": markdown(summary).encode(), SUMMARY: shown}
+        data = msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
+        last = {"plan.json": encode(plan), "summary.md": markdown(summary).encode(), SUMMARY: data}
         self._close()
         self._folder.commit(plan, last)
         return summary
 
 
 def _row_of(step: LogStep, verdicts: bytes, scores: bytes) -> Row:
-    """The row that a step of the log stands for."""
-    about = (step.input, step.digest, step.said, step.path, step.line)
-    return Row(*about, step.refused, step.harness, step.calls, verdicts, scores)
+    """The row that a log step describes."""
+    source = (step.input, step.digest, step.said, step.path, step.line)
+    return Row(*source, step.refused, step.harness, step.calls, verdicts, scores)

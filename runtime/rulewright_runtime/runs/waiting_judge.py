@@ -1,4 +1,4 @@
-"""A judge that is a model and answers one question at a time, for whoever can't wait for many at once."""
+"""A live judge that answers one request at a time, for callers that can't wait for many at once."""
 
 from __future__ import annotations
 
@@ -13,34 +13,36 @@ if TYPE_CHECKING:
 
 
 class WaitingJudge:
-    """Asks as a live judge does, through the same ledger and within the same limits."""
+    """Calls the model as a live judge does, through the same ledger and within the same limits."""
 
     recorded = True  # in the ledger
 
     def __init__(self, live: LiveJudge, run: str = "") -> None:
-        """Ask as `live` would. Raises LedgerError."""
+        """Use the model and settings of `live`. Raises LedgerError."""
         self._live = live
-        how = live.settings
-        self._portal = CallPortal(live.model, how.ledger, run, how.limits, how.budget, how.listed)
+        settings = live.settings
+        self._portal = CallPortal(
+            live.model, settings.ledger, run, settings.limits, settings.budget, settings.token_price
+        )
 
     @property
     def identity(self) -> str:
-        """Who answers, as a resumed run compares it."""
+        """The judge's fingerprint, which a resumed run compares."""
         return self._live.identity
 
     @property
     def record(self) -> JudgeRecord:
-        """Who answers, as a run records it."""
+        """The judge's record for the run's summary."""
         return self._live.record
 
     def ask(self, request: JudgeRequest) -> str | None:
-        """The reply; None for one that was cut off, refused or filtered. Raises CallFailure and TooLongError."""
+        """The reply; None if it was truncated, refused or filtered. Raises CallFailure and TooLongError."""
         ask = ask_of(request, self._live.model.capabilities)
         if ask is None:
-            raise TooLongError("what is to be judged does not fit into the judge's window")
+            raise TooLongError("the text to judge does not fit into the judge's context window")
         answer = self._portal.ask(ask)
         return answer.text if answer.is_whole else None
 
     def close(self) -> None:
-        """Give up connections."""
+        """Close connections."""
         self._portal.close()

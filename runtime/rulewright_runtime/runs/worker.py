@@ -1,7 +1,8 @@
-"""A worker: a process that judges pieces of the input for a run of several jobs. It needs a plan, and no project.
+"""A worker process, which judges pieces of the input for a run of several jobs. It needs a plan, but no project.
 
-It reads frames from its standard input and answers each task on its standard output. A frame is eight bytes that give
-its length, and a message (`msgspec`, MessagePack). The first frame is a `Setup`, all others are a `Task`.
+It reads frames from its standard input and writes an answer to each task to its standard output. A frame is the length
+of a message in eight bytes, big-endian, and the message in MessagePack. The first frame is a `Setup`, all others are a
+`PieceTask`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _LENGTH: Final = 8
 
 
 class Setup(msgspec.Struct, frozen=True):
-    """What every task of a run needs: the plan, as it is written in a file, and the settings of the run."""
+    """The common part of all tasks of a run: the encoded plan and the settings."""
 
     plan: bytes
     max_line: int
@@ -44,14 +45,14 @@ class Setup(msgspec.Struct, frozen=True):
 
 
 class PieceTask(msgspec.Struct, frozen=True, array_like=True):
-    """Pieces to judge; `done` inputs at the start of the first one are judged already."""
+    """Pieces to judge; the first `done` inputs are already judged."""
 
     pieces: tuple[Piece, ...]
     done: int = 0
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
-    """The rows of a task, and their summary, encoded; or why the run can't go on."""
+    """The rows of a task with their encoded summary, or the `failure` that ends the run."""
 
     rows: tuple[Row, ...] = ()
     summary: bytes = b""
@@ -66,7 +67,7 @@ def put_frame(stream: IO[bytes], message: bytes) -> None:
 
 
 def next_frame(stream: IO[bytes]) -> bytes | None:
-    """The message of the next frame; None where the stream ends, also within a frame."""
+    """The message of the next frame; None at the end of the stream, even within a frame."""
     head = stream.read(_LENGTH)
     size = int.from_bytes(head, "big")
     message = stream.read(size)
@@ -74,15 +75,15 @@ def next_frame(stream: IO[bytes]) -> bytes | None:
 
 
 class Worker:
-    """A plan made ready to judge pieces."""
+    """A prepared plan that judges pieces."""
 
     def __init__(self, setup: Setup) -> None:
-        """Prepare the plan. Raises PlanError, and JudgeError where recorded replies can't be read."""
+        """Prepare the plan. Raises PlanError, and JudgeError if recorded replies can't be read."""
         self._setup = setup
         self._plan = decode(setup.plan)
         self._engine = Engine(self._plan, setup.parameters)
         self._judge = None if setup.judge is None else open_judge(setup.judge, setup.max_expanded or MAX_EXPANDED)
-        # The same id may have been read by another worker: the process that writes the run knows all of them.
+        # Another worker may have read the same id: the process that writes the run checks that ids are unique.
         self._reader = Reader(self._plan.scenarios, setup.max_line, setup.columns, unique=False)
 
     def answer(self, task: PieceTask) -> Answer:
@@ -90,8 +91,8 @@ class Worker:
         summary = summary_of(self._plan)
         rows = RowWriter(summary)
         items = rows.noted(self._items(task))
-        found = tuple(rows.row(result) for result in results(self._engine, items, self._judge))
-        return Answer(found, msgspec.msgpack.encode(summary))
+        answered = tuple(rows.row(result) for result in results(self._engine, items, self._judge))
+        return Answer(answered, msgspec.msgpack.encode(summary))
 
     def _items(self, task: PieceTask) -> Iterator[Transcript | InputError]:
         done = task.done
@@ -104,7 +105,7 @@ class Worker:
 
 
 def serve(source: IO[bytes], target: IO[bytes]) -> None:
-    """Answer tasks until there is none left."""
+    """Answer tasks until `source` ends."""
     worker: Worker | None = None
     while (message := next_frame(source)) is not None:
         try:
@@ -118,11 +119,11 @@ def serve(source: IO[bytes], target: IO[bytes]) -> None:
 
 
 def main() -> None:
-    """Serve the process that started this one, until it ends."""
-    gc.set_threshold(50_000, 20, 20)  # the records of a transcript are many objects and no garbage
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal tells everybody; the process that writes decides
+    """Serve the parent process until it ends."""
+    gc.set_threshold(50_000, 20, 20)  # a transcript creates many records that are not garbage
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal interrupts every process; the parent decides
     target = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever prints must not break a frame
+    os.dup2(2, 1)  # printed text must not break a frame
     serve(sys.stdin.buffer, target)
 
 

@@ -1,7 +1,7 @@
-"""Transcripts: conversations read from files, and what is refused about them, with its file and line.
+"""The transcript reader: reads conversations from files, and refuses bad ones with their file and line.
 
-The native forms are read here: one conversation a file, named `<model>__<scenario_id>.jsonl`, a turn a line; and
-batches, a whole conversation `{transcript_id, scenario_id, model, turns}` a line. All others are told apart by their
+It reads the native formats: a conversation per file, named `<model>__<scenario_id>.jsonl`, with a turn per line; and
+batches, with a conversation `{transcript_id, scenario_id, model, turns}` per line. All other formats are detected by
 content and read by `readers`. A refused conversation never stops the others.
 """
 
@@ -52,16 +52,16 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts.containers import Row
     from rulewright_runtime.transcripts.pieces import Piece
 
-MAX_LINE: Final = 2**20  # bytes; a single turn or conversation of more than a mebibyte is a mistake
+MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte is a mistake
 _TURNS: Final[Decoder[Turn]] = Decoder(Turn, defaulted=defaulted_in_turn)
 TABLES: Final = ("csv", "parquet", "arrow")
-OF_A_RUN: Final = {"inputs.jsonl", "plan.json"}  # files of a folder that is a run and holds no chats
-OF_A_HARNESS: Final = {"header.json", "run_plan.json"}  # files of a folder whose chats lie in a folder below
+RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these is a run and has no chats
+HARNESS_FILES: Final = {"header.json", "run_plan.json"}  # a folder with these has its chats in a subfolder
 SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".arrow")
 
 
 class Reader:
-    """Reads transcripts and refuses bad ones; ids are unique over everything that one reader has read."""
+    """Reads transcripts and refuses bad ones; ids are unique over everything that one reader reads."""
 
     def __init__(
         self,
@@ -71,11 +71,11 @@ class Reader:
         *,
         unique: bool = True,
     ) -> None:
-        """With `scenarios`, a transcript of any other scenario is refused; longer lines than `max_line` bytes are, and,
-        where ids must be `unique`, transcripts whose id was read before.
+        """`scenarios` are the known scenarios, if unknown ones are refused. Lines longer than `max_line` bytes are
+        refused, and, if ids must be `unique`, transcripts whose id was read before.
 
-        `columns` says which columns of a table hold what (`{"user": "question"}`). Raises RuntimeFailure for a field
-        that no conversation has.
+        `columns` maps fields to the columns of a table (`{"user": "question"}`). Raises RuntimeFailure for an unknown
+        field.
         """
         if max_line < 1:
             raise RuntimeFailure(f"the longest line can't have {max_line} bytes; expected at least 1")
@@ -83,15 +83,15 @@ class Reader:
         self._max_line = max_line
         self._columns = columns
         if columns:
-            self._chats("", 0)  # refuses an unknown field before anything is read
+            self._chats("", 0)  # raises for an unknown field before anything is read
         self._unique = unique
         self._seen = SeenIds()
 
     def read(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[Transcript | InputError]:
-        """Every conversation, or the reason why it was refused, in the order of `paths` and of the lines in them.
+        """Yield every conversation, or the reason why it is refused, in the order of `paths` and of their lines.
 
-        A folder stands for the files of chats below it, by their endings and sorted by path; beside others, `*.json`
-        files of an unknown shape are not among them. Links are followed, to each folder once.
+        A folder stands for the chat files below it, found by suffix and sorted by path; `*.json` files of an unknown
+        format are skipped if the folder has other chat files. Links are followed, to each folder once.
         """
         for path in paths:
             for file in _files(os.fspath(path)):
@@ -101,7 +101,7 @@ class Reader:
                     yield from self._file(file)
 
     def pieces(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[Piece | InputError]:
-        """What `read` would read, as pieces for `read_piece`, or why a path was refused, in the same order."""
+        """Yield the content of `paths` as pieces for `read_piece`, or why a path is refused, in the order of `read`."""
         for path in paths:
             for file in _files(os.fspath(path)):
                 if isinstance(file, InputError):
@@ -110,15 +110,15 @@ class Reader:
                     yield from split(file, self._max_line)
 
     def read_piece(self, piece: Piece) -> Iterator[Transcript | InputError]:
-        """Every conversation of a piece, or the reason why it was refused."""
+        """Yield every conversation of a piece, or the reason why it is refused."""
         if piece.is_whole:
             yield from self._file(piece.path)
             return
         shown = printable(piece.path)
         if piece.row_group is not None:
             chats = self._chats(shown, piece.file_size, tabular=True, part=True)
-            found = rows_of(piece.path, shown, piece.row_group, piece.line)
-            yield from self._admitted(chats.read(found))
+            records_of_group = rows_of(piece.path, shown, piece.row_group, piece.line)
+            yield from self._admit_all(chats.read(records_of_group))
             return
         try:
             stream = read_bytes(piece)
@@ -130,43 +130,43 @@ class Reader:
             return
         lines = numbered_lines(stream, shown, self._max_line, piece.line)
         if not piece.chats:
-            yield from self._careful(shown, lines, of_batch=True)
+            yield from self._read_lines(shown, lines, of_batch=True)
             return
         chats = self._chats(shown, piece.file_size, part=piece.start > 0)
-        yield from self._admitted(chats.read(records(lines, shown)))
+        yield from self._admit_all(chats.read(records(lines, shown)))
 
     def _file(self, path: str) -> Iterator[Transcript | InputError]:
         shown = printable(path)
         try:
             data = read_small(path, self._max_line)
-            quick = None if data is None else self._quick(shown, data)
-            if quick is not None:
-                yield quick
+            item = None if data is None else self._read_small(shown, data)
+            if item is not None:
+                yield item
                 return
-            yield from self._other(path, shown)
+            yield from self._read_other(path, shown)
         except OSError as error:
             yield unreadable(error, shown)
 
-    def _other(self, path: str, shown: str) -> Iterator[Transcript | InputError]:
-        """Whatever is not a small, well-formed file of turns. Raises OSError."""
+    def _read_other(self, path: str, shown: str) -> Iterator[Transcript | InputError]:
+        """Read any file but a small, well-formed file of turns. Raises OSError."""
         kind = kind_of(path)
         if kind == "json" and self._is_native(path, shown):
             with open_expanded(path) as lines:
                 numbered = numbered_lines(lines, shown, self._max_line)
-                yield from self._careful(shown, until_unreadable(numbered, shown))
+                yield from self._read_lines(shown, until_unreadable(numbered, shown))
             return
         chats = self._chats(shown, expanded_size(path, MAX_DOCUMENT + 1), tabular=kind in TABLES)
-        yield from self._admitted(chats.read(_rows(kind, path, shown, self._max_line)))
+        yield from self._admit_all(chats.read(_rows(kind, path, shown, self._max_line)))
 
     def _chats(self, shown: str, size: int, *, tabular: bool = False, part: bool = False) -> Chats:
         return _chats(shown, self._columns, size, tabular=tabular, part=part)
 
-    def _admitted(self, chats: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
-        for found in chats:
-            yield self._admit(found) if isinstance(found, Transcript) else found
+    def _admit_all(self, chats: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
+        for item in chats:
+            yield self._admit(item) if isinstance(item, Transcript) else item
 
     def _is_native(self, path: str, shown: str) -> bool:
-        """Whether the lines are turns, or conversations with `turns`: the first record that is known decides."""
+        """Whether the lines are turns, or conversations with `turns`: the first record of a known format decides."""
         if is_document(path, shown, self._max_line):
             return False
         decoded = False
@@ -178,8 +178,8 @@ class Reader:
             decoded = True
         return not decoded
 
-    def _quick(self, path: str, data: bytes) -> Transcript | InputError | None:
-        """The one conversation of a well-formed, small file; None sends the file to the careful way."""
+    def _read_small(self, path: str, data: bytes) -> Transcript | InputError | None:
+        """The single conversation of a small, well-formed file; None if the file must be read line by line."""
         try:
             turns = _TURNS.decode_lines(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -190,11 +190,11 @@ class Reader:
             return None
         return self._admit(Transcript(name, scenario, model, tuple(turns), path, 1))
 
-    def _careful(
+    def _read_lines(
         self, path: str, lines: Iterator[tuple[int, bytes | InputError]], *, of_batch: bool = False
     ) -> Iterator[Transcript | InputError]:
-        """Line by line. A file in which any line is a conversation is a batch, and its other lines are refused; the
-        lines may be known to be those `of_batch` of several."""
+        """Read line by line. A file is a batch if any line is a conversation; its other lines are refused. `of_batch`
+        says that the lines belong to a batch of several conversations."""
         broken: list[InputError] = []
         turns: list[tuple[int, Turn]] = []
         records = _Batch(path, known=of_batch)
@@ -216,11 +216,11 @@ class Reader:
                 yield from records.flush(self._admit, several=True)
                 yield InputError(NO_TURNS, path, number)
             else:
-                made = turn_of(loose, path, number)
-                if isinstance(made, InputError):
-                    broken.append(made)
+                turn = turn_of(loose, path, number)
+                if isinstance(turn, InputError):
+                    broken.append(turn)
                 else:
-                    turns.append((number, made))
+                    turns.append((number, turn))
         if records.started:
             yield from records.flush(self._admit)
         else:
@@ -234,32 +234,32 @@ class Reader:
         model, _, scenario = stem(path).partition("__")
         if not scenario:
             return InputError("the file's name must be `<model>__<scenario_id>.jsonl`", path, 1)
-        wrong = broken_sequence([turn for _, turn in turns])
-        if wrong:
-            index, reason = wrong
+        problem = broken_sequence([turn for _, turn in turns])
+        if problem:
+            index, reason = problem
             return InputError(reason, path, turns[index][0])
         return self._admit(Transcript(stem(path), scenario, model, tuple(turn for _, turn in turns), path, 1))
 
     def _admit(self, transcript: Transcript) -> Transcript | InputError:
-        """The transcript, unless its scenario is unknown or its id was seen before."""
-        named = transcript.scenario_id
-        if self._scenarios is not None and named and named not in self._scenarios:
-            return InputError(f"unknown scenario `{named}`", transcript.path, transcript.line)
+        """The transcript, unless its scenario is unknown or its id was read before."""
+        scenario = transcript.scenario_id
+        if self._scenarios is not None and scenario and scenario not in self._scenarios:
+            return InputError(f"unknown scenario `{scenario}`", transcript.path, transcript.line)
         if not self._unique:
             return transcript
-        return self.read_before(transcript.id, transcript.path, transcript.line) or transcript
+        return self.register_id(transcript.id, transcript.path, transcript.line) or transcript
 
-    def read_before(self, name: str, path: str, line: int) -> InputError | None:
-        """Why a transcript of that id is refused, where one was read before; else the id counts as read from now on."""
-        before = self._seen.before(name, f"{path}:{line}")
-        return None if before is None else InputError(f"transcript `{name}` was already read from {before}", path, line)
+    def register_id(self, name: str, path: str, line: int) -> InputError | None:
+        """Register a transcript's id; returns why the transcript is refused if the id was registered before."""
+        first = self._seen.register(name, f"{path}:{line}")
+        return None if first is None else InputError(f"transcript `{name}` was already read from {first}", path, line)
 
 
 def from_record(record: Mapping[str, object]) -> Transcript:
-    """The conversation in a record at hand as Python data, `{transcript_id, scenario_id, model, turns}` or one of any
-    other format that files may have; without an id of its own it is called `chat`.
+    """The conversation in a record of Python data: `{transcript_id, scenario_id, model, turns}` or any other format
+    of chat files; without an id it is called `chat`.
 
-    Raises InputError for what a `Reader` refuses, and where the record holds several conversations.
+    Raises InputError for a record that a `Reader` refuses or that holds several conversations.
     """
     from rulewright_runtime.transcripts.readers import format_of, has_turns, is_turns, unknown
 
@@ -273,79 +273,79 @@ def from_record(record: Mapping[str, object]) -> Transcript:
         return first
     if not is_turns(dict(record)):
         raise InputError(unknown(dict(record)), "chat")
-    made = conversation_of(
+    transcript = conversation_of(
         msgspec.convert(dict(record), Loose), name if isinstance(name, str) else "chat", 0, several=False
     )
-    if isinstance(made, InputError):
-        raise made
-    return made
+    if isinstance(transcript, InputError):
+        raise transcript
+    return transcript
 
 
 class _Batch:
-    """The records of a batch file. One is held back until it is known whether the file holds several."""
+    """The records of a batch file. One is buffered until it is known whether the file has several."""
 
     def __init__(self, path: str, *, known: bool) -> None:
         self.started = known
         self._path = path
         self._several = known
-        self._held: tuple[Loose | Batched, int] | None = None
+        self._buffered: tuple[Loose | Batched, int] | None = None
 
     def hold(self, record: Loose | Batched, number: int, *, several: bool) -> None:
         self.started = True
         self._several = self._several or several
-        self._held = (record, number)
+        self._buffered = (record, number)
 
     def flush(
         self, admit: Callable[[Transcript], Transcript | InputError], *, several: bool = False
     ) -> Iterator[Transcript | InputError]:
-        if self._held is not None:
+        if self._buffered is not None:
             self._several = self._several or several
-            record, number = self._held
-            self._held = None
-            made = conversation_of(record, self._path, number, several=self._several)
-            yield admit(made) if isinstance(made, Transcript) else made
+            record, number = self._buffered
+            self._buffered = None
+            item = conversation_of(record, self._path, number, several=self._several)
+            yield admit(item) if isinstance(item, Transcript) else item
 
 
 def _files(path: str) -> Iterator[str | InputError]:
     if not os.path.isdir(path):
         yield path
         return
-    found: list[tuple[str, str | InputError]] = []
+    files: list[tuple[str, str | InputError]] = []
     documents: list[tuple[str, str]] = []
     unread: list[OSError] = []
-    seen: set[str] = set()
+    visited: set[str] = set()
     for folder, folders, names in os.walk(path, onerror=unread.append, followlinks=True):
         folders.sort()
         real = os.path.realpath(folder)
-        if real in seen:
+        if real in visited:
             folders.clear()
             continue
-        seen.add(real)
-        if set(names) >= OF_A_RUN:
+        visited.add(real)
+        if set(names) >= RUN_FILES:
             folders.clear()
             continue
-        if set(names) >= OF_A_HARNESS:
+        if set(names) >= HARNESS_FILES:
             continue
         for name in names:
             file = os.path.join(folder, name)
             if without_compression(name).endswith(SUFFIXES):
-                found.append((file, file))
+                files.append((file, file))
             elif without_compression(name).endswith(".json"):
                 documents.append((file, file))
             elif name.endswith(".jsonl.part") and "__" in name:
                 reason = "the conversation is not finished; continue it with `--resume`"
-                found.append((file, InputError(reason, printable(file))))
+                files.append((file, InputError(reason, printable(file))))
     for error in unread:
         where = os.fspath(error.filename or path)
-        found.append((where, InputError(f"the folder can't be read: {error.strerror}", printable(where))))
-    found += [each for each in documents if not found or not _is_something_else(each[0])]
-    if not found:
+        files.append((where, InputError(f"the folder can't be read: {error.strerror}", printable(where))))
+    files += [each for each in documents if not files or not _is_unrelated_json(each[0])]
+    if not files:
         yield InputError("the folder holds no file of chats, such as `*.jsonl`", printable(path))
-    yield from (each for _, each in sorted(found, key=lambda pair: pair[0]))
+    yield from (each for _, each in sorted(files, key=lambda pair: pair[0]))
 
 
-def _is_something_else(path: str) -> bool:
-    """Whether the file is whole JSON and no chat: a summary or a configuration beside chats."""
+def _is_unrelated_json(path: str) -> bool:
+    """Whether the file is JSON but not a chat, such as a summary or a configuration next to chats."""
     try:
         _, first = next(rows(path, printable(path), MAX_LINE), (0, None))
     except OSError:
@@ -354,7 +354,7 @@ def _is_something_else(path: str) -> bool:
 
 
 def _has_turns(record: Json) -> bool | None:
-    """Whether a record is of turns, or of another format; None for one of no known format."""
+    """Whether a record has turns (True) or another known format (False); None for an unknown format."""
     from rulewright_runtime.transcripts.readers import format_of, is_turns
 
     return True if is_turns(record) else None if format_of(record) is None else False
@@ -363,8 +363,8 @@ def _has_turns(record: Json) -> bool | None:
 def _chats(
     shown: str, columns: Mapping[str, str] | None, size: int, *, tabular: bool = False, part: bool = False
 ) -> Chats:
-    """What reads chats of every format, of no use to files of turns. Raises RuntimeFailure for an unknown field in what
-    is told of the columns."""
+    """The reader of chats of every format, imported only if needed. Raises RuntimeFailure for an unknown field in
+    `columns`."""
     from rulewright_runtime.transcripts.chats import Chats
     from rulewright_runtime.transcripts.readers.tables import Columns
 
@@ -372,7 +372,7 @@ def _chats(
 
 
 def _rows(kind: str, path: str, shown: str, limit: int) -> Iterator[Row]:
-    """The records of a file of that kind."""
+    """The records of a file of this kind."""
     if kind == "zip":
         from rulewright_runtime.transcripts.archives import eval_rows
 

@@ -11,7 +11,7 @@ from tests.compiler.small_project import check, write
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.planning.fusion import WHY_LITERAL, WHY_NOT_FUSED, WHY_REGEX, fusion_of, shown
-from rulewright_runtime.execution import looked_for
+from rulewright_runtime.execution import searched_lexicons
 from rulewright_runtime.matching import match
 from rulewright_runtime.matching.match import Matcher
 from rulewright_runtime.plan.scan import Plan
@@ -67,7 +67,7 @@ def test_a_lexicon_stays_apart_for_the_pattern_that_is_named(plan: Plan) -> None
 
 
 def test_what_is_told_of_a_lexicon_is_what_the_matcher_does(plan: Plan) -> None:
-    wanted, found = looked_for(plan), fusion_of(plan)
+    wanted, found = searched_lexicons(plan), fusion_of(plan)
     matcher = Matcher(wanted)
     for role, lexicons in wanted.items():
         fused = {name for each in found["passes"] if each["role"] == role for name in each["patterns"]}

@@ -17,7 +17,7 @@ from rulewright.documents.scorecard import read_scorecard
 from rulewright.load import load_text
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright_runtime.aggregate.aggregation import Scorecard
-from rulewright_runtime.aggregate.bounds import ANSWERS, EXACT
+from rulewright_runtime.aggregate.bounds import ANSWERS, MAX_EXACT
 
 CARDS: Final = 2_000 if os.environ.get("RULEWRIGHT_TORTURE") else 300
 WORDS: Final = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")
@@ -103,7 +103,7 @@ def rows() -> Iterator[tuple[random.Random, Scorecard, list[Any], list[int]]]:
         plan, mistakes = lower_scorecard(document, SCORING, checks, {"weak": next(iter(checks))})
         assert plan is not None, mistakes
         words = {name: chance.choice(("PASS", "PASS", "FAIL", "NOT_APPLICABLE")) for name in checks}
-        unknown = chance.sample(sorted(checks), min(len(checks), chance.randint(1, chance.choice((2, 4, EXACT)))))
+        unknown = chance.sample(sorted(checks), min(len(checks), chance.randint(1, chance.choice((2, 4, MAX_EXACT)))))
         lost = {name for name in unknown if chance.random() < 0.3}
         words |= {name: "FAIL" if name in lost else "UNCLEAR" for name in unknown}
         records = [record(chance, name, checks[name], word, lost=name in lost) for name, word in words.items()]
@@ -166,7 +166,7 @@ def test_bounds_equal_enumeration_and_the_answers_to_ask_for_are_the_fewest() ->
         for name, values in found["dimensions"].items():
             assert values == ends([row["dimension_scores"][name] for row in made.values()])
         widest = max(widest, len(names))
-    assert widest == EXACT
+    assert widest == MAX_EXACT
 
 
 def test_completions_that_do_the_same_are_carried_out_once(monkeypatch: Any) -> None:
@@ -177,7 +177,7 @@ dimensions: {json.dumps({"one": {"rate": {**parts, "error": "adjudicate", "empty
 flags: {{raised: [FAIL], clear: [PASS], unknown: [UNCLEAR, NOT_APPLICABLE]}}
 output: {{overall_score: "wmean_present(dimensions, weights)"}}
 """
-    names = [f"c{number}" for number in range(EXACT)]
+    names = [f"c{number}" for number in range(MAX_EXACT)]
     about = {"primary_bucket": "A", "severity": "S3", "secondary_tags": []}
     root = load_text(text, "card.yaml").root
     assert root is not None
@@ -209,7 +209,7 @@ def test_a_headline_of_another_name_has_the_same_bounds() -> None:
 
 
 def test_an_outer_bound_holds_what_enumeration_finds_and_says_that_it_is_one(monkeypatch: Any) -> None:
-    monkeypatch.setattr("rulewright_runtime.aggregate.aggregation.EXACT", 0)
+    monkeypatch.setattr("rulewright_runtime.aggregate.aggregation.MAX_EXACT", 0)
     for number, (_, scorecard, records, unknown) in enumerate(rows()):
         if number == 60:
             break

@@ -8,7 +8,7 @@ import random
 import msgspec
 import pytest
 
-from rulewright_runtime.report.gathered import MOST, RunningSum
+from rulewright_runtime.report.gathered import MAX_ENTRIES, RunningSum
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.transcripts.seen_ids import SeenIds
@@ -37,14 +37,16 @@ def row(number: int) -> dict[str, object]:
 
 def test_a_summary_of_many_transcripts_is_bounded_and_counts_them_all() -> None:
     sizes = []
-    for many in (3 * MOST, 6 * MOST):
+    for many in (3 * MAX_ENTRIES, 6 * MAX_ENTRIES):
         summary = Summary()
         for number in range(many):
             summary.add(row(number), [])
         found = summary.result()
         sizes.append((len(msgspec.json.encode(summary)) // 1000, len(markdown(found)) // 1000))
         assert found["failed"]["count"] == found["incomplete"]["count"] == found["incomplete"]["gaps"] == many
-        assert [each["transcript_id"] for each in found["failed"]["transcripts"]] == [f"t{n}" for n in range(MOST)]
+        assert [each["transcript_id"] for each in found["failed"]["transcripts"]] == [
+            f"t{n}" for n in range(MAX_ENTRIES)
+        ]
         assert found["blindspots"]["rates"] == {"harm": 1 / 3}
         assert found["overall_score"]["mean"] == math.fsum(number % 7 / 7 for number in range(many)) / many
     assert sizes[0] == sizes[1]
@@ -53,9 +55,9 @@ def test_a_summary_of_many_transcripts_is_bounded_and_counts_them_all() -> None:
 
 def test_parts_of_a_long_run_are_merged_to_the_summary_of_the_whole() -> None:
     whole, merged = Summary(), Summary()
-    for start in range(0, 2 * MOST, MOST // 3):
+    for start in range(0, 2 * MAX_ENTRIES, MAX_ENTRIES // 3):
         part = Summary()
-        for number in range(start, start + MOST // 3):
+        for number in range(start, start + MAX_ENTRIES // 3):
             part.add(row(number), [])
             whole.add(row(number), [])
         merged.merge(msgspec.msgpack.decode(msgspec.msgpack.encode(part), type=Summary))
@@ -65,5 +67,5 @@ def test_parts_of_a_long_run_are_merged_to_the_summary_of_the_whole() -> None:
 def test_an_id_is_known_again_beyond_memory() -> None:
     seen = SeenIds(in_memory=3)
     names = ["a", "\ud800", "nul\0", "ä", "", "e" * 1000]
-    assert [seen.before(name, f"f:{place}") for place, name in enumerate(names)] == [None] * 6
-    assert [seen.before(name, "again") for name in names] == [f"f:{place}" for place in range(6)]
+    assert [seen.register(name, f"f:{place}") for place, name in enumerate(names)] == [None] * 6
+    assert [seen.register(name, "again") for name in names] == [f"f:{place}" for place in range(6)]
