@@ -53,6 +53,14 @@ class Shown:
     told: tuple[tuple[str, str], ...]
     words: tuple[Words, ...]
 
+    @property
+    def alike(self) -> tuple[object, ...] | None:
+        """What verdicts share that are shown alike; None where something was quoted, said or counted for this one."""
+        if self.quotes or self.rejected or self.told or self.words:
+            return None
+        about = self.check_id, self.name, self.about, self.verdict, self.reason, self.confidence
+        return *about, self.decides, self.waits, self.conditions
+
 
 @dataclass(frozen=True, slots=True)
 class ShownMessage:
@@ -93,10 +101,15 @@ class ChatViews:
     words: JudgeWords
     places: dict[str, int] = field(init=False)
     checks: dict[str, Check] = field(init=False)
+    conditions: dict[str, tuple[tuple[str, str], ...]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Number the checks."""
+        """Number the checks, and word their conditions."""
         self.checks = {check.id: check for check in self.run.plan.checks}
+        self.conditions = {
+            name: tuple((f"{word} when", text) for word, text in conditions(check))
+            for name, check in self.checks.items()
+        }
         self.places = {name: place for place, name in enumerate(self.checks)}
 
     def view(self, number: int, judged: JudgedTranscript, transcript: Transcript | None) -> Chat:
@@ -152,7 +165,7 @@ class ChatViews:
             float(verdict.get("confidence") or 0.0),
             check_id in judged.engine["because"],
             bool(verdict.get("adjudication_required")) or word == "UNCLEAR",
-            tuple((f"{name} when", text) for name, text in conditions(check)),
+            self.conditions.get(check_id, ()),
             quotes,
             tuple(_as_quoted(span) for span in _rejected(extra)),
             tuple(told({key: value for key, value in extra.items() if key != REJECTED})),

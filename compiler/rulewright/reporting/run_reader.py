@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 PARTS: Final = ("plan.json", "scores.jsonl", "verdicts.jsonl", "summary.json")
 CHECK: Final = "check_id"
 EARLIER_CHECK: Final = "mode_id"  # what runs called it before version 3 of their summary
+_BLOCK: Final = 1 << 16  # bytes of lines that are decoded together
+_ROWS: Final = strict_json.Decoder(JsonObject, defaulted=lambda _: 0)
 SUMMARISED: Final = (
     "refused", "incomplete", "totals", "outcomes", "gates", "failed", "overall_score", "dimension_scores", "models",
     "adjudication", "unresolved",
@@ -100,14 +102,33 @@ def score_of(row: JsonObject, folder: Path, headline: str) -> float | None:
 
 def rows(path: Path) -> Iterator[JsonObject]:
     """The objects of a JSON Lines file, one at a time."""
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            yield row_of(line, f"{path}:{number}")
+    with path.open("rb") as stream:
+        number = 0
+        while lines := stream.readlines(_BLOCK):
+            for found in _rows_of(lines, path, number):
+                yield _today(found)
+            number += len(lines)
+
+
+def _rows_of(lines: Sequence[bytes], path: Path, before: int) -> Iterable[JsonObject]:
+    """The objects of some lines, with `before` as many in front of them: decoded together, or one after the other where
+    one of them is none."""
+    try:
+        found = _ROWS.decode_lines(b"".join(lines))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        found = []
+    if len(found) == len(lines):
+        return found
+    return (_object(line, f"{path}:{number}") for number, line in enumerate(lines, before + 1))
 
 
 def row_of(line: bytes, place: str) -> JsonObject:
     """The object of one line, which stands at `place`."""
-    row = _object(line, place)
+    return _today(_object(line, place))
+
+
+def _today(row: JsonObject) -> JsonObject:
+    """A row with today's name of a check's id."""
     if EARLIER_CHECK in row or "undecided" in row:
         row = {CHECK if key == EARLIER_CHECK else key: value for key, value in row.items()}
         if "undecided" in row:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Final, Protocol, TypeVar
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
@@ -16,6 +16,8 @@ from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import visible
 from rulewright_runtime.workflow.hil_text import history_line
 
+_MOST: Final = 4096  # verdicts whose markup is kept
+_rendered: dict[object, Markup] = {}
 _TRIGGERS: Final = {
     "requires_human": "the task asks for a person before it starts",
     "loop_exhaustion": "a loop has no iteration left",
@@ -63,6 +65,43 @@ def _reason(item: JsonMapping) -> str:
     return f"{code} ({told})" if code and told else code or told
 
 
+class Judged(Protocol):
+    """A verdict as a page shows it."""
+
+    @property
+    def anchor(self) -> str:
+        """Where links find it."""
+
+    @property
+    def alike(self) -> tuple[object, ...] | None:
+        """What verdicts share that are shown alike; None where it is shown like no other."""
+
+
+Shown = TypeVar("Shown", bound=Judged)
+
+
+def _judged_alike(verdicts: Iterable[Shown], render: Callable[[Shown, str], Markup], level: str) -> Markup:
+    """What `render` makes of verdicts, each where links find it."""
+    parts: list[str] = []
+    for each in verdicts:
+        parts += ('<div class="judged" id="', escape(each.anchor), '">\n', _once(each, render, level), "\n</div>\n")
+    return Markup("".join(parts))
+
+
+def _once(shown: Shown, render: Callable[[Shown, str], Markup], level: str) -> Markup:
+    """What `render` makes of a verdict: the same for verdicts that differ in nothing but where they stand, as most of
+    those do that pass."""
+    key = shown.alike, level
+    if shown.alike is None:
+        return render(shown, level)
+    found = _rendered.get(key)
+    if found is None:
+        if len(_rendered) >= _MOST:
+            _rendered.clear()
+        found = _rendered[key] = render(shown, level)
+    return found
+
+
 def _siblings(siblings: Iterable[JsonMapping]) -> list[str]:
     """The names of a contrast set's scenarios."""
     return [
@@ -84,6 +123,7 @@ FILTERS: Final[dict[str, Callable[..., object]]] = {
     "heat": _heat,
     "history_line": history_line,
     "label_name": label_name,
+    "judged_alike": _judged_alike,
     "number": number,
     "parted": _parted,
     "percent": percent,
