@@ -34,27 +34,23 @@ MEANINGS: Final = {
 }
 ROWS: Final[dict[str, str]] = {
     SUSPICIOUS: """
-        adaptive-with-one-repetition adapter-names-missing-file anchor-names-ineligible-check
-        anchor-without-event-window any-mixed-with-tags
-        ascii-only-apostrophe both-sides-equal bound-never-reached branch-always-taken branch-changes-nothing
-        branch-never-taken case-expects-nothing challenger-is-the-reviewer
-        check-never-fails check-never-passes check-no-scenario-reaches
-        comparison-out-of-range
-        condition-adds-nothing condition-always-holds condition-never-holds cue-lexicon-ignores-the-user
-        directive-ignored-by-route duplicate-criterion-id equality-after-rounding even-repetitions
-        event-window-unbounded exit-below-threshold gate-ignores-unrun-checks gate-judged-once
-        gate-severity-outside-gate-bucket
-        hard-fail-contradicts-severity human-gate-bypassed input-not-awaited integer-division
-        judge-answers-as-the-author label-row-is-dead label-table-not-proved lexicon-hits-good-example
-        lexicon-misses-own-example listed-check-is-silenced loop-nothing-ends misspelt-path
-        misspelt-tool        misspelt-rule-key output-written-twice regex-taken-for-text
-        pattern-lost-in-folding pattern-shared-by-gates probe-expects-an-untold-name probe-names-another-turn
-        prompt-names-another-check prompt-without-judge question-of-common-words review-above-pass
-        rubric-dimension-unknown short-word-hits-inside-others tag-no-scenario-carries tags-on-universal-check
+        adapter-names-missing-file adaptive-with-one-repetition anchor-names-ineligible-check
+        anchor-without-event-window any-mixed-with-tags ascii-only-apostrophe backspace-in-expression both-sides-equal
+        bound-never-reached branch-always-taken branch-changes-nothing branch-never-taken case-expects-nothing
+        challenger-is-the-reviewer check-never-fails check-never-passes check-no-scenario-reaches
+        comparison-out-of-range condition-adds-nothing condition-always-holds condition-never-holds
+        cue-lexicon-ignores-the-user directive-ignored-by-route duplicate-criterion-id equality-after-rounding
+        even-repetitions event-window-unbounded exit-below-threshold gate-ignores-unrun-checks gate-judged-once
+        gate-severity-outside-gate-bucket hard-fail-contradicts-severity human-gate-bypassed index-past-the-end
+        input-not-awaited integer-division judge-answers-as-the-author label-row-is-dead label-table-not-proved
+        lexicon-hits-good-example lexicon-misses-own-example listed-check-is-silenced loop-nothing-ends misspelt-path
+        misspelt-rule-key misspelt-tool output-written-twice pattern-lost-in-folding pattern-shared-by-gates
+        probe-expects-an-untold-name probe-names-another-turn prompt-names-another-check prompt-with-single-braces
+        prompt-without-judge question-of-common-words regex-taken-for-text review-above-pass rubric-dimension-unknown
+        short-word-hits-inside-others tag-no-scenario-carries tags-on-universal-check threshold-of-zero
         transcript-outside-fence transition-never-made trigger-without-condition turn-numbers-out-of-order
-        unclear-policy-without-its-path unit-of-analysis-unfit threshold-of-zero update-of-unstated-fact
-        weight-of-zero weights-far-apart words-differ-in-case
-        yaml-trap
+        unclear-policy-without-its-path unit-of-analysis-unfit unreadable-elapsed-time update-of-unstated-fact
+        weight-of-zero weights-far-apart words-differ-in-case yaml-trap
     """,
     COMPLETENESS: """
         agent-without-adapter agent-without-description branch-without-triggers bucket-without-checks

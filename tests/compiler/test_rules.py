@@ -63,6 +63,7 @@ FIXABLE: Final = {
     "loop-without-bound",
     "misspelt-name",
     "parameter-does-not-fit",
+    "prompt-with-single-braces",
     "regex-taken-for-text",
     "surrogate-pair",
     "unclear-policy-without-its-path",

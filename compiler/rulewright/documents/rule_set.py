@@ -13,6 +13,7 @@ from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import scalar
 from rulewright.documents.layout import documents_in
 from rulewright.load import Loaded, Mapping, Node, load_file, plain
+from rulewright.spelling import did_you_mean
 from rulewright_runtime.strict_json import JsonObject
 
 EXTENDS: Final = "extends"
@@ -78,7 +79,10 @@ class _RuleSetReader:
             self._report(error(parent, f"`{parent.value}` extends this file in turn", code="extends-cycle"))
             return None
         if not dependencies.is_file(target):
-            self._report(error(parent, f"file to extend not found: `{parent.value}`", code="extends-nothing"))
+            names = [each for each, _ in dependencies.names_in(Path(name).parent)]
+            help = did_you_mean(str(parent.value), names)
+            message = f"file to extend not found: `{parent.value}`"
+            self._report(error(parent, message, code="extends-nothing", help=help))
             return None
         inherited = self.merged(Path(target), (*below, name))
         if inherited is None:

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
 from referencing import Registry, Resource
 
-from rulewright.diagnostics import Diagnostic, Edit, Fix, Span, error, replace, respell
+from rulewright.diagnostics import Diagnostic, Edit, Fix, Note, Span, error, replace, respell
 from rulewright.documents.base import descend, first_place
 from rulewright.documents.meant import by_degree, by_meaning, condition_meant, parameter_meant, synonym
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
@@ -96,7 +96,7 @@ def _departures(validator: Validator, root: Node, owners: Owners) -> list[Diagno
     swapped = list(_swapped(found))
     others = [each for each in found if not any(each in pair for pair in swapped)]
     told = [_swap(*pair, root) for pair in swapped]
-    told += [each for departure in others for each in _told(departure, root, owners)]
+    told += [each for group in _lists(others, root) for each in _together([_told(one, root, owners) for one in group])]
     return sorted(dict.fromkeys(told), key=lambda each: each.sort_key)
 
 
@@ -242,6 +242,28 @@ def _is_around(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> bool
     return one[:shorter] == other[:shorter]
 
 
+def _lists(found: Iterable[_Departure], root: Node) -> Iterable[list[_Departure]]:
+    """The departures, those of a wrong type together that are items of one list on one line."""
+    groups: dict[object, list[_Departure]] = {}
+    for each in found:
+        is_item = each.keyword == "type" and each.steps and isinstance(each.steps[-1], int)
+        node = descend(root, *each.steps) if is_item else None
+        groups.setdefault(id(each) if node is None else (each.steps[:-1], node.span.line), []).append(each)
+    return groups.values()
+
+
+def _together(told: Many[Iterable[Diagnostic]]) -> Iterator[Diagnostic]:
+    """What is told of a group: the first finding, with the places of the others, which have the same cause."""
+    found = [each for group in told for each in group]
+    if len(told) == 1:
+        yield from found
+        return
+    edits = tuple(edit for each in found if each.fix is not None for edit in each.fix.edits)
+    safe = all(each.fix is not None and each.fix.safe for each in found)
+    whole = Fix("correct each of them", edits, safe) if all(each.fix is not None for each in found) else None
+    yield dataclass_replace(found[0], notes=tuple(Note(each.span, "here as well") for each in found[1:]), fix=whole)
+
+
 def _told(departure: _Departure, root: Node, owners: Owners) -> Iterable[Diagnostic]:
     """One departure as findings."""
     node = descend(root, *departure.steps)
@@ -316,8 +338,10 @@ def _wrong_type(node: Node, path: str, expected: Many[str]) -> Diagnostic:
 def _meant(node: Node, expected: Many[str]) -> str | None:
     """The truth value or number that a text spells, where one is expected: `yes` is a text in YAML 1.2, as is `"1"`;
     the list that words with commas between them spell, or the entry that one with `=` spells."""
-    if not (isinstance(node, Scalar) and isinstance(node.value, str)):
+    if not isinstance(node, Scalar) or node.value is None:
         return None
+    if not isinstance(node.value, str):
+        return f'"{node.raw}"' if list(expected) == [NAMES["string"]] else None
     word = node.value.strip()
     if NAMES["boolean"] in expected and word.casefold() in TRUTH:
         return TRUTH[word.casefold()]

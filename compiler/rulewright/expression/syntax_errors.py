@@ -74,7 +74,7 @@ class Mistakes:
         """Whether an operator is said to be missing right behind another mistake."""
         ends = [each.end for each in self.found.values() if each is not mistake and each.end <= mistake.start]
         is_beside = any(not self.text[end : mistake.start].strip() for end in ends)
-        return is_beside and mistake.message.startswith("an operator is missing")
+        return is_beside and mistake.message.startswith(("an operator is missing", "a value is missing between"))
 
     def error(self) -> ExpressionError:
         """Everything noted, in source order."""

@@ -15,8 +15,10 @@ from typing import Final, TypeAlias
 
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Severity, Span, is_within
 from rulewright.documents.base import descend
+from rulewright.documents.kinds import kind_of
 from rulewright.documents.validation import PAGES as STRUCTURE
 from rulewright.linting.fixes import fixed_texts
+from rulewright.linting.repeated import DEPENDENT
 from rulewright.load import Loaded, walk
 from rulewright.load import Mapping as MappingNode
 from rulewright.load.source import Source
@@ -32,8 +34,10 @@ UNSURE: Final = {
     "check-never-fails": frozenset({"parameter-does-not-fit"}),
     "check-never-passes": frozenset({"parameter-does-not-fit"}),
     "directive-ignored-by-route": frozenset({"missing-prompt"}),
+    "turn-that-does-not-exist": frozenset({"turn-numbers-out-of-order"}),
+    "window-ends-before-it-starts": frozenset({"turn-that-does-not-exist", "turn-numbers-out-of-order"}),
 }
-USES: Final = frozenset({"unknown-lexicon", *GROUNDS})  # mistakes in what names a lexicon
+SCORING: Final = frozenset(DEPENDENT["scoring"].split()) | {"gate-cannot-stop", "part-without-checks"}
 OF_THE_WHOLE: Final = frozenset({"wrong-output"})  # what all of a document has to be known for
 _QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")
 
@@ -71,15 +75,22 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         entries = loaded.root.entries if spans and isinstance(loaded.root, MappingNode) else ()
         refused[path] = [entry.name for entry in entries if entry.value.span in spans]
     named = {_quoted(each, files) for each in found if each.code == "id-differs-from-file-name"}
-    is_named_wrongly = any(each.code in USES and _is_of_routing(each, files) for each in found)
+    is_scored_wrongly = any(each.code in GROUNDS and _kind(each, files) == "scoring" for each in found)
+    is_named_wrongly = any(each.code in GROUNDS and _is_of_routing(each, files) for each in found)
     return [
         each
         for each in found
         if not UNSURE.get(each.code, frozenset()) & codes[each.span.path]
         and not (each.code == "unused-lexicon" and is_named_wrongly)
+        and not (each.code in SCORING and is_scored_wrongly)
         and not any(each.message.startswith(f"`{key}` has no field") for key in refused.get(each.span.path, ()))
         and not (each.code == "unknown-lexicon" and _quoted(each, files) in named)
     ]
+
+
+def _kind(found: Diagnostic, files: Mapping[str, Loaded]) -> str | None:
+    loaded = files.get(found.span.path)
+    return None if loaded is None else kind_of(loaded.root)
 
 
 def _quoted(found: Diagnostic, files: Mapping[str, Loaded]) -> str:
@@ -105,7 +116,8 @@ def _corrected(found: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic |
     written = _QUOTED.fullmatch(source.between(found.span))
     if not isinstance(found.help, Guess) or written is None:
         return None
-    edit = Edit(found.span, f"{written[1]}{found.help.meant}{written[1]}")
+    dot = "." if written[2].startswith(".") else ""  # a field is marked with its dot
+    edit = Edit(found.span, f"{written[1]}{dot}{found.help.meant}{written[1]}")
     return replace(found, fix=Fix(found.help, (edit,), safe=False))
 
 

@@ -57,7 +57,7 @@ def _is_echo(found: Diagnostic, codes: Mapping[Span, set[str]]) -> bool:
 
 
 # What is said of a project because of the documents that it has not, by the kind of document.
-_DEPENDENT: Final[dict[str, str]] = {
+DEPENDENT: Final[dict[str, str]] = {
     "blindspots": "gate-without-blindspot",
     "checks": """bucket-without-checks comment-contradicts-files count-contradicts-files empty-profile
         gate-without-blindspot part-without-checks project-without-checks prompt-names-another-check
@@ -80,7 +80,7 @@ def without_dependent(found: Iterable[Diagnostic], project: Project) -> list[Dia
     """The findings without those that a document of the project which can't be read might refute."""
     if not project.unreadable:
         return list(found)
-    codes = {code for kind in project.unreadable for code in _DEPENDENT.get(kind, "").split()}
+    codes = {code for kind in project.unreadable for code in DEPENDENT.get(kind, "").split()}
     cards = {card.path for card in project.scorecards.values()} if "scoring" in project.unreadable else set()
     return [
         each
@@ -107,7 +107,15 @@ _CROWDED: Final = """
 CROWDS: Final = frozenset(_CROWDED.split())
 # Codes whose findings in all documents have one cause where they say the same: a key that nobody reads, a dimension
 # that nobody knows, a word that the vocabulary lacks, a check whose unit uses no anchor.
-ALIKE: Final = frozenset({"anchor-without-event-window", "dead-key", "rubric-dimension-unknown", "unknown-value"})
+ALIKE: Final = frozenset(
+    (
+        "anchor-without-event-window",
+        "dead-key",
+        "event-window-without-anchor",
+        "rubric-dimension-unknown",
+        "unknown-value",
+    )
+)
 # And those that have it whatever they say: a line that the profiles lack, a habit of all prompts.
 ACROSS: Final = ALIKE | {"dev-repetitions-nobody-uses", "prompt-names-another-check"}
 # A code, and those that tell of the same mistake where one of its notes points, or at its own place.

@@ -16,6 +16,7 @@ _END: Final = re.compile(r"\s*(?:[,\]}:#]|$)", re.MULTILINE)
 _CLOSED: Final = {'"': re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL), "'": re.compile(r"'(?:[^']|'')*'", re.DOTALL)}
 _GLUED: Final = re.compile(r"([ ]*)(-[A-Za-z\"'{\[](.*))")
 _KEY: Final = re.compile(r"([ ]*)((?:- +)?[\w.-]+):(?=\s|$)(.*)")
+_ENTRY: Final = re.compile(r"[ ]*(?:- |[\w.-]+ *=|[\w.-]+\s*$)")
 _BLOCK: Final = re.compile(r".*(?:^|\s)[|>][-+0-9]*\s*(?:#.*)?$")
 
 
@@ -31,7 +32,8 @@ def slip_above(source: Source, offset: int) -> Diagnostic | None:
     """The slip that explains why a text can't be read at `offset`; None where there is none to be seen."""
     line, _ = source.position(offset)
     lines = list(_lines(source, line + 1))
-    return _open_quotes(source, lines) or _glued_dash(source, lines) or _odd_line(source, lines, line)
+    slip = _open_quotes(source, lines) or _glued_dash(source, lines) or _no_block(source, lines, line)
+    return slip or _odd_line(source, lines, line)
 
 
 def _lines(source: Source, last: int) -> Iterator[_Line]:
@@ -74,6 +76,21 @@ def _glued_dash(source: Source, lines: list[_Line]) -> Diagnostic | None:
             help = f"write `- {shorten(glued[2][1:].strip())}`"
             return mistake("yaml-syntax", source.span(start, start + 1), "a blank is missing behind `-`", help=help)
     return None
+
+
+def _no_block(source: Source, lines: list[_Line], line: int) -> Diagnostic | None:
+    """The key above a text of several lines with a colon in it: the sign that makes a block of the text is missing."""
+    here = next((each for each in lines if each.number == line), None)
+    before = [each for each in lines if each.number < line]
+    indent = here.indent if here is not None else 0
+    header = next((each for each in reversed(before) if each.indent < indent or _KEY.match(each.text)), None)
+    between = [each for each in before if header is not None and each.number > header.number]
+    found = _KEY.match(header.text) if header is not None and _is_header(header) else None
+    if found is None or header is None or not between or any(_ENTRY.match(each.text) for each in between):
+        return None
+    start = source.starts[header.number - 1] + found.start(2)
+    place = source.span(start, start + len(found[2]))
+    return mistake("yaml-syntax", place, "this text needs a block", help=f"write `{found[2]}: |` above it")
 
 
 def _odd_line(source: Source, lines: list[_Line], line: int) -> Diagnostic | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from rulewright.diagnostics import Diagnostic, error
@@ -65,10 +66,12 @@ def _paths_held(project: Project) -> set[str]:
 
 
 def unknown_jurisdictions(project: Project) -> Iterator[Diagnostic]:
-    """The scenarios whose jurisdiction has no rule set."""
+    """The scenarios whose jurisdiction has no rule set; one whose ancestry is broken is told of there."""
+    is_broken = any(found.code in ("extends-cycle", "extends-nothing") for found in project.diagnostics)
+    broken = {PurePath(each.source.path).stem for each in project.loaded} if is_broken else set[str]()
     for scenario in project.scenarios.values():
         name = scenario.jurisdiction
-        if name is not None and name not in project.rule_sets:
+        if name is not None and name not in project.rule_sets and name not in broken:
             hint: str | None = did_you_mean(name, project.rule_sets)
             hint = hint or (None if project.rule_sets else "the project has no rule sets; they lie in `configs/rules`")
             place = scenario.place("jurisdiction")

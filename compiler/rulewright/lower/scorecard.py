@@ -32,7 +32,7 @@ from rulewright.load import Mapping as MappingNode
 from rulewright.load import Scalar
 from rulewright.lower.environments import VERDICT_RECORD, check_type
 from rulewright.lower.expressions import build_in
-from rulewright.spelling import did_you_mean
+from rulewright.spelling import Guess, did_you_mean, is_spelt_like
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
@@ -65,6 +65,8 @@ GATE: Final = RecordType("gate", {"passed": OptionalType(BOOL), "reasons": ListT
 TYPES: Final[Mapping[str, Type]] = {"score": SCORE, "number": DOUBLE, "integer": INT, "bool": BOOL, "string": STRING}
 GUARDING_OUTPUTS: Final = frozenset({"hard_fail"})
 _EMPTY: Final = Program(())
+STATUS: Final = "status"
+STATUSES: Final = ("valid", "invalid", "needs_adjudication")  # of a row, as reports know them
 PAGES: Final[dict[str, str]] = {
     "bad-parameter": """A parameter whose default is not a value of its type, or lies outside its bounds.
 
@@ -336,6 +338,8 @@ class _ScorecardLowering:
             )
             if name == label and (words := self.document.vocabulary.statuses):
                 self.found += unknown_statuses(program, value, words)
+            elif name == STATUS:
+                self.found += misspelt_statuses(program, value)
             if wrong:
                 wanted = "a text" if name == label else "a score that may be absent"
                 self.found.append(error(value, f"`{name}` must be {wanted}, found `{of}`", code="wrong-output"))
@@ -349,6 +353,14 @@ def unknown_statuses(program: Program, written: Scalar, words: tuple[str, ...]) 
             expected = ", ".join(f"`{word}`" for word in words)
             message = f"unknown status: `{given}`; the vocabulary declares {expected}"
             yield error(written, message, code="unknown-value", help=did_you_mean(given, words))
+
+
+def misspelt_statuses(program: Program, written: Scalar) -> Iterator[Diagnostic]:
+    """The words that the status of a row may be and that are almost those which reports know."""
+    for given in _given(program, len(program.nodes) - 1):
+        meant = next((word for word in STATUSES if is_spelt_like(given, word)), None)
+        if meant is not None and given not in STATUSES:
+            yield error(written, f"unknown status: `{given}`", code="unknown-value", help=Guess(meant))
 
 
 def _given(program: Program, at: int) -> Iterator[str]:

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, error, replace, warning
-from rulewright.documents.base import scalar
+from rulewright.documents.base import scalar, text_scalars
 from rulewright.load import Scalar, Sequence
-from rulewright.spelling import Guess, did_you_mean, is_slip_of
+from rulewright.spelling import Guess, did_you_mean, is_slip_of, is_spelt_like
 
 if TYPE_CHECKING:
     from rulewright.project import Project
 
 DECLARED: Final = {"buckets": "primary_bucket", "severities": "severity"}  # words, and the key of checks that has them
+SOUGHT: Final = (("eligibility", "scenario_tags_any"), ("routing", "safety_override_suppressed_by"))
+TAGS: Final = ("failure_mode_tags", "tags")  # of a scenario
 SHORTEST: Final = 5  # letters of a tag: shorter ones differ by one letter often enough
 
 
@@ -44,8 +46,23 @@ def misspelt_name(project: Project) -> Iterator[Diagnostic]:
 
 
 def _tags(project: Project) -> Iterator[Diagnostic]:
-    listed = [each.get("secondary_tags") for each in project.checks]
-    tags = [item for each in listed if isinstance(each, Sequence) for item in each.items if isinstance(item, Scalar)]
+    """The tags of checks among each other, and those by which checks and scenarios find each other."""
+    yield from _rare([each for check in project.checks for each in text_scalars(check.node, "secondary_tags")])
+    sought = [each for check in project.checks for steps in SOUGHT for each in text_scalars(check.node, *steps)]
+    scenarios = project.scenarios.values()
+    borne = [each for scenario in scenarios for key in TAGS for each in text_scalars(scenario.node, key)]
+    sides = [{str(each.value) for each in side} for side in (sought, borne)]
+    if borne and sought:
+        counts = Counter(str(each.value) for each in (*sought, *borne))
+        for each, others in [*((each, sides[1]) for each in sought), *((each, sides[0]) for each in borne)]:
+            word = str(each.value)
+            near = None if word in others else next((tag for tag in others if is_spelt_like(word, tag)), None)
+            if near is not None and counts[word] == 1 and counts[near] > 1 and len(word) >= SHORTEST:
+                message = f"only this place names the tag `{word}`, and {counts[near]} name `{near}`"
+                yield error(each, message, help=Guess(near))
+
+
+def _rare(tags: list[Scalar]) -> Iterator[Diagnostic]:
     counts = Counter(str(each.value) for each in tags)
     for each in tags:
         word = str(each.value)

@@ -17,6 +17,7 @@ from rulewright.rules.hard_fail_contradicts_severity import hard_fail_contradict
 from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
 from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
+from rulewright.rules.prompt_with_single_braces import prompt_with_single_braces
 from rulewright.rules.prompt_without_judge import prompt_without_judge
 from rulewright.rules.tags_on_universal_check import tags_on_universal_check
 from rulewright.rules.transcript_outside_fence import transcript_outside_fence
@@ -42,6 +43,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     prompt_holds_a_verdict,
     yaml_trap,
     transcript_outside_fence,
+    prompt_with_single_braces,
     listed_twice,
 )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.rules import Rule
+from rulewright.rules.backspace_in_expression import backspace_in_expression
 from rulewright.rules.bad_schema import bad_schema
 from rulewright.rules.both_sides_equal import both_sides_equal
 from rulewright.rules.check_never_fails import check_never_fails
@@ -19,6 +20,7 @@ from rulewright.rules.condition_always_holds import condition_always_holds
 from rulewright.rules.condition_never_holds import condition_never_holds
 from rulewright.rules.empty_list_searched import empty_list_searched
 from rulewright.rules.equality_after_rounding import equality_after_rounding
+from rulewright.rules.index_past_the_end import index_past_the_end
 from rulewright.rules.integer_division import integer_division
 from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
 from rulewright.rules.unread_parameter import unread_parameter
@@ -39,6 +41,8 @@ EXPRESSIONS: Final = (
     equality_after_rounding,
     both_sides_equal,
     empty_list_searched,
+    index_past_the_end,
+    backspace_in_expression,
 )
 
 CHECK: Final[tuple[Rule[CheckDocument], ...]] = (

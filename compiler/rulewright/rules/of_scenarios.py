@@ -28,6 +28,7 @@ from rulewright.rules.subsumed_pattern import subsumed_pattern
 from rulewright.rules.turn_numbers_disagree import turn_numbers_disagree
 from rulewright.rules.turn_numbers_out_of_order import turn_numbers_out_of_order
 from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
+from rulewright.rules.unreadable_elapsed_time import unreadable_elapsed_time
 from rulewright.rules.update_of_unstated_fact import update_of_unstated_fact
 from rulewright.rules.window_ends_before_it_starts import window_ends_before_it_starts
 from rulewright.rules.yaml_trap import yaml_trap
@@ -44,6 +45,7 @@ SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
     duplicate_branch_id,
     branch_without_triggers,
     duplicate_session_number,
+    unreadable_elapsed_time,
     rubric_dimension_unknown,
     retired_rubric_dialect,
     subsumed_pattern,

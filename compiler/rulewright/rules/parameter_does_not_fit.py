@@ -7,14 +7,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, error, replace
+from rulewright.documents.lexicon import invalid_regex
+from rulewright.expression.nodes import Binary, Call, Expr, Name, Select
 from rulewright.expression.types import DOUBLE, INT, STRING, ListType
 from rulewright.load import Node, Scalar, Sequence
 from rulewright.lower.expression_checks import mistakes_with
+from rulewright.lower.expressions_of import expressions_of
+from rulewright.proving.verdicts import SHARES
+from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
     from rulewright.expression.types import Type
 
+COMPARISONS: Final = frozenset(("<", "<=", ">", ">="))
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 LISTED: Final = re.compile(r"[\w.-]+(?: [\w.-]+)*(?:, *[\w.-]+(?: [\w.-]+)*)+")
 
@@ -26,11 +32,12 @@ def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
     and a phrase is not a list of phrases.
     Instead: write the value without quotes, or as a list in brackets.
     """
-    written = check.get("params")
-    if not check.verdict_conditions or not check.params or written is None:
+    if not check.verdict_conditions or not check.params or check.get("params") is None:
         return
     if mistakes_with(check, {}):
         return
+    yield from _of_regexes(check)
+    yield from _out_of_range(check)
     for name in check.params:
         value = check.get("params", name)
         refused = [mistakes_with(check, {name: each}) for each in _types(value)]
@@ -39,6 +46,43 @@ def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
             message, notes = f"the expression can't use `{name}` as it is: {first.message}", [(first.span, "used here")]
             fix = replace(value, meant, f"write `{meant}`", safe=False) if (meant := _meant(value)) else None
             yield error(value, message, notes=notes, fix=fix)
+
+
+def _of_regexes(check: CheckDocument) -> Iterator[Diagnostic]:
+    """The parameters that stand as the expression of a `matches` and are none."""
+    parts = [part for each in expressions_of(check) for part in each.parts()]
+    for part in (each for each in parts if isinstance(each, Call) and each.function == "matches" and each.args):
+        value = _parameter(check, part.args[-1])
+        refused = invalid_regex(value) if value is not None and isinstance(value.value, str) else None
+        yield from [] if refused is None else [refused]
+
+
+def _out_of_range(check: CheckDocument) -> Iterator[Diagnostic]:
+    """The numbers that a share is compared with and never reaches: 30, for a similarity between 0 and 1."""
+    for each in expressions_of(check):
+        for part in each.parts():
+            if not isinstance(part, Binary) or part.operator not in COMPARISONS:
+                continue
+            for share, limit in ((part.left, part.right), (part.right, part.left)):
+                value = _parameter(check, limit)
+                number = None if value is None else value.value
+                is_share = isinstance(share, Call) and share.function in SHARES
+                if value is not None and is_share and type(number) in (int, float) and not 0 <= float(number or 0) <= 1:
+                    message = f"`{each.text(share)}` lies between 0 and 1, and is compared with this"
+                    yield error(value, message, notes=[(each.span(part), "compared here")], help=_share(value))
+
+
+def _parameter(check: CheckDocument, part: Expr) -> Scalar | None:
+    """The value of the parameter that a part of an expression is."""
+    if not isinstance(part, Select) or not isinstance(part.operand, Name) or part.operand.name != "params":
+        return None
+    value = check.get("params", part.field)
+    return value if isinstance(value, Scalar) else None
+
+
+def _share(value: Scalar) -> Guess | None:
+    """The share that a percentage is."""
+    return Guess(f"{float(value.value) / 100:g}") if isinstance(value.value, int | float) and value.value > 1 else None
 
 
 def _types(value: Node | None) -> list[Type]:

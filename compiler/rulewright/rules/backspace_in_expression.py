@@ -1,0 +1,34 @@
+"""Rule: a text in an expression with a backspace, where the border of a word was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.expression.nodes import Literal
+from rulewright.lower.expressions_of import expressions_of
+
+if TYPE_CHECKING:
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
+    from rulewright.documents.check import CheckDocument
+    from rulewright.documents.profile import Profile
+    from rulewright.documents.scenario import ScenarioDocument
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.workflow import TaskDocument
+
+
+def backspace_in_expression(
+    document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
+) -> Iterator[Diagnostic]:
+    """A text in an expression holds a backspace.
+
+    Why it matters: in the quotes of an expression `\\b` is a backspace, which nobody types, and not the border of a
+    word: what looks for it never finds anything.
+    Instead: write `\\\\b`, or a raw text such as `r"\\bno\\b"`.
+    """
+    for written in expressions_of(document):
+        for part in written.parts():
+            if isinstance(part, Literal) and isinstance(part.value, str) and "\b" in part.value:
+                help = "write `\\\\b`, or `r` before the quotes"
+                yield warning(written.span(part), "`\\b` in this text is a backspace, no border of a word", help=help)

@@ -1,0 +1,27 @@
+"""Rule: a prompt with a value in single braces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, replace, warning
+from rulewright.documents.check import CheckDocument
+from rulewright.load import place
+
+VALUE: Final = re.compile(r"(?<![{%$])\{\s*((?:check|scenario)\.\w[\w.]*)\s*\}(?!\})")
+
+
+def prompt_with_single_braces(check: CheckDocument) -> Iterator[Diagnostic]:
+    """A prompt names a value in single braces.
+
+    Why it matters: only what stands in two braces is replaced; the judge reads `{ check.id }` as it stands.
+    Instead: write `{{ check.id }}`.
+    """
+    if check.prompt is None or not isinstance(check.prompt.value, str):
+        return
+    for found in VALUE.finditer(check.prompt.value):
+        span, meant = place(check.prompt, *found.span()), f"{{{{ {found[1]} }}}}"
+        fix = replace(span, meant, f"write `{meant}`", safe=False)
+        yield warning(span, f"`{found[0]}` is sent as it stands", fix=fix)

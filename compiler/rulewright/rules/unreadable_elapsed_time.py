@@ -1,0 +1,28 @@
+"""Rule: a time between sessions that nobody can count."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.elapsed import WORDS, hours_between
+
+if TYPE_CHECKING:
+    from rulewright.documents.scenario import ScenarioDocument
+
+
+def unreadable_elapsed_time(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+    """The `time_elapsed` of a session counts something, and not how much time has passed.
+
+    Why it matters: what depends on the hours between sessions can't be decided.
+    Instead: write `2 weeks later`, `the next day` or `Day 3`.
+    """
+    times = [session.elapsed for session in scenario.sessions]
+    for at, (session, hours) in enumerate(zip(scenario.sessions, hours_between(times), strict=True)):
+        counts = set(session.elapsed.lower().split()) & WORDS.keys() or re.search(r"\d", session.elapsed)
+        if at and hours is None and counts and all(times[:at]):  # `later` counts nothing
+            help = "write `2 weeks later`, `the next day` or `Day 3`"
+            yield warning(session.place("time_elapsed"), f"`{session.elapsed}` does not tell the time", help=help)
+            return  # what comes after it may be counted from it
