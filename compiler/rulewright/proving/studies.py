@@ -92,15 +92,16 @@ def placed(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Same:
-    """An environment that is told apart by its identity, as those are that documents of a kind share."""
+    """An environment as a key: two are the same that say the same, as those of a document that is linted again do."""
 
     environment: Environment
 
     def __hash__(self) -> int:
-        return id(self.environment)
+        return hash(tuple(self.environment.variables))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.environment is self.environment
+        one, two = self.environment, other.environment if isinstance(other, _Same) else None
+        return one is two or one == two
 
 
 @lru_cache(maxsize=2048)

@@ -56,6 +56,7 @@ def test_the_project_sees_the_unsaved_text(editor: Editor, project: Path) -> Non
     editor.open(path)
     editor.change(path, a_project.CHECK.replace("presence_promise", "other_words"))
     editor.until(path.as_uri(), lambda found: "unknown-lexicon" in codes(found))
+    editor.change(path, "id: promises-presence\nname: promises_presence\nfail: size(answer) > 80\n")
     lexicon = project / "lexicons" / "presence_promise.yaml"
     (unused,) = editor.until(lexicon.as_uri(), bool)  # nobody has opened it
     assert unused["code"] == "unused-lexicon"
