@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from rulewright import compile_project
+from rulewright_runtime.execution import searched_lexicons
+from rulewright_runtime.matching.match import Matcher
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.runs import store
@@ -107,6 +109,20 @@ def profile_of(folder: Path, plan: Path, chats: Path) -> list[dict[str, Any]]:
     ]
 
 
+def matching_rate(plan: Path, chats: Path, rounds: int) -> float:
+    """Megabytes a second in which the matcher rules out turns of the assistant, the first pass over them left out."""
+    matcher = Matcher(searched_lexicons(decode(plan.read_bytes())))
+    conversations = [json.loads(line)["messages"] for line in chats.read_text(encoding="utf-8").splitlines()]
+    texts = [[each["content"] for each in messages if each["role"] == "assistant"] for messages in conversations]
+    size, rates = sum(len(text) for each in texts for text in each) / 1e6, []
+    for _ in range(rounds + 1):
+        started = time.process_time()
+        for each in texts:
+            matcher.may_hit("assistant", each)
+        rates.append(size / (time.process_time() - started))
+    return round(statistics.median(rates[1:]), 1)
+
+
 def measured(folder: Path, rounds: int, scale: float) -> dict[str, Any]:
     """All curves, ready for JSON."""
     sizes = [max(1, round(size * scale)) for size in MEGABYTES]
@@ -120,8 +136,9 @@ def measured(folder: Path, rounds: int, scale: float) -> dict[str, Any]:
         "patterns": {number: timed(folder, folder / f"plan-{number}.json", middle, 1, rounds) for number in PATTERNS},
         "processes": {jobs: timed(folder, plan, folder / f"chats-{sizes[-1]}.jsonl", jobs, rounds) for jobs in JOBS},
     }
+    matching = {number: matching_rate(folder / f"plan-{number}.json", middle, rounds) for number in PATTERNS}
     about = {"seed": SEED, "rounds": rounds, "python": sys.version.split()[0], "load": os.getloadavg()[0]}
-    return {"about": about, "curves": curves, "profile": profile_of(folder, plan, middle)}
+    return {"about": about, "curves": curves, "matching": matching, "profile": profile_of(folder, plan, middle)}
 
 
 def chart(found: dict[str, Any]) -> bytes:

@@ -3,7 +3,8 @@
 All patterns that are looked for in one role's turns are fused into one RE2 expression that runs once over those turns
 and says in which of them there may be something (`Matcher.may_hit`); that is confirmed pattern by pattern with exact
 rules. Patterns of lexicons that fold differences are fused into an expression of their own, for the folded turns.
-Without RE2 the confirmation alone decides, with the same answers:
+With the extra `hyperscan` many literals are searched for by Hyperscan. Without RE2 the confirmation alone decides, with
+the same answers:
 
     substring_ci   equal under simple case folding, which is what Python's IGNORECASE does with a literal
     contains_ci    `pattern.lower() in text.lower()`
@@ -16,22 +17,26 @@ the original text.
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import cache, lru_cache
+from contextlib import suppress
+from functools import cache, lru_cache, partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from rulewright_runtime.matching.folding import fold, fold_case, turn_folded
+from rulewright_runtime.matching.literal_set import LiteralSet
 from rulewright_runtime.regex import compile_re2, compile_regex
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rulewright_runtime.plan.scan import Lexicon, Pattern
 
+    Search = Callable[[Sequence[str]], list[int]]  # the indices of those texts in which something may be
+
 FUSED_MEMORY: Final = 64 * 2**20
+MANY_LITERALS: Final = 100  # from so many on Hyperscan is worth its import
 EXACT: Final[frozenset[str]] = frozenset()  # no difference is ignored, but for that of case
 # What an ASCII letter equals besides its two cases, under either substring mode.
 _ALSO: Final = {"i": "\u0131\u0130", "s": "\u017f", "k": "\u212a"}
@@ -126,12 +131,21 @@ class _View(NamedTuple):
         return turn_folded(text, self.differences) if self.case else turn_folded(text, self.differences, case=False)
 
 
+class _Part(NamedTuple):
+    """What finds a pattern: an expression that matches, in a view of a text, wherever the pattern hits; and the literal
+    that matches there and nowhere else, where there is one."""
+
+    view: _View
+    expression: str
+    literal: str | None = None
+
+
 class Matcher:
     """The fused prefilter of the lexicons that are looked for in the turns of each role."""
 
     def __init__(self, lexicons: Mapping[str, Mapping[str, Lexicon]], *, prefilter: bool = True) -> None:
         """`lexicons` maps a role to what is looked for in its turns. Without `prefilter`, or RE2, all may hit."""
-        self._fused: dict[str, list[tuple[_View, re.Pattern[str]]]] = {}
+        self._fused: dict[str, list[tuple[_View, Search]]] = {}
         self._covered: dict[str, frozenset[str]] = {}
         for role, wanted in lexicons.items() if prefilter else ():
             parts = {name: _parts(lexicon) for name, lexicon in wanted.items()}
@@ -151,13 +165,24 @@ class Matcher:
         if fused is None:
             return list(range(len(texts)))
         if len(fused) == 1:
-            view, expression = fused[0]
-            return _places(expression, [view.of(text) for text in texts])
-        found = (_places(expression, [view.of(text) for text in texts]) for view, expression in fused)
+            view, search = fused[0]
+            return search([view.of(text) for text in texts])
+        found = (search([view.of(text) for text in texts]) for view, search in fused)
         return sorted(set().union(*found))
 
 
-def _places(fused: Any, texts: Sequence[str]) -> list[int]:
+def _literal_places(literals: LiteralSet, texts: Sequence[str]) -> list[int]:
+    """The indices of the texts in which one of the literals ends. One that begins in the text before is no hit, and is
+    ruled out later."""
+    parts = [text.encode() for text in texts]
+    ends = literals.ends(b"\n".join(parts))
+    if not ends:
+        return []
+    starts = list(accumulate((len(part) + 1 for part in parts), initial=0))
+    return sorted({bisect_right(starts, end - 1) - 1 for end in ends})
+
+
+def _regex_places(fused: Any, texts: Sequence[str]) -> list[int]:
     """The indices of the texts in which `fused` matches; RE2 reads UTF-8 bytes, whatever its stub says."""
     parts = [text.encode() for text in texts]
     data = b"\n".join(parts)
@@ -175,40 +200,47 @@ def _places(fused: Any, texts: Sequence[str]) -> list[int]:
     return places
 
 
-def _parts(lexicon: Lexicon) -> list[tuple[_View, str]] | None:
-    """For each pattern what it is compared with, and an expression that matches there wherever the pattern hits; None
-    where that can't be promised of all."""
+def _parts(lexicon: Lexicon) -> list[_Part] | None:
+    """What finds each pattern; None where one of them can't be found in joined texts."""
     differences = _differences(lexicon.fold)
-    parts: list[tuple[_View, str]] = []
+    parts: list[_Part] = []
     for pattern in lexicon.patterns:
         if pattern.mode == "regex":
-            part = _widened_regex(pattern.pattern)
             view = _View(differences if lexicon.fold_regexes else EXACT, case=False)
+            expression, literal = _widened_regex(pattern.pattern), None
+        elif differences and (wanted := _folded_literal(pattern.pattern, differences)).strip():
+            view = _View(differences, case=True)
+            expression, literal = _escaped(wanted), wanted
         else:
-            wanted = _folded_literal(pattern.pattern, differences)
-            is_folded = bool(differences and wanted.strip())
-            part = _escaped(wanted) if is_folded else _widened_literal(pattern.pattern)
-            view = _View(differences, case=True) if is_folded else _View(EXACT, case=False)
-        if part is None:
+            view = _View(EXACT, case=False)
+            expression, literal = _widened_literal(pattern.pattern), None
+        if expression is None:
             return None
-        parts.append((view, part))
+        parts.append(_Part(view, expression, literal))
     return parts
 
 
-def _fuse(lexicons: Iterable[list[tuple[_View, str]]]) -> list[tuple[_View, re.Pattern[str]]]:
-    """One expression for each view, which matches wherever one of its parts does; none without RE2, or where one grows
-    too large."""
-    views: dict[_View, set[str]] = {}
-    for view, part in chain.from_iterable(lexicons):
-        views.setdefault(view, set()).add(part)
+def _fuse(lexicons: Iterable[list[_Part]]) -> list[tuple[_View, Search]]:
+    """A search for each view, which finds the texts in which one of its parts matches; none without RE2, or where its
+    expression grows too large."""
+    views: dict[_View, set[_Part]] = {}
+    for part in chain.from_iterable(lexicons):
+        views.setdefault(part.view, set()).add(part)
     try:
-        # Sorted, so that RE2 sees which begin alike and need be told apart only behind that.
-        return [
-            (view, compile_re2("|".join(sorted(parts)), FUSED_MEMORY, never_capture=True))
-            for view, parts in views.items()
-        ]
+        return [(view, _search(parts)) for view, parts in views.items()]
     except (ImportError, ValueError):  # too large when fused; every pattern alone was accepted
         return []
+
+
+def _search(parts: set[_Part]) -> Search:
+    """Raises ImportError without RE2, and ValueError for an expression that grows too large."""
+    literals = sorted(part.literal for part in parts if part.literal is not None)
+    if len(literals) == len(parts) >= MANY_LITERALS:
+        with suppress(ImportError, ValueError):
+            return partial(_literal_places, LiteralSet(literals))
+    # Sorted, so that RE2 sees which begin alike and need be told apart only behind that.
+    expressions = sorted(part.expression for part in parts)
+    return partial(_regex_places, compile_re2("|".join(expressions), FUSED_MEMORY, never_capture=True))
 
 
 class Fusion(NamedTuple):
@@ -227,8 +259,8 @@ def fusions(lexicons: Mapping[str, Lexicon]) -> tuple[list[Fusion], dict[str, Pa
     apart: dict[str, Pattern] = {}
     for name, lexicon in lexicons.items():
         parts = _parts(lexicon)
-        for view, _ in parts or ():
-            counts = views.setdefault(view, {})
+        for part in parts or ():
+            counts = views.setdefault(part.view, {})
             counts[name] = counts.get(name, 0) + 1
         if parts is None:
             alone = (msgspec.structs.replace(lexicon, patterns=(each,)) for each in lexicon.patterns)

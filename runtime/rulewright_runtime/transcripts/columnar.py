@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
-from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.parquet_chats import damaged, row_groups, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
 
     from rulewright_runtime.transcripts.containers import Row
 
@@ -21,7 +19,7 @@ ROWS_AT_ONCE: Final = 256
 def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
     """The rows of a `parquet` or `arrow` file, numbered from 1. Raises OSError."""
     try:
-        import pyarrow
+        import pyarrow.parquet
     except ImportError:
         yield 0, InputError(f"this is a file of {kind.capitalize()}; install `rulewright[data]` to read it", shown)
         return
@@ -32,7 +30,11 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
                 for group in groups:
                     yield from rows_of(path, shown, group.number, group.first)
                 return
-            for batch in _parquet(stream) if kind == "parquet" else _arrow(pyarrow.memory_map(path)):
+            if kind == "parquet":
+                batches = pyarrow.parquet.ParquetFile(stream).iter_batches(batch_size=ROWS_AT_ONCE)
+            else:
+                batches = _arrow(pyarrow.ipc, pyarrow.memory_map(path))
+            for batch in batches:
                 batch.validate(full=True)  # what is not valid may crash the process
                 for row in batch.to_pylist():
                     number += 1
@@ -41,16 +43,8 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
             yield number + 1, damaged(error, kind.capitalize(), shown, number + 1)
 
 
-def _parquet(stream: BinaryIO) -> Iterator[Json]:
-    from pyarrow import parquet
-
-    yield from parquet.ParquetFile(stream).iter_batches(batch_size=ROWS_AT_ONCE)
-
-
-def _arrow(stream: Json) -> Iterator[Json]:
+def _arrow(ipc: Any, stream: Any) -> Iterator[Any]:
     """A mapped file of Arrow's either form: with a footer, or a stream, as `datasets` writes it."""
-    from pyarrow import ipc
-
     is_file = stream.read(6) == b"ARROW1"
     stream.seek(0)
     if is_file:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.runtime.plans import lexicon
 from tests.shared_data import folder
@@ -170,3 +171,44 @@ def test_a_pattern_of_marks_alone_is_looked_for_as_it_is_written() -> None:
 
 def test_offsets_count_characters_of_the_text_even_where_lowering_makes_it_longer() -> None:
     assert found("rain", "\u0130\u0130 RAIN", "contains_ci") == (3, 7, "RAIN")
+
+
+@pytest.fixture
+def hyperscan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any number of literals is worth a pass of Hyperscan's."""
+    pytest.importorskip("hyperscan")
+    monkeypatch.setattr("rulewright_runtime.matching.match.MANY_LITERALS", 1)
+
+
+@given(
+    st.lists(st.text(AWKWARD, min_size=1, max_size=3), min_size=1, max_size=4),
+    st.sampled_from(["substring_ci", "contains_ci"]),
+    st.lists(st.sampled_from(sorted(DIFFERENCES)), unique=True).map(tuple),
+    st.lists(st.text(AWKWARD, max_size=9), max_size=4),
+)
+@example(["a\n"], "substring_ci", ("quotes",), ["a", "b"])
+@settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_hyperscan_rules_out_no_hit(
+    hyperscan: None, patterns: list[str], mode: str, differences: tuple[str, ...], texts: list[str]
+) -> None:
+    wanted = msgspec.structs.replace(lexicon(*patterns, mode=mode), fold=differences)
+    hit = {place for place, text in enumerate(texts) if first("x", wanted, text)}
+    assert hit <= set(Matcher({"assistant": {"x": wanted}}).may_hit("assistant", texts))
+
+
+def test_many_literals_are_one_pass_of_hyperscan_which_names_the_texts(
+    hyperscan: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rulewright_runtime.matching.match.compile_re2", None)
+    phrases = [f"phrase number {number}" for number in range(2000)]
+    matcher = Matcher({"assistant": {"x": folding(*phrases)}})
+    texts = ["nothing", "PHRASE  number\n1999!", "", "phrase number", "phrase number 7, phrase number 8"]
+    assert matcher.may_hit("assistant", texts) == [1, 4]
+    assert matcher.may_hit("assistant", ["nothing"]) == matcher.may_hit("assistant", []) == []
+
+
+def test_without_hyperscan_re2_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "hyperscan", None)
+    phrases = [f"phrase number {number}" for number in range(200)]
+    matcher = Matcher({"assistant": {"x": folding(*phrases)}})
+    assert matcher.may_hit("assistant", ["nothing", "PHRASE  number 199!"]) == [1]
