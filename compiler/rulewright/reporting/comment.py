@@ -1,14 +1,18 @@
-"""A run as a comment on a change: what it came to, gates, failing checks with their first quotes. Markdown."""
+"""A run as a comment on a change: what it came to, gates, what is not resolved, failing checks with their first quotes.
+Markdown."""
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING, Final
 
 from rulewright.reporting.findings import because
 from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
-from rulewright_runtime.report.summary import judge_line, scores, unproven
-from rulewright_runtime.report.text import escape, number, percent, plural, table
+from rulewright_runtime.report.summary import UNPROVEN, judge_line, scores, unproven
+from rulewright_runtime.report.text import code, escape, number, percent, plural, table
+from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.terminal import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,6 +42,9 @@ def _lines(run: FinishedRun, status: int) -> Iterator[str]:
     yield ""
     if gates := gate_rows(summary):
         yield from table(GATE_HEADS, gates)
+        yield ""
+    if unresolved := unresolved_lines(summary["unresolved"]):
+        yield from (f"- {escape(line)}" for line in unresolved)
         yield ""
     yield from _scores(summary)
     yield from _failures(run)
@@ -82,17 +89,29 @@ def _failures(run: FinishedRun) -> Iterator[str]:
                 counts[name] = counts.get(name, 0) + 1
                 if counts[name] <= MOST_QUOTES:
                     quotes.setdefault(name, []).append(
-                        f"- `{escape(judged.id)}`: {escape(because(verdict, known.get(name)))}"
+                        f"- {code(judged.id)}: {escape(because(verdict, known.get(name)) + _unproven(verdict))}"
                     )
-    for name in sorted(counts, key=lambda each: -counts[each])[:MOST_CHECKS]:
+    order = {severity: place for place, severity in enumerate(run.plan.severities, 1)}
+    gravity = {check.id: order.get(check.severity, 0) for check in run.plan.checks}
+    for name in sorted(counts, key=lambda each: (-gravity.get(each, 0), -counts[each]))[:MOST_CHECKS]:
         check = known.get(name)
         own = [check.name if check.name != name else "", check.severity] if check else []
-        about = "".join(f" {escape(each)}" for each in own if each)
-        head = f"<b>{escape(name)}</b>{about}: {plural(counts[name], 'failure')}"
+        about = "".join(f" {_html(each)}" for each in own if each)
+        head = f"<b>{_html(name)}</b>{about}: {plural(counts[name], 'failure')}"
         yield from (f"<details><summary>{head}</summary>", "", *quotes[name], "", "</details>", "")
     if len(counts) > MOST_CHECKS:
         yield f"and {plural(len(counts) - MOST_CHECKS, 'more check')} failed."
         yield ""
+
+
+def _unproven(verdict: JsonMapping) -> str:
+    cause = verdict.get("cause")
+    return f" (unproven: {UNPROVEN.get(cause, cause)})" if cause else ""
+
+
+def _html(text: str) -> str:
+    """A name between tags, where Markdown is not read."""
+    return html.escape(one_line(text), quote=False)
 
 
 def _refused(summary: JsonMapping) -> Iterator[str]:

@@ -36,7 +36,7 @@ _ROUTES: Final = (
     (re.compile(r"/run/([0-9]{1,4})/label/([0-9]{1,5})"), "_label"),
     (re.compile(r"/diff/([0-9]{1,4})/([0-9]{1,4})"), "_diff"),
 )
-_FORMS: Final = {"_transcript": "_decide", "_label": "_take_label"}
+_FORMS: Final = {"_list": "_compare", "_transcript": "_decide", "_label": "_take_label"}
 
 
 @dataclass(slots=True)
@@ -69,7 +69,14 @@ class RunsApp:
     def _list(self, request: Request) -> Response:
         runs = [(f"/run/{place}", run.folder, run.load()) for place, run in enumerate(self.runs, 1)]
         pairs = [(f"/diff/{place}/{place + 1}", runs[place - 1][1], runs[place][1]) for place in range(1, len(runs))]
-        return Response(local_page("runs.html", FRAME, runs=runs, pairs=pairs, queue=self.queue))
+        return Response(local_page("runs.html", FRAME, runs=runs, pairs=pairs, queue=self.queue, token=request.token))
+
+    def _compare(self, request: Request) -> Response:
+        """The comparison of two runs that were chosen."""
+        numbers = [request.form.get(name, "") for name in ("before", "after")]
+        if not all(number.isascii() and number.isdigit() for number in numbers):
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "there is no such run")
+        return Response(location="/diff/" + "/".join(numbers))
 
     def _run(self, request: Request, run: int) -> Response:
         loaded = self._at(run).load()

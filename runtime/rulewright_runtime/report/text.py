@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -15,6 +16,14 @@ _MARKUP: Final = str.maketrans({char: "\\" + char for char in "\\`*_[]<>|#~"})
 def escape(text: object) -> str:
     """`text` with Markdown markup escaped, on one line."""
     return one_line(str(text)).translate(_MARKUP)
+
+
+def code(text: object) -> str:
+    """`text` as code in Markdown, where nothing is escaped: between more backticks than it holds in a row."""
+    shown = one_line(str(text))
+    fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
+    pad = " " if shown[:1] in ("`", " ") or shown[-1:] in ("`", " ") else ""
+    return f"{fence}{pad}{shown}{pad}{fence}" if shown else ""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
@@ -16,6 +17,7 @@ from rulewright.errors import UsageError
 from rulewright.reporting.formats import FORMATS, run_as
 from rulewright.reporting.judged import open_run
 from rulewright_runtime.report.markdown import markdown
+from rulewright_runtime.report.text import code
 from rulewright_runtime.report.threshold import status_at
 from rulewright_runtime.runs.store import run
 
@@ -118,6 +120,43 @@ def test_annotations_are_one_line_each(finished: Path) -> None:
     lines = run_as("github", finished, 3).splitlines()
     assert [line.split(" ")[0] for line in lines] == ["::error", "::error", "::warning"]
     assert [line for line in lines if "::forged" in line] == [lines[1]]  # inside another's text
+
+
+def test_a_comment_says_what_is_unresolved_and_names_read_as_they_are(tmp_path: Path) -> None:
+    checks = {f"checks/W-{n}.yaml": check(**about).replace("W-1", f"W-{n}").replace("says_no", f"says_no_{n}")
+              for n, about in ((1, {"bucket": "C", "severity": "S2"}), (2, {}))}  # fmt: skip
+    plan = compile_project(write(tmp_path / "project", checks))
+    (tmp_path / "said").mkdir()
+    lines = [{"turn": 1, "role": role, "content": "Hello"} for role in ("user", "assistant")]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "said" / "a_model__night.jsonl").write_text(text, encoding="utf-8")
+    replies = {"a_model__night": {"W-1": [[failing("Hello")]] * 3, "W-2": [[failing("never said")]] * 3}}
+    (tmp_path / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
+    run(plan, [tmp_path / "said"], tmp_path / "run", judge=f"replay:{tmp_path / 'replies.json'}")
+    text = run_as("markdown", tmp_path / "run", 1)
+    assert "- 1 answer missing in 1 transcript: overall 0.00 to 0.00\n- gate compliance: undecided whatever" in text
+    heads = re.findall(r"<summary><b>(\S+)</b> (\S+) (\S+): 1 failure</summary>", text)
+    assert heads == [("W-2", "says_no_2", "S5"), ("W-1", "says_no_1", "S2")], "the gravest comes first, without escapes"
+    assert "- `a_model__night`: because (unproven: quotes that do not occur)\n" in text
+
+
+def failing(quote: str) -> str:
+    return json.dumps(
+        {
+            "verdict": "FAIL",
+            "evidence": [{"role": "assistant", "turn": 1, "quote": quote}],
+            "rationale_code": "because",
+            "rationale": "so",
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("a_b*c", "`a_b*c`"), ("a`b", "``a`b``"), ("`a``", "``` `a`` ```"), ("a\nb", "`a b`"), ("", "")],
+)
+def test_code_in_markdown_is_read_as_it_is(text: str, shown: str) -> None:
+    assert code(text) == shown
 
 
 def test_a_comment_holds_hostile_quotes_as_text(finished: Path) -> None:

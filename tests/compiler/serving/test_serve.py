@@ -89,6 +89,17 @@ def test_every_link_of_the_site_leads_somewhere(runs: Path) -> None:
         assert [(page, anchor) for page, anchor in anchors if anchor and anchor not in pages[page].ids] == []
 
 
+def test_any_two_runs_can_be_compared_in_either_direction(runs: Path) -> None:
+    with served(runs) as server:
+        form = {"token": server.token, "before": "2", "after": "1"}
+        status, _, location = ask(server, "/", form)
+        assert (status, location) == (303, "/diff/2/1")
+        page = ask(server, location)[1]
+        assert f"{runs / 'before'}, compared with {runs / 'now'}" in page
+        assert ask(server, "/", {**form, "before": "../run/1"})[0] == 400
+        assert ask(server, "/", {**form, "token": "forged"})[0] == 403
+
+
 @pytest.mark.parametrize(
     "path",
     [
