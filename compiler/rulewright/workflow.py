@@ -20,7 +20,7 @@ from rulewright.documents.validation import validate
 from rulewright.documents.workflow import WorkflowDocument, read_workflow
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, load_file, load_text
-from rulewright.lower.workflow import Surroundings, limits_of
+from rulewright.lower.workflow import WorkflowResources, limits_of
 
 USUAL_AGENTS: Final = "agents"
 USUAL_CONTRACTS: Final = "contracts.yaml"
@@ -33,7 +33,7 @@ class Workflow:
     folder that the project's paths start from."""
 
     document: WorkflowDocument
-    around: Surroundings
+    resources: WorkflowResources
     project: ProjectFile | None
     root: Path
     loaded: tuple[Loaded, ...]
@@ -47,7 +47,7 @@ class Workflow:
     @property
     def agents(self) -> Registry:
         """The agents the tasks may name."""
-        return self.around.agents
+        return self.resources.agents
 
     @property
     def settings(self) -> Mapping | None:
@@ -160,7 +160,7 @@ class WorkflowReader:
         contracts = self.contracts(document, project, root)
         return Workflow(
             document=document,
-            around=Surroundings(agents, contracts, limits_of(descend(settings, "engine"))),
+            resources=WorkflowResources(agents, contracts, limits_of(descend(settings, "engine"))),
             project=project,
             root=root,
             loaded=tuple(self.loaded),

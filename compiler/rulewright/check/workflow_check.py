@@ -11,7 +11,7 @@ from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.layout import USUAL_WORKFLOWS, resolve
 from rulewright.errors import DocumentError
 from rulewright.load import Loaded, Mapping
-from rulewright.lower.workflow import Lowered, lower_workflow
+from rulewright.lower.workflow import LoweredWorkflow, lower_workflow
 from rulewright.project import Project
 from rulewright.rules import findings
 from rulewright.rules.of_workflows import TASK, WORKFLOW
@@ -56,9 +56,9 @@ def compile_workflow(source: Workflow | Path | str | None = None) -> WorkflowPla
 
 
 @lru_cache(maxsize=8)
-def lowered(workflow: Workflow) -> Lowered:
+def lowered(workflow: Workflow) -> LoweredWorkflow:
     """The workflow lowered, whatever is wrong with it; once for each workflow that was loaded."""
-    return lower_workflow(workflow.document, workflow.around)
+    return lower_workflow(workflow.document, workflow.resources)
 
 
 @lru_cache(maxsize=8)

@@ -22,10 +22,10 @@ from rulewright.lower.environments import scenario_environment
 from rulewright.lower.expression_checks import environment_of
 from rulewright.lower.expressions import build_in
 from rulewright.lower.lowering import LoweringContext
-from rulewright.lower.policy import compile_policy, declared
+from rulewright.lower.policy import compile_policy, read_environment
 from rulewright.lower.rubrics import lower_rubrics
 from rulewright.lower.scan_plan import fields_of_checks
-from rulewright.lower.scorecard import lower_alone, lower_scorecard
+from rulewright.lower.scorecard import lower_scorecard, lower_without_project
 from rulewright.lower.semantics import policies
 from rulewright.project import Project, load_project
 from rulewright.proving.atoms import FALSE, TRUE, paths_of
@@ -99,7 +99,7 @@ def _prove_policy(path: Path, root: Mapping, assignments: Sequence[str], config:
         raise UsageError(f"`{path}` has no settings")
     declarations = None if config is None else Path(config).read_text(encoding="utf-8")
     table = compile_policy(path.read_text(encoding="utf-8"), declarations)
-    domains, span = Domains(declared(declarations).variables), root.key_span("rule")
+    domains, span = Domains(read_environment(declarations).variables), root.key_span("rule")
     if not table.rows:  # it collects what all rows give
         return []
     total, reached = survey(table.rows, domains)
@@ -174,7 +174,7 @@ def lowered_alone_or_in_project(path: Path, root: Mapping) -> tuple[ScorecardDoc
     if document is None or mistakes:
         raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
     document = document if project is None else worded(document, project.vocabulary)
-    plan, mistakes = lower_alone(document) if project is None else _lowered_in(project, document)
+    plan, mistakes = lower_without_project(document) if project is None else _lowered_in(project, document)
     if plan is None:
         raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
     return document, plan

@@ -1,4 +1,4 @@
-"""Which checks apply in which scenario, as far as tags and lists tell before anything runs."""
+"""Which checks apply in which scenario, as far as tags and lists decide it before a run."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ def by_tags(check: CheckDocument, scenario: ScenarioDocument) -> bool | None:
 
 
 def by_condition(check: CheckDocument) -> Callable[[ScenarioDocument], bool]:
-    """Whether the check's `when` may hold in a scenario; everywhere, where there is none or it means nothing."""
+    """Whether the check's `when` may hold in a scenario, as a predicate; always true without a valid `when`."""
     holds = None if check.when is None else condition_of(check)
     return holds or (lambda _: True)
 
 
 def texts_of_scenarios(project: Project, field: str) -> Iterator[tuple[str, Span]]:
-    """The texts that the checks' conditions compare a field of the scenario with, and where."""
+    """The texts that the checks' conditions compare a field of the scenario with, and their spans."""
     for check in project.checks:
         if check.when is None or field not in str(check.when.value):
             continue
-        wanted = Select(Name("scenario", NOWHERE), field, NOWHERE)
+        field_path = Select(Name("scenario", NOWHERE), field, NOWHERE)
         for written in expressions_of(check):
-            for literal in (found for part in written.parts() for found in texts_compared(part, partial(eq, wanted))):
+            for literal in (text for part in written.parts() for text in texts_compared(part, partial(eq, field_path))):
                 yield str(literal.value), written.span(literal)
 
 
 def overridden(
     scenario: ScenarioDocument, checks: Iterable[CheckDocument]
 ) -> tuple[list[CheckDocument], list[CheckDocument]]:
-    """Where the scenario's `eligible_modes` decides against tags: the checks that it leaves out although their tags (or
-    `any`) select the scenario, and those that it adds."""
+    """The checks for which the scenario's `eligible_modes` overrides tags: those it omits although their tags (or
+    `any`) select the scenario, and those it adds."""
     left_out: list[CheckDocument] = []
     added: list[CheckDocument] = []
     for check in checks if scenario.eligible_modes else ():

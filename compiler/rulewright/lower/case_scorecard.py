@@ -1,4 +1,4 @@
-"""From a scorecard over test cases to the plan that carries it out."""
+"""Lowers a scorecard over test cases to its plan."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ INPUT_TYPES: Final[Mapping[str, Type]] = {"string": STRING, "strings": ListType(
 _EMPTY: Final = Program(())
 
 PAGES: Final[dict[str, str]] = {
-    "unknown-input": """A metric that looks for the phrases of an input nobody declared, or of one that holds no list.
+    "unknown-input": """A metric that looks for the phrases of an undeclared input, or of one that is not a list.
 
     Why it matters: there would be nothing to look for, and every case would get the value of an empty list.
     Instead: name an input of the type `strings`.
@@ -62,26 +62,26 @@ PAGES: Final[dict[str, str]] = {
 
 
 def lower_case_scorecard(document: CaseScorecardDocument) -> tuple[CaseScorecardPlan | None, list[Diagnostic]]:
-    """The plan of a scorecard over cases, or None with the diagnostics that say why not."""
+    """Return the plan of a scorecard over cases and no findings, or None and the findings."""
     lowering = _CaseScorecardLowering(document)
     plan = lowering.plan()
-    return (None, lowering.found) if lowering.found else (plan, [])
+    return (None, lowering.findings) if lowering.findings else (plan, [])
 
 
 def case_scorecard_expressions(document: CaseScorecardDocument) -> list[tuple[Scalar, Environment]]:
-    """Every expression of a scorecard over cases, with the environment that it is read in."""
+    """Return every expression of a scorecard over cases with its environment."""
     lowering = _CaseScorecardLowering(document)
     lowering.plan()
-    return lowering.written
+    return lowering.expressions
 
 
 def requirements_of_defaults(document: CaseScorecardDocument) -> list[tuple[Scalar, bool]]:
-    """Every requirement with whether the defaults meet it; what means nothing is left out, as is all of it where a
-    default is not a value of its parameter."""
+    """Return every requirement with whether the default parameters meet it; nothing where the scorecard has findings or
+    a default is not a value of its parameter."""
     lowering = _CaseScorecardLowering(document)
     plan = lowering.plan()
-    values = {} if lowering.found else values_of_defaults(document)
-    if len(values) < len(document.settings) or lowering.found:
+    values = {} if lowering.findings else values_of_defaults(document)
+    if len(values) < len(document.settings) or lowering.findings:
         return []
     return [
         (that, condition(required.that, Polarity.PERMITTING)(values).holds)
@@ -90,7 +90,7 @@ def requirements_of_defaults(document: CaseScorecardDocument) -> list[tuple[Scal
 
 
 def values_of_defaults(document: CaseScorecardDocument) -> dict[str, object]:
-    """The default of every parameter, as expressions see it; nothing where one is not a value of its parameter."""
+    """Return every parameter's default, as expressions read it; nothing where one is not a value of its parameter."""
     settings = _CaseScorecardLowering(document).plan().settings
     try:
         return {each.parameter.name: parameter_value(each.parameter) for each in settings}
@@ -101,8 +101,8 @@ def values_of_defaults(document: CaseScorecardDocument) -> dict[str, object]:
 @dataclass(slots=True)
 class _CaseScorecardLowering:
     document: CaseScorecardDocument
-    found: list[Diagnostic] = field(default_factory=list)
-    written: list[tuple[Scalar, Environment]] = field(default_factory=list)
+    findings: list[Diagnostic] = field(default_factory=list)
+    expressions: list[tuple[Scalar, Environment]] = field(default_factory=list)
 
     def plan(self) -> CaseScorecardPlan:
         document = self.document
@@ -121,7 +121,7 @@ class _CaseScorecardLowering:
             report_type=document.report_type,
             title=document.title,
             settings=settings,
-            requires=tuple(Requirement(self.build(that, base, BOOL), said) for that, said in document.requires),
+            requires=tuple(Requirement(self.build(that, base, BOOL), message) for that, message in document.requires),
             inputs=tuple(_input(*each) for each in document.inputs),
             texts=texts,
             metrics=metrics,
@@ -133,21 +133,21 @@ class _CaseScorecardLowering:
         )
 
     def build(self, scalar: Scalar, environment: Environment, expect: Type) -> Program:
-        self.written.append((scalar, environment))
-        built = build_in(scalar, environment, self.found, expect)
+        self.expressions.append((scalar, environment))
+        built = build_in(scalar, environment, self.findings, expect)
         return _EMPTY if built is None else built.program
 
     def composite(self, deciding: Environment) -> Program:
-        """A score, or one that may be absent: without a value the case is an error."""
+        """Return the program of the composite, a score that may be absent; a case without it is an error."""
         written = self.document.composite
         if written is not None:
-            self.written.append((written, deciding))
-        built = None if written is None else build_in(written, deciding, self.found)
+            self.expressions.append((written, deciding))
+        built = None if written is None else build_in(written, deciding, self.findings)
         if written is None or built is None:
             return _EMPTY
         if built.type not in (SCORE, OptionalType(SCORE)):
             message = f"`composite` must be a score that may be absent, found `{built.type}`"
-            self.found.append(error(written, message, code="wrong-output"))
+            self.findings.append(error(written, message, code="wrong-output"))
         return built.program
 
     def setting(self, declared: SettingDocument) -> Setting:
@@ -158,10 +158,10 @@ class _CaseScorecardLowering:
         kind: Any = declared.type
         parameter = Parameter(declared.name, kind, default, *bounds)
         try:
-            if declared.type in TYPES:  # else the document's schema has found it
+            if declared.type in TYPES:  # else schema validation reports it
                 parameter_value(parameter)
         except PlanError as failure:
-            self.found.append(error(declared.default, str(failure), code="bad-parameter"))
+            self.findings.append(error(declared.default, str(failure), code="bad-parameter"))
         return Setting(parameter, declared.environment, declared.file, declared.flag, declared.description)
 
     def metric(
@@ -204,13 +204,13 @@ class _CaseScorecardLowering:
         if metric.judge_of.value not in names:
             message = f"unknown input `{metric.judge_of.value}`"
             known = f"declared are {', '.join(f'`{name}`' for name in names)}"
-            self.found.append(error(metric.judge_of, message, code="unknown-input", help=known))
+            self.findings.append(error(metric.judge_of, message, code="unknown-input", help=known))
         worse = [label for label, _ in self.document.exits if label != self.document.accepted]
         if metric.judge_counts and metric.judge_unclear not in worse:
             place = place_of(metric.node, "judge", "unclear" if metric.judge_unclear else "count")
             message = "a verdict that counts needs `unclear`: a label of the table other than the accepted one"
             help_text = f"known are {', '.join(f'`{label}`' for label in worse)}"
-            self.found.append(error(place, message, code="unknown-label", help=help_text))
+            self.findings.append(error(place, message, code="unknown-label", help=help_text))
         unclear = metric.judge_unclear if metric.judge_counts else None
         return Question(str(metric.judge_prompt.value), str(metric.judge_of.value), unclear)
 
@@ -219,34 +219,34 @@ class _CaseScorecardLowering:
         if metric.of.value not in lists:
             message = f"`{metric.of.value}` is not an input of the type `strings`"
             help_text = f"declared are {', '.join(f'`{name}`' for name in lists)}" if lists else None
-            self.found.append(error(metric.of, message, code="unknown-input", help=help_text))
+            self.findings.append(error(metric.of, message, code="unknown-input", help=help_text))
         switches = [setting.name for setting in self.document.settings if setting.type == "bool"]
         if metric.fold is not None and metric.fold not in switches:
             place = place_of(metric.node, "share", "fold")
             message = f"`{metric.fold}` is not a parameter of the type `bool`"
-            self.found.append(error(place, message, code="unknown-input"))
+            self.findings.append(error(place, message, code="unknown-input"))
 
     def check_labels(self) -> None:
         document = self.document
-        given, known = [row.label for row in document.labels], [label for label, _ in document.exits]
+        rows, exits = [row.label for row in document.labels], [label for label, _ in document.exits]
         for row in document.labels:
-            if row.label not in known:
-                self.found.append(
+            if row.label not in exits:
+                self.findings.append(
                     error(row.when, f"`exit` does not know the label `{row.label}`", code="unknown-label")
                 )
-        for label in known:
-            if label not in given:
+        for label in exits:
+            if label not in rows:
                 place = document.key_place("exit", label)
-                self.found.append(error(place, f"no row gives the label `{label}`", code="unknown-label"))
-        if document.accepted not in given:
+                self.findings.append(error(place, f"no row gives the label `{label}`", code="unknown-label"))
+        if document.accepted not in rows:
             place = document.place("accepted")
-            self.found.append(error(place, f"no row gives the label `{document.accepted}`", code="unknown-label"))
+            self.findings.append(error(place, f"no row gives the label `{document.accepted}`", code="unknown-label"))
 
 
 def _input(name: str, path: str, kind: str) -> Input:
     source, *steps = path.split(".")
-    where: Literal["case", "output"] = "output" if source == "output" else "case"
-    return Input(name, where, tuple(steps), "strings" if kind == "strings" else "string")
+    origin: Literal["case", "output"] = "output" if source == "output" else "case"
+    return Input(name, origin, tuple(steps), "strings" if kind == "strings" else "string")
 
 
 def _which(word: str) -> Which:

@@ -1,4 +1,4 @@
-"""From a corpus's document to the corpus of the plan: sources resolved, expressions tried, lexicons gathered."""
+"""Lowers a corpus's document to the plan: resolves sources, compiles expressions, collects lexicons."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PAGES: Final[dict[str, str]] = {
     "unknown-source": """A programme or a fact of a corpus names a source that is not among its `sources`.
 
-    Why it matters: a failure would be held against a text that nobody can look up.
+    Why it matters: a failure would cite a text that can't be looked up.
     Instead: correct the key, or add the source.
     """,
     "figures-without-figure": """A fact lists `figures` without the expression that finds them, or the other way round.
@@ -30,9 +30,9 @@ PAGES: Final[dict[str, str]] = {
 }
 
 
-def lower_corpus(document: CorpusDocument, found: list[Diagnostic]) -> tuple[Corpus, dict[str, Lexicon]]:
-    """The corpus, and the lexicons that it needs; what is wrong with it is added to `found`."""
-    lowering = _CorpusLowering(document, found)
+def lower_corpus(document: CorpusDocument, findings: list[Diagnostic]) -> tuple[Corpus, dict[str, Lexicon]]:
+    """Return the corpus and its lexicons; mistakes are added to `findings`."""
+    lowering = _CorpusLowering(document, findings)
     corpus = Corpus(
         programmes=tuple(lowering.programme(part) for part in document.programmes),
         claims=lowering.patterns("claims", document.claims) or lowering.put("claims", ()),
@@ -54,7 +54,7 @@ def lower_corpus(document: CorpusDocument, found: list[Diagnostic]) -> tuple[Cor
 @dataclass(slots=True)
 class _CorpusLowering:
     document: CorpusDocument
-    found: list[Diagnostic]
+    findings: list[Diagnostic]
     lexicons: dict[str, Lexicon] = field(default_factory=dict)
 
     def programme(self, part: ProgrammeDocument) -> Programme:
@@ -72,7 +72,7 @@ class _CorpusLowering:
         if bool(part.figures) != (part.figure is not None):
             message = f"the fact `{part.id}` needs both `figure` and `figures`, or neither"
             place = part.key_place("figures" if part.figures else "figure")
-            self.found.append(error(place, message, code="figures-without-figure"))
+            self.findings.append(error(place, message, code="figures-without-figure"))
         return Fact(
             id=part.id,
             about=self.put(f"{stem}/about", part.about),
@@ -85,18 +85,18 @@ class _CorpusLowering:
         )
 
     def source(self, part: ProgrammeDocument | FactDocument, key: str) -> str:
-        """The title of a source."""
+        """Return the title of a source; an unknown one is reported."""
         if key and key not in self.document.sources:
             hint = did_you_mean(key, self.document.sources)
             place = part.place("source")
-            self.found.append(error(place, f"unknown source `{key}`", code="unknown-source", help=hint))
+            self.findings.append(error(place, f"unknown source `{key}`", code="unknown-source", help=hint))
         return self.document.sources.get(key, key)
 
     def patterns(self, name: str, entries: tuple[PatternEntry, ...]) -> str | None:
         return self.put(name, entries) if entries else None
 
     def put(self, name: str, entries: tuple[PatternEntry, ...]) -> str:
-        """The name under which the patterns stand in the plan."""
+        """Add a lexicon of the patterns to the plan and return its name."""
         name = f"corpora/{self.document.name}/{name}"
         self.lexicons[name] = lower_patterns(entries, TEXT, fold="text")
         for entry in entries:
@@ -107,7 +107,7 @@ class _CorpusLowering:
     def expression(self, scalar: Scalar | None) -> str | None:
         if scalar is None:
             return None
-        refused = invalid_regex(scalar)
-        if refused is not None:
-            self.found.append(refused)
+        finding = invalid_regex(scalar)
+        if finding is not None:
+            self.findings.append(finding)
         return str(scalar.value)

@@ -29,12 +29,12 @@ from rulewright_runtime.ir import Program, validate
 PAGES: Final[dict[str, str]] = {
     "bad-table-output": """Two rows of a decision table give values of different kinds.
 
-    Why it matters: whoever reads the table's answer can't rely on what it is.
+    Why it matters: readers of the table's output can't rely on its type.
     Instead: let every row give the same type, for instance a text everywhere.
     """,
     "unreachable-row": """A row that never decides, because the rows before it always do or its condition never holds.
 
-    Why it matters: the first row that holds wins, so this one never has a say, though it reads as if it had.
+    Why it matters: the first row that holds decides, so this one has no effect, though it reads as if it had.
     Instead: move the row up, or narrow the conditions of the rows before it.
     """,
 }
@@ -52,7 +52,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class _TableCell:
-    """A checked expression; `score` when its value must be read as a score."""
+    """A checked expression; with `score` its value is converted to a score."""
 
     checked: CheckedExpression
     environment: Environment
@@ -78,12 +78,12 @@ class _Row:
 
     @property
     def total(self) -> bool:
-        """Whether the row gives a value whenever it is reached."""
+        """Whether the row always gives a value when it is reached."""
         return self.condition is None and (self.rule is None or self.rule.total)
 
     @property
     def type(self) -> Type:
-        """What the row gives."""
+        """The type of the row's value."""
         if self.rule is not None:
             return self.rule.type
         assert self.output is not None
@@ -92,7 +92,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A checked table; `environment` knows its variables."""
+    """A checked table; `environment` declares its variables."""
 
     variables: tuple[tuple[str, _TableCell], ...]
     rows: tuple[_Row, ...]
@@ -102,7 +102,7 @@ class _Rule:
 
     @property
     def total(self) -> bool:
-        """Whether the table always gives a value: some row must, and no nested table before it may fail to."""
+        """Whether the table always gives a value: one row must, and no nested table before it may give none."""
         if self.aggregate:
             return True
         for row in self.rows:
@@ -113,26 +113,26 @@ class _Rule:
         return False
 
 
-_Placed: TypeAlias = tuple[_TableCell, Mapping[str, Inlined]]
+_ScopedCell: TypeAlias = tuple[_TableCell, Mapping[str, Inlined]]
 
 
 def build_table(rule: RuleSyntax, environment: Environment, *, expect: Type | None = None) -> Table:
-    """The table that `rule` writes; `expect` is the type every output must have.
+    """Check and lower a table; `expect` is the type that every output must have.
 
     Variables are read as `variables.name`, in the profile also by their name alone. Raises DocumentError with every
-    mistake, at its place in the file.
+    finding at its span in the file.
     """
     building = _Building(expect)
     checked = building.rule(rule, environment)
-    if building.found:
-        raise DocumentError(sorted(building.found, key=lambda d: d.sort_key))
+    if building.findings:
+        raise DocumentError(sorted(building.findings, key=lambda d: d.sort_key))
     total = checked.total
     emission = _Emission(environment)
     try:
         emission.rule(checked, not total)
         program = emission.program()
         validate(program)
-        rows = () if checked.aggregate else tuple(_flat(checked, (), {}))
+        rows = () if checked.aggregate else tuple(_flat_rows(checked, (), {}))
     except (PlanError, RecursionError):
         message = "the table is too large or nests too deeply, its variables written out"
         raise DocumentError([error(rule.span, message, code="malformed-table")]) from None
@@ -140,20 +140,22 @@ def build_table(rule: RuleSyntax, environment: Environment, *, expect: Type | No
 
 
 class _Building:
-    """Checks the cells of a table and collects every mistake."""
+    """Checks the cells of a table and collects the findings."""
 
     def __init__(self, expect: Type | None) -> None:
         self.expect = expect
-        self.found: list[Diagnostic] = []
-        self.known = Substitution()
+        self.findings: list[Diagnostic] = []
+        self.substitution = Substitution()
 
     def rule(self, rule: RuleSyntax, environment: Environment) -> _Rule:
         """The checked table."""
         variables: list[tuple[str, _TableCell]] = []
         for name_scalar, scalar in rule.variables:
             name = str(name_scalar.value)
-            if name in (known for known, _ in variables):
-                self.found.append(error(name_scalar, f"the variable `{name}` is given twice", code="malformed-table"))
+            if name in (earlier for earlier, _ in variables):
+                self.findings.append(
+                    error(name_scalar, f"the variable `{name}` is given twice", code="malformed-table")
+                )
             cell = self.cell(scalar, environment)
             t = DYN if cell is None else cell.checked.type
             if cell is not None:
@@ -165,7 +167,7 @@ class _Building:
         return _Rule(tuple(variables), tuple(rows), rule.aggregate, self.joined(rows, rule.aggregate), environment)
 
     def row(self, row: RowSyntax, environment: Environment) -> _Row | None:
-        """The checked row, or None when it holds a mistake."""
+        """Return the checked row, or None when it has a finding."""
         condition = None if row.condition is None else self.cell(row.condition, environment, BOOL)
         explanation = None if row.explanation is None else self.cell(row.explanation, environment, STRING)
         output = rule = None
@@ -178,60 +180,60 @@ class _Building:
         return _Row(None if condition is not None and condition.is_true else condition, output, rule, explanation, row)
 
     def joined(self, rows: Sequence[_Row], aggregate: bool) -> Type:
-        """The type that every row gives; a list of it when the rows are collected."""
+        """Return the common type of the rows; a list of it when the rows are collected."""
         joined: Type | None = None
         for row in rows:
             t = row.type
             if aggregate and row.rule is not None and row.rule.aggregate and isinstance(t, ListType):
                 t = t.element
-            if joined is None or self.known.fits(t, joined):
+            if joined is None or self.substitution.fits(t, joined):
                 joined = t if joined is None else most_general(joined, t)
             else:
                 message = f"incompatible output types: this row gives `{t}`, the rows before it `{joined}`"
-                self.found.append(error(row.syntax.output or row.syntax.span, message, code="bad-table-output"))
+                self.findings.append(error(row.syntax.output or row.syntax.span, message, code="bad-table-output"))
         return ListType(joined or DYN) if aggregate else joined or DYN
 
     def unreachable(self, rows: Sequence[_Row], aggregate: bool) -> None:
-        """Report the row after one that always decides."""
+        """Report the row after the first that always decides."""
         for row, after in pairwise(rows):
             if row.total and not aggregate:
                 note = (row.syntax.span, "this row always decides")
-                self.found.append(
+                self.findings.append(
                     error(after.syntax.span, "this row is never reached", code="unreachable-row", notes=[note])
                 )
                 return
 
     def cell(self, scalar: Scalar, environment: Environment, expect: Type | None = None) -> _TableCell | None:
-        """The checked expression of one value, or None with its mistakes reported."""
+        """Return the checked expression of one value, or None with its mistakes reported."""
         text = _text(scalar)
         try:
             parsed = parse(text, environment.dialect)
         except ExpressionError as failure:
-            self.found += mistakes_of(failure, scalar)
+            self.findings += mistakes_of(failure, scalar)
             return None
         return self.checked(scalar, text, parsed, environment, expect)
 
     def checked(
         self, scalar: Scalar, text: str, parsed: Expr, environment: Environment, expect: Type | None
     ) -> _TableCell | None:
-        """As `cell`, for what is parsed already."""
+        """As `cell`, for an expression that is parsed already."""
         try:
-            found = check(parsed, text, environment, expect=expect)
+            expression = check(parsed, text, environment, expect=expect)
         except ExpressionError as failure:
-            self.found += mistakes_of(failure, scalar)
+            self.findings += mistakes_of(failure, scalar)
             return None
-        return _TableCell(found, environment, text, expect == SCORE and found.type != SCORE)
+        return _TableCell(expression, environment, text, expect == SCORE and expression.type != SCORE)
 
 
 def _text(scalar: Scalar) -> str:
-    """The text of an expression; YAML's own `true` and `0.80` are expressions too."""
+    """The source of an expression; a YAML boolean or number is an expression too."""
     if isinstance(scalar.value, bool):
         return "true" if scalar.value else "false"
     return scalar.value if isinstance(scalar.value, str) else scalar.raw
 
 
 class _Emission:
-    """Lowers the cells of a table into one program, whose source is their texts, a line each."""
+    """Lowers the cells of a table into one program; its source is the texts of the cells, one per line."""
 
     def __init__(self, environment: Environment, inlined: Mapping[str, Inlined] | None = None) -> None:
         self.lowering = ExpressionLowering(environment, None, True)
@@ -239,7 +241,7 @@ class _Emission:
         self.texts: list[str] = []
 
     def program(self) -> Program:
-        """What was emitted so far."""
+        """Return the program emitted so far."""
         return Program(tuple(self.lowering.nodes), "\n".join(self.texts), self.lowering.environment.strict)
 
     def cell(self, cell: _TableCell) -> int:
@@ -251,7 +253,7 @@ class _Emission:
         return lowering.whole(cell.score)
 
     def rule(self, rule: _Rule, optional: bool) -> int:
-        """Lower a table with its variables; the value is `optional`, or the table must be total."""
+        """Lower a table with its variables. Without `optional` the table must be total."""
         bound: list[tuple[int, int]] = []
         for name, cell in rule.variables:
             bound.append((self.cell(cell), len(self.lowering.bound)))
@@ -266,7 +268,7 @@ class _Emission:
         return result
 
     def first_match(self, rows: Sequence[_Row], optional: bool) -> int:
-        """Conditions and values in the order of the rows, then the choice between them from the last row up."""
+        """Emit conditions and values in row order, then the conditionals from the last row up."""
         parts: list[tuple[int | None, int, bool]] = []  # condition, value, whether the rows after it may decide
         for row in rows:
             condition = None if row.condition is None else self.cell(row.condition)
@@ -285,14 +287,14 @@ class _Emission:
         return result
 
     def value(self, row: _Row, optional: bool) -> int:
-        """What a row gives."""
+        """Emit a row's value."""
         if row.rule is not None:
             return self.rule(row.rule, optional)
         assert row.output is not None
         return self._wrapped(self.cell(row.output), optional)
 
     def collected(self, rows: Sequence[_Row]) -> int:
-        """The list of what every row gives; the lists of nested collections are joined with it."""
+        """Emit the list of the rows' values; lists of nested collections are concatenated with it."""
         joined: int | None = None
         pending: list[int] = []
         for row in rows:
@@ -318,7 +320,7 @@ class _Emission:
         return part if joined is None else self.lowering.emit("call", (joined, part), "_+_")
 
     def _list_when(self, row: _Row) -> int:
-        """A nested collection, empty when its condition does not hold."""
+        """Emit a nested collection, empty when its condition does not hold."""
         condition = None if row.condition is None else self.cell(row.condition)
         assert row.rule is not None
         part = self.rule(row.rule, False)
@@ -333,16 +335,16 @@ class _Emission:
         return self.lowering.emit("call", (), "optional.none")
 
 
-def _flat(rule: _Rule, conditions: tuple[_Placed, ...], inlined: Mapping[str, Inlined]) -> Iterator[TableRow]:
-    """The rows of a table and of the tables in it, in the order in which they are tried."""
+def _flat_rows(rule: _Rule, conditions: tuple[_ScopedCell, ...], inlined: Mapping[str, Inlined]) -> Iterator[TableRow]:
+    """The rows of a table and of its nested tables, in evaluation order."""
     for name, cell in rule.variables:
         inlined = {**inlined, f"{VARIABLES}{name}": Inlined(cell.environment, cell.checked, inlined)}
     for row in rule.rows:
-        here = conditions if row.condition is None else (*conditions, (row.condition, inlined))
-        condition = _all_of(here, rule.environment)
-        explanation = None if row.explanation is None else _alone(row.explanation, inlined)
+        guards = conditions if row.condition is None else (*conditions, (row.condition, inlined))
+        condition = _conjunction(guards, rule.environment)
+        explanation = None if row.explanation is None else _cell_program(row.explanation, inlined)
         if row.output is not None:
-            yield TableRow(condition, _alone(row.output, inlined), explanation, row.syntax.span)
+            yield TableRow(condition, _cell_program(row.output, inlined), explanation, row.syntax.span)
             continue
         assert row.rule is not None
         if row.rule.aggregate:
@@ -350,18 +352,18 @@ def _flat(rule: _Rule, conditions: tuple[_Placed, ...], inlined: Mapping[str, In
             emission.rule(row.rule, False)
             yield TableRow(condition, emission.program(), explanation, row.syntax.span)
             continue
-        yield from _flat(row.rule, here, inlined)
+        yield from _flat_rows(row.rule, guards, inlined)
         if row.condition is not None and not row.rule.total:
             yield TableRow(condition, None, explanation, row.syntax.span)
 
 
-def _alone(cell: _TableCell, inlined: Mapping[str, Inlined]) -> Program:
+def _cell_program(cell: _TableCell, inlined: Mapping[str, Inlined]) -> Program:
     emission = _Emission(cell.environment, inlined)
     emission.cell(cell)
     return emission.program()
 
 
-def _all_of(conditions: Sequence[_Placed], environment: Environment) -> Program | None:
+def _conjunction(conditions: Sequence[_ScopedCell], environment: Environment) -> Program | None:
     if not conditions:
         return None
     emission = _Emission(environment)

@@ -1,4 +1,4 @@
-"""When a check applies and when it is silenced, as programs over `scenario`."""
+"""A check's eligibility and suppression as programs over `scenario`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 ANY = ("any",)
 
 
-def eligible(check: CheckDocument, exempt: tuple[str, ...], found: list[Diagnostic]) -> Built | None:
-    """The program that says whether the check applies; None: it always does.
+def eligible(check: CheckDocument, exempt: tuple[str, ...], findings: list[Diagnostic]) -> Built | None:
+    """Return the program of the check's eligibility; None: it always applies.
 
-    A universal check always applies. Otherwise a scenario that lists `eligible_modes` decides alone; else one of the
-    check's tags has to be among the scenario's, or its `when` has to hold. A capability-aware check applies nowhere
-    when the project says that its claim is true of the system under evaluation.
+    A universal check always applies. Otherwise a scenario's `eligible_modes` decides alone; without it one of the
+    check's tags must be among the scenario's, or its `when` must hold. A capability-aware check applies nowhere when
+    the project says that its claim is true of the system under evaluation.
     """
     own = (
-        None if check.when is None else build_in(check.when, scenario_environment(check.vocabulary), found, expect=BOOL)
+        None
+        if check.when is None
+        else build_in(check.when, scenario_environment(check.vocabulary), findings, expect=BOOL)
     )
     if check.routing.system_capability_aware and check.id in exempt:
         return _over_scenario("false")
@@ -34,21 +36,21 @@ def eligible(check: CheckDocument, exempt: tuple[str, ...], found: list[Diagnost
         return None
     lists = _over_scenario("size(scenario.eligible_modes) > 0")
     listed = _over_scenario(fill("id in scenario.eligible_modes", id=check.id))
-    applies = own or _bears_one_of(check.tags or ())
+    applies = own or _has_one_of(check.tags or ())
     program = choose(lists.program, listed.program, applies.program)
-    if check.when is not None and composed(program, check.when, found) is None:
+    if check.when is not None and composed(program, check.when, findings) is None:
         return None
     return Built(program, BOOL, lists.reads | listed.reads | applies.reads)
 
 
 def suppressed(check: CheckDocument) -> Built | None:
-    """The program that says whether the check leaves no record at all; None: never."""
+    """Return the program that decides whether the check leaves no record at all; None: never."""
     tags = check.routing.safety_override_suppressed_by
     return _over_scenario(fill("scenario.tags.exists(t, t in tags)", tags=tags)) if tags else None
 
 
-def _bears_one_of(tags: tuple[str, ...]) -> Built:
-    """The condition that a scenario bears one of the tags; no tags, or exactly `any`, is true everywhere."""
+def _has_one_of(tags: tuple[str, ...]) -> Built:
+    """The condition that a scenario has one of the tags; true everywhere without tags or with exactly `any`."""
     if not tags or tags == ANY:
         return _over_scenario("true")
     return _over_scenario(fill("scenario.tags.exists(t, t in tags)", tags=tags))

@@ -1,4 +1,4 @@
-"""What expressions of checks, prompts and profiles may name, derived from the documents' schemas."""
+"""The environments of expressions in checks, prompts and profiles, derived from the documents' schemas."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from rulewright.documents.profile import Profile
     from rulewright.load import Scalar
 
-# Facts of a scenario that the plan always carries; everything else is carried when a program reads it.
+# Keys of a scenario that the plan always holds; any other key is added when a program reads it.
 SCENARIO_FACTS: Final = ("id", "title", "category", "tags", "eligible_modes")
-VERDICT_RECORD: Final = "verdict record"  # what the type of `v` is called
+VERDICT_RECORD: Final = "verdict record"  # the name of the type of `v`
 HIDDEN: Final = frozenset({"failure_mode_tags", "risk_triggers", "scenario_id", "tags"})
 ROLE: Final = EnumType("role", ROLES)
 SPEAKER: Final = EnumType("role", SPEAKERS)
@@ -38,10 +38,10 @@ _SIMPLE: Final[dict[str, Type]] = {"string": STRING, "integer": INT, "number": D
 
 @cache
 def scenario_type(vocabulary: Vocabulary) -> RecordType:
-    """`scenario`: its id, its tags gathered from all three lists, and the keys of its file."""
-    written = schema_in("scenario", vocabulary)
+    """The type of `scenario`: its id, its tags from all three lists, and the keys of its file."""
+    schema = schema_in("scenario", vocabulary)
     fields = {
-        name: type_of(below, written, name) for name, below in written["properties"].items() if name not in HIDDEN
+        name: type_of(property, schema, name) for name, property in schema["properties"].items() if name not in HIDDEN
     }
     tag = EnumType("tags", vocabulary.tags) if vocabulary.tags else STRING
     always: dict[str, Type] = {"id": STRING, "title": STRING, "tags": ListType(tag), "eligible_modes": ListType(STRING)}
@@ -50,38 +50,38 @@ def scenario_type(vocabulary: Vocabulary) -> RecordType:
 
 @cache
 def check_type(vocabulary: Vocabulary) -> RecordType:
-    """`check`: the keys of its file; what the author may leave out is optional."""
-    written = schema_in("check", vocabulary)
-    fields = {name: type_of(below, written, name) for name, below in written["properties"].items()}
+    """The type of `check`: the keys of its file; all but `id` are optional."""
+    schema = schema_in("check", vocabulary)
+    fields = {name: type_of(property, schema, name) for name, property in schema["properties"].items()}
     return RecordType("check", fields, optional=frozenset(fields) - {"id"})
 
 
 @cache
 def check_environment(vocabulary: Vocabulary) -> Environment:
-    """Where a profile selects: `check` alone."""
+    """The environment of a profile's selection: `check`."""
     return Environment(variables={"check": check_type(vocabulary)})
 
 
 def profile_expressions(document: Profile) -> list[tuple[Scalar, Environment]]:
-    """The condition of a profile with its environment."""
+    """Return the profile's `select` with its environment, or nothing without it."""
     return [] if document.select is None else [(document.select, check_environment(document.vocabulary))]
 
 
 @cache
 def scenario_environment(vocabulary: Vocabulary) -> Environment:
-    """Where eligibility and suppression are decided: `scenario` alone."""
+    """The environment of eligibility and suppression: `scenario`."""
     return Environment(variables={"scenario": scenario_type(vocabulary)})
 
 
 @cache
 def prompt_environment(vocabulary: Vocabulary) -> Environment:
-    """Where a prompt is rendered: `scenario` and `check`."""
+    """The environment of a prompt: `scenario` and `check`."""
     return Environment(variables={"scenario": scenario_type(vocabulary), "check": check_type(vocabulary)})
 
 
 @cache
 def conversation_types(vocabulary: Vocabulary) -> dict[str, Type]:
-    """What conditions of a verdict read: the conversation, its parts, and what was recorded about it."""
+    """The variables of verdict conditions: the conversation, its parts, and its metadata."""
     turn = RecordType(
         "turn", {"number": INT, "role": SPEAKER, "content": STRING, "branch": STRING}, optional=frozenset({"branch"})
     )
@@ -102,7 +102,7 @@ def conversation_types(vocabulary: Vocabulary) -> dict[str, Type]:
 
 @cache
 def usage_type() -> RecordType:
-    """`usage`: what was recorded of tokens, cost and seconds."""
+    """The type of `usage`: recorded tokens, cost and latency in seconds."""
     fields: dict[str, Type] = {"input_tokens": INT, "output_tokens": INT, "total_tokens": INT}
     fields |= {"cost": DOUBLE, "latency": DOUBLE}
     return RecordType("usage", fields, optional=frozenset(fields))
@@ -110,14 +110,14 @@ def usage_type() -> RecordType:
 
 @cache
 def tool_call_type() -> RecordType:
-    """A call of a tool; its `arguments` are absent where they are not JSON."""
+    """The type of a tool call; `arguments` is absent where they are not JSON."""
     fields = {"id": STRING, "name": STRING, "arguments": MapType(STRING, DYN), "raw": STRING, "result": STRING}
     return RecordType("tool call", fields, optional=frozenset({"arguments", "result"}))
 
 
 @cache
 def message_type() -> RecordType:
-    """A message of any role."""
+    """The type of a message of any role."""
     maybe = dict.fromkeys(("name", "tool_call_id", "reasoning", "refusal", "timestamp"), STRING)
     fields: dict[str, Type] = {
         "role": ROLE,
@@ -133,7 +133,7 @@ def message_type() -> RecordType:
 
 @cache
 def verdict_of_check() -> RecordType:
-    """What `v("ID")` is: what another check said of the same conversation."""
+    """The type of `v("ID")`: another check's verdict on the same conversation."""
     return RecordType(
         "verdict",
         {
@@ -150,13 +150,13 @@ def verdict_of_check() -> RecordType:
 def verdict_environment(
     each: str | None, params: tuple[tuple[str, Type], ...], checks: tuple[str, ...] | None, vocabulary: Vocabulary
 ) -> Environment:
-    """Where the verdict of an `expression` check is decided: for `each` part or the whole, with those `params`.
+    """The environment of an `expression` check's verdict, for `each` part or the whole conversation, with `params`.
 
-    `checks` are the ids that `v` knows; None where the project is not known.
+    `checks` are the ids that `v` accepts; None where the project is unknown.
     """
     variables = {**conversation_types(vocabulary), "params": RecordType("params", dict(params))}
-    known = MapType(STRING, verdict_of_check())
-    variables["v"] = known if checks is None else RecordType("v", dict.fromkeys(checks, verdict_of_check()))
+    verdicts = MapType(STRING, verdict_of_check())
+    variables["v"] = verdicts if checks is None else RecordType("v", dict.fromkeys(checks, verdict_of_check()))
     items = {"turn": "turns", "reply": "replies", "message": "messages", "tool_call": "tool_calls"}
     hints = {
         "turn": "`turn` exists only with `each: turn` or `each: reply`",
@@ -170,19 +170,19 @@ def verdict_environment(
     return Environment(variables=variables, hints=hints, lookups=frozenset({"v"}))
 
 
-def type_of(below: dict[str, Any], whole: dict[str, Any], name: str) -> Type:
-    """The static type of what a schema admits; `dyn` where it admits several types."""
-    if "$ref" in below:
-        below = whole["$defs"][below["$ref"].removeprefix("#/$defs/")]
-    if "enum" in below and all(isinstance(word, str) for word in below["enum"]):
-        return EnumType(name, tuple(below["enum"]))
-    kind = below.get("type")
+def type_of(schema: dict[str, Any], root: dict[str, Any], name: str) -> Type:
+    """Return the static type of the values that a schema admits; `dyn` where it admits several types."""
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
+    if "enum" in schema and all(isinstance(word, str) for word in schema["enum"]):
+        return EnumType(name, tuple(schema["enum"]))
+    kind = schema.get("type")
     if kind == "array":
-        return ListType(type_of(below.get("items", {}), whole, name))
-    if kind == "object" and "properties" in below:
-        fields = {key: type_of(inner, whole, key) for key, inner in below["properties"].items()}
-        return RecordType(name, fields, optional=frozenset(fields) - set(below.get("required", ())))
+        return ListType(type_of(schema.get("items", {}), root, name))
+    if kind == "object" and "properties" in schema:
+        fields = {key: type_of(inner, root, key) for key, inner in schema["properties"].items()}
+        return RecordType(name, fields, optional=frozenset(fields) - set(schema.get("required", ())))
     if kind == "object":
-        extra = below.get("additionalProperties")
-        return MapType(STRING, type_of(extra, whole, name) if isinstance(extra, dict) else DYN)
+        extra = schema.get("additionalProperties")
+        return MapType(STRING, type_of(extra, root, name) if isinstance(extra, dict) else DYN)
     return _SIMPLE.get(kind, DYN) if isinstance(kind, str) else DYN

@@ -1,4 +1,4 @@
-"""From a check's `pass`, `fail` and `unclear` to the verifier that evaluates them."""
+"""Lowers the conditions `pass`, `fail` and `unclear` of a check to its verifier."""
 
 from __future__ import annotations
 
@@ -40,16 +40,18 @@ PARTS: Final = (None, *get_args(Each))
 def environment_of(
     check: CheckDocument, checks: Iterable[str] | None = None, typed: Mapping[str, Type] = MappingProxyType({})
 ) -> Environment:
-    """Where the conditions of the check's verdict are decided; `checks` are the ids of the project, None: not known.
-    Parameters have the types that are declared, or `typed` says."""
+    """Return the environment of the check's verdict conditions. `checks` are the ids of the project's checks, None
+    where they are unknown; `typed` overrides the declared types of parameters."""
     ids = None if checks is None else tuple(name for name in checks if name != check.id)
-    found = verdict_environment(check.each, tuple({**dict(_types(check)), **typed}.items()), ids, check.vocabulary)
-    brought = {name: (parse_signature(each.signature),) for name, each in check.vocabulary.functions}
-    return replace(found, functions=brought) if brought else found
+    environment = verdict_environment(
+        check.each, tuple({**dict(_types(check)), **typed}.items()), ids, check.vocabulary
+    )
+    functions = {name: (parse_signature(each.signature),) for name, each in check.vocabulary.functions}
+    return replace(environment, functions=functions) if functions else environment
 
 
 def check_expressions(document: CheckDocument) -> list[tuple[Scalar, Environment]]:
-    """The conditions of a check, each with the environment of its place."""
+    """Return the conditions of a check, each with its environment."""
     when, violates = document.when, document.phases.violates
     return [
         *([] if when is None else [(when, scenario_environment(document.vocabulary))]),
@@ -59,7 +61,7 @@ def check_expressions(document: CheckDocument) -> list[tuple[Scalar, Environment
 
 
 def _types(check: CheckDocument) -> Iterator[tuple[str, Type]]:
-    """The names under `params` with their types: those that are declared, else any."""
+    """The names under `params` with their declared types, else `dyn`."""
     declared = plain(check.get("parameters"))
     schemas = declared if isinstance(declared, dict) else {}
     for name in {**schemas, **check.params}:
@@ -67,13 +69,13 @@ def _types(check: CheckDocument) -> Iterator[tuple[str, Type]]:
         yield name, type_of(schema, {}, name) if isinstance(schema, dict) else DYN
 
 
-def circles(checks: Sequence[CheckDocument], nodes: Iterable[Check]) -> Iterator[Diagnostic]:
-    """A finding where checks of the plan read each other's verdicts in a circle."""
+def verdict_cycles(checks: Sequence[CheckDocument], nodes: Iterable[Check]) -> Iterator[Diagnostic]:
+    """Report checks of the plan that read each other's verdicts in a cycle."""
     needs = {node.id: ids for node in nodes if (ids := node.verifier.reads())}
     try:
         TopologicalSorter(needs).prepare()
-    except CycleError as circle:
-        names = list(reversed(circle.args[1]))
+    except CycleError as cycle:
+        names = list(reversed(cycle.args[1]))
         first = next(check for check in checks if check.id == names[0])
         path = " -> ".join(f"`{name}`" for name in names)
         place = first.verdict_conditions[0]
@@ -81,17 +83,17 @@ def circles(checks: Sequence[CheckDocument], nodes: Iterable[Check]) -> Iterator
 
 
 def lower_expression(check: CheckDocument, lowering: LoweringContext) -> ExpressionVerifier | None:
-    """The verifier of an `expression` check, or None when a finding says why there is none."""
+    """Return the verifier of an `expression` check, or None with a finding."""
     if check.fails is None and check.passes is None:
         place, message = check.place("routing", "route"), "the route `expression` needs `fail` or `pass`, a condition"
-        lowering.found.append(error(place, message, code="missing-key"))
+        lowering.findings.append(error(place, message, code="missing-key"))
         return None
-    if check.each not in PARTS:  # what the conditions may name is not known
+    if check.each not in PARTS:  # the environment is unknown
         return None
     environment = environment_of(check, lowering.check_ids)
     conditions = {"fails": check.fails, "unclear": check.unclears, "passes": check.passes}
     built = {
-        name: None if scalar is None else build_in(scalar, environment, lowering.found, expect=BOOL)
+        name: None if scalar is None else build_in(scalar, environment, lowering.findings, expect=BOOL)
         for name, scalar in conditions.items()
     }
     if any(scalar is not None and built[name] is None for name, scalar in conditions.items()):
@@ -107,20 +109,20 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
 
 
 def mistakes_with(check: CheckDocument, typed: Mapping[str, Type]) -> list[Diagnostic]:
-    """What would be wrong with the conditions of its verdict if parameters were of these types."""
-    found: list[Diagnostic] = []
+    """Return the findings in the verdict's conditions if parameters had the types `typed`."""
+    findings: list[Diagnostic] = []
     if check.each not in PARTS:
-        return found  # what the conditions may name is not known
+        return findings  # the environment is unknown
     for scalar in check.verdict_conditions:
-        build_in(scalar, environment_of(check, typed=typed), found, expect=BOOL)
-    return found
+        build_in(scalar, environment_of(check, typed=typed), findings, expect=BOOL)
+    return findings
 
 
 def check_findings(check: CheckDocument) -> list[Diagnostic]:
-    """The mistakes in its conditions, and in a prompt that is sent, read as a template."""
-    found = mistakes_with(check, {})
+    """Return the findings in the check's conditions, and in its prompt template where a judge reads it."""
+    findings = mistakes_with(check, {})
     if check.when is not None:
-        eligible(check, (), found)
+        eligible(check, (), findings)
     if check.prompt is not None and (check.is_judged or check.has_edge):
-        lower_prompt(check.prompt, prompt_environment(check.vocabulary), found)
-    return found
+        lower_prompt(check.prompt, prompt_environment(check.vocabulary), findings)
+    return findings

@@ -1,4 +1,4 @@
-"""Expressions inside documents: built in place, every mistake a diagnostic at its exact column."""
+"""Builds expressions inside documents; every mistake becomes a diagnostic at its exact column."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 
 PAGES: Final[dict[str, str]] = {
-    "bad-expression": """An expression that does not parse, or means nothing at its place.
+    "bad-expression": """An expression that does not parse, or whose names or types are wrong.
 
-    Why it matters: names and types are settled while compiling, so that a run can't stumble over them.
+    Why it matters: names and types are checked while compiling, so that they can't fail in a run.
     Instead: correct the part that is marked; the language reference lists operators, functions and their types.
     """,
 }
@@ -25,28 +25,28 @@ TOO_LARGE: Final = "the expression is too large, together with what it is joined
 
 
 def build_in(
-    scalar: Scalar, environment: Environment, found: list[Diagnostic], expect: Type | None = None
+    scalar: Scalar, environment: Environment, findings: list[Diagnostic], expect: Type | None = None
 ) -> Built | None:
-    """The expression that `scalar` holds, or None with its mistakes added to `found`."""
+    """Build the expression of `scalar`, or return None with its mistakes added to `findings`."""
     try:
         return build(str(scalar.value), environment, expect=expect)
     except ExpressionError as failure:
-        found.extend(mistakes_of(failure, scalar))
+        findings.extend(mistakes_of(failure, scalar))
         return None
 
 
-def composed(program: Program, place: Located, found: list[Diagnostic]) -> Program | None:
-    """The program, or None with a finding at `place` where it is larger than a plan may hold."""
+def composed(program: Program, place: Located, findings: list[Diagnostic]) -> Program | None:
+    """Return the program, or None with a finding at `place` where it exceeds the size limit of plans."""
     try:
         validate(program)
     except PlanError:
-        found.append(error(place, TOO_LARGE, code="bad-expression"))
+        findings.append(error(place, TOO_LARGE, code="bad-expression"))
         return None
     return program
 
 
 def mistakes_of(failure: ExpressionError, scalar: Scalar) -> list[Diagnostic]:
-    """The mistakes of an expression as diagnostics at their places inside `scalar`."""
+    """Return the mistakes of an expression as diagnostics at their spans inside `scalar`."""
     return [
         replace(
             error(place(scalar, mistake.start, mistake.end), mistake.message, code="bad-expression", help=mistake.help),

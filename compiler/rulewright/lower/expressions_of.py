@@ -1,6 +1,6 @@
-"""The expressions that stand in a document, parsed and checked in the environment of their place.
+"""The expressions of a document, parsed and checked in their environments.
 
-What means nothing where it stands is left out: lowering has said so.
+Invalid expressions are omitted: lowering reports them.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
         CheckDocument | Profile | ScenarioDocument | ScorecardDocument | CaseScorecardDocument | TaskDocument
     )
 
-Places = list[tuple[Scalar, Environment]]
-# Who knows where the expressions of a document stand: a function of the module that lowers its kind, which is imported
-# with the first such document.
-PLACES: Final = {
+ScopedExpressions = list[tuple[Scalar, Environment]]
+# The function that finds the expressions of a document: its module lowers that kind, and is imported with the first
+# such document.
+EXPRESSION_READERS: Final = {
     "CheckDocument": ("expression_checks", "check_expressions"),
     "Profile": ("environments", "profile_expressions"),
     "ScenarioDocument": ("harness", "branch_expressions"),
@@ -43,51 +43,51 @@ PLACES: Final = {
     "CaseScorecardDocument": ("case_scorecard", "case_scorecard_expressions"),
     "TaskDocument": ("workflow_environments", "loop_expressions"),
 }
-KEPT: Final = 64  # documents that several rules look at one after the other
+CACHE_SIZE: Final = 64  # documents that several rules read one after the other
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WrittenExpression:
-    """An expression where an author wrote it."""
+    """An author's expression with its scalar."""
 
     scalar: Scalar
     checked: CheckedExpression
 
     def parts(self) -> Iterator[Expr]:
-        """Every part of it, itself first."""
-        waiting = [self.checked.expr]
-        while waiting:
-            part = waiting.pop()
+        """The nodes of the syntax tree in pre-order."""
+        pending = [self.checked.expr]
+        while pending:
+            part = pending.pop()
             yield part
-            waiting.extend(reversed(children(part)))
+            pending.extend(reversed(children(part)))
 
     def text(self, part: Expr) -> str:
-        """A part as its author wrote it."""
+        """The source text of a node."""
         return str(self.scalar.value)[part.span.start : part.span.end]
 
     def span(self, part: Expr) -> Span:
-        """Where a part stands in its file."""
+        """The span of a node in its file."""
         return place(self.scalar, part.span.start, part.span.end)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHE_SIZE)
 def expressions_of(document: Holder) -> tuple[WrittenExpression, ...]:
-    """The expressions of a document that mean something where they stand, in the order they are read."""
-    found = []
-    for scalar, environment in places_of(document):
+    """Return the valid expressions of a document, in the order they are read."""
+    expressions = []
+    for scalar, environment in scoped_expressions(document):
         text = str(scalar.value)
         try:
-            found.append(WrittenExpression(scalar, check(parsed(text, environment), text, environment)))
+            expressions.append(WrittenExpression(scalar, check(parsed(text, environment), text, environment)))
         except ExpressionError:
             continue
-    return tuple(found)
+    return tuple(expressions)
 
 
-def places_of(document: object) -> Places:
-    """Every expression of a document as it is written, right or wrong, with the environment of its place."""
-    known = PLACES.get(type(document).__name__)
-    if known is None:
+def scoped_expressions(document: object) -> ScopedExpressions:
+    """Return every expression of a document, valid or not, with its environment."""
+    reader = EXPRESSION_READERS.get(type(document).__name__)
+    if reader is None:
         return []
-    module, name = known
-    places: Callable[[object], Places] = getattr(import_module(f"rulewright.lower.{module}"), name)
-    return places(document)
+    module, name = reader
+    expressions: Callable[[object], ScopedExpressions] = getattr(import_module(f"rulewright.lower.{module}"), name)
+    return expressions(document)

@@ -1,4 +1,4 @@
-"""From scenarios to a run plan: what a harness says to a model, and nothing else of the scenario."""
+"""Lowers scenarios to a run plan: the messages that a harness sends to a model, and nothing else of the scenario."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ TEXT_TESTS: Final = {
     "not_contains": "!phrases.exists(v, reply.contains_ci(v))",
 }
 PAGES: Final[dict[str, str]] = {
-    "branch-condition-incomplete": """A branch's condition lacks what its type looks for, or holds what nobody reads.
+    "branch-condition-incomplete": """A branch's condition lacks the key that its type needs, or has an unread key.
 
-    Why it matters: the branch would be taken always or never, whatever its author meant.
+    Why it matters: the branch would always or never be taken, whatever its author meant.
     Instead: give `values` to contains_any, contains_all and not_contains, `pattern` to regex, `when` to expression.
     """,
     "visible-key-missing": """`persona.visible` names a key that the persona does not have.
@@ -51,96 +51,95 @@ PAGES: Final[dict[str, str]] = {
 
 @cache
 def branch_environment() -> Environment:
-    """What a branch's condition sees: `reply`, the assistant's previous message; `replies`, all of them so far, the
-    previous one last; `turn`, the number of the turn at hand."""
+    """The environment of a branch's condition: `reply`, the assistant's previous message; `replies`, all of them so
+    far, the previous one last; `turn`, the current turn's number."""
     return Environment(variables={"reply": STRING, "replies": ListType(STRING), "turn": INT})
 
 
 def branch_expressions(document: ScenarioDocument) -> list[tuple[Scalar, Environment]]:
-    """The conditions of a scenario's branches with their environment."""
-    written = [branch.when for turn in document.turns for branch in turn.branches]
-    return [(when, branch_environment()) for when in written if when is not None]
+    """Return the conditions of a scenario's branches, each with its environment."""
+    conditions = [branch.when for turn in document.turns for branch in turn.branches]
+    return [(when, branch_environment()) for when in conditions if when is not None]
 
 
 def lower_run_plan(
     scenarios: Iterable[ScenarioDocument], redact: tuple[tuple[str, str], ...] = (), *, simulated: bool = False
 ) -> tuple[RunPlan, list[Diagnostic]]:
-    """The sealed run plan of some scenarios, in the order of their ids, and what is wrong with them.
+    """Return the sealed run plan of the scenarios, ordered by id, and their findings.
 
-    What `redact` finds, as in a project, stands in no message of the plan. Where a model plays the user (`simulated`),
-    the plan holds whole personas.
+    The patterns of `redact` (a project's) are redacted in every message of the plan. Where a model plays the user
+    (`simulated`), the plan holds whole personas.
     """
-    found: list[Diagnostic] = []
+    findings: list[Diagnostic] = []
     redaction = Redaction(redact)
     scripts = tuple(
-        _script(scenario, found, redaction, simulated) for scenario in sorted(scenarios, key=lambda each: each.id)
+        _script(scenario, findings, redaction, simulated) for scenario in sorted(scenarios, key=lambda each: each.id)
     )
-    return seal(RunPlan(LANGUAGE, scripts, redact)), found
+    return seal(RunPlan(LANGUAGE, scripts, redact)), findings
 
 
 def harness_findings(scenario: ScenarioDocument) -> list[Diagnostic]:
-    """What stands in the way of playing a scenario."""
-    found: list[Diagnostic] = []
-    _script(scenario, found)
-    return found
+    """Return the findings that prevent a harness from playing the scenario."""
+    findings: list[Diagnostic] = []
+    _script(scenario, findings)
+    return findings
 
 
-def lower_condition(branch: BranchDocument, found: list[Diagnostic]) -> Program | None:
-    """The condition of a branch as a program over `reply`; None where a finding says why there is none.
+def lower_condition(branch: BranchDocument, findings: list[Diagnostic]) -> Program | None:
+    """Return the condition of a branch as a program over `reply`, or None with a finding.
 
-    Phrases are found without regard to case, as substrings; `regex` is searched for likewise (seed 004, conditional
-    branching).
+    Phrases match as substrings, ignoring case; `regex` is searched for likewise (seed 004, conditional branching).
     """
     reads = READS.get(branch.type)
     if reads is None:
-        return None  # the document's schema has found it
+        return None  # schema validation reports the unknown type
     written = branch.get("condition")
     place = branch.key_place("condition")
     if branch.get("condition", reads) is None:
         message = f"the condition `{branch.type}` of `{branch.branch_id}` needs `{reads}`"
-        found.append(error(place, message, code="branch-condition-incomplete"))
+        findings.append(error(place, message, code="branch-condition-incomplete"))
         return None
     for key in getattr(written, "keys", ()):
         if key not in ("type", reads):
             message = f"the condition `{branch.type}` does not read `{key}`"
             place = branch.key_place("condition", key)
-            found.append(error(place, message, code="branch-condition-incomplete", help=f"it reads `{reads}`"))
+            findings.append(error(place, message, code="branch-condition-incomplete", help=f"it reads `{reads}`"))
     if branch.type == "expression":
-        built = None if branch.when is None else build_in(branch.when, branch_environment(), found, expect=BOOL)
+        built = None if branch.when is None else build_in(branch.when, branch_environment(), findings, expect=BOOL)
         return None if built is None else built.program
     if branch.type == "regex":
-        return _pattern(branch, found)
+        return _pattern(branch, findings)
     return build(fill(TEXT_TESTS[branch.type], phrases=branch.values), branch_environment()).program
 
 
-def _pattern(branch: BranchDocument, found: list[Diagnostic]) -> Program | None:
-    written = branch.get("condition", "pattern")
-    refused = invalid_regex(written) if isinstance(written, Scalar) else None
-    if refused is None:
+def _pattern(branch: BranchDocument, findings: list[Diagnostic]) -> Program | None:
+    scalar = branch.get("condition", "pattern")
+    finding = invalid_regex(scalar) if isinstance(scalar, Scalar) else None
+    if finding is None:
         return build(
             fill("reply.matches(pattern)", pattern=f"(?i){branch.pattern or ''}"), branch_environment()
         ).program
-    found.append(refused)
+    findings.append(finding)
     return None
 
 
 def _script(
-    scenario: ScenarioDocument, found: list[Diagnostic], redaction: Redaction = NOTHING, simulated: bool = False
+    scenario: ScenarioDocument, findings: list[Diagnostic], redaction: Redaction = NOTHING, simulated: bool = False
 ) -> Script:
-    turns = [(each.session, _turn(each, found, redaction.text)) for each in numbered_turns(scenario)]
+    turns = [(each.session, _turn(each, findings, redaction.text)) for each in numbered_turns(scenario)]
     sessions = tuple(
-        ScriptSession(each.number or place + 1, tuple(turn for at, turn in turns if at == place), each.elapsed)
-        for place, each in enumerate(scenario.sessions)
+        ScriptSession(each.number or index + 1, tuple(turn for number, turn in turns if number == index), each.elapsed)
+        for index, each in enumerate(scenario.sessions)
     )
     sessions = sessions or (ScriptSession(1, tuple(turn for _, turn in turns)),)
-    context = tuple((key, redaction.text(value)) for key, value in _context(scenario, found))
+    context = tuple((key, redaction.text(value)) for key, value in _context(scenario, findings))
     persona = tuple((key, redaction.text(value)) for key, value in _persona(scenario)) if simulated else ()
     return Script(scenario.id, sessions, context, persona)
 
 
-def _turn(numbered: NumberedTurn, found: list[Diagnostic], redacted: Callable[[str], str]) -> ScriptTurn:
+def _turn(numbered: NumberedTurn, findings: list[Diagnostic], redacted: Callable[[str], str]) -> ScriptTurn:
     turn = numbered.turn
-    programs = [(branch, lower_condition(branch, found)) for branch in turn.branches]
+    programs = [(branch, lower_condition(branch, findings)) for branch in turn.branches]
     branches = tuple(
         ScriptBranch(branch.branch_id, program, redacted(branch.user_message))
         for branch, program in programs
@@ -149,31 +148,31 @@ def _turn(numbered: NumberedTurn, found: list[Diagnostic], redacted: Callable[[s
     return ScriptTurn(numbered.number, redacted(turn.user_message), branches)
 
 
-def _context(scenario: ScenarioDocument, found: list[Diagnostic]) -> Iterator[tuple[str, str]]:
-    """What the persona lets the model see, in the order in which it is named."""
+def _context(scenario: ScenarioDocument, findings: list[Diagnostic]) -> Iterator[tuple[str, str]]:
+    """The keys of the persona that the model sees, in the order of `visible`, with their values."""
     persona = scenario.persona
     if persona is None:
         return
     written: JsonObject = plain(persona.node)
-    for place, key in enumerate(persona.visible):
+    for index, key in enumerate(persona.visible):
         if key in written and key != "visible":
-            yield key, _shown(written[key])
+            yield key, _as_text(written[key])
             continue
         hint = did_you_mean(key, written)
         message = f"the persona has no key `{key}` that could be visible"
-        found.append(error(persona.place("visible", place), message, code="visible-key-missing", help=hint))
+        findings.append(error(persona.place("visible", index), message, code="visible-key-missing", help=hint))
 
 
 def _persona(scenario: ScenarioDocument) -> Iterator[tuple[str, str]]:
-    """All that the persona says of the user, for a model that plays this person."""
+    """The keys of the persona with their values, for a model that plays the user."""
     if scenario.persona is not None:
         written: JsonObject = plain(scenario.persona.node)
-        yield from ((key, _shown(value)) for key, value in written.items() if key != "visible")
+        yield from ((key, _as_text(value)) for key, value in written.items() if key != "visible")
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, dict):
-        return "; ".join(f"{key.replace('_', ' ')}: {_shown(each)}" for key, each in value.items())
+        return "; ".join(f"{key.replace('_', ' ')}: {_as_text(each)}" for key, each in value.items())
     if isinstance(value, list):
-        return ", ".join(map(_shown, value))
+        return ", ".join(map(_as_text, value))
     return str(value)

@@ -1,4 +1,4 @@
-"""From the jurisdictions' rule sets to what a `jurisdiction_rule` check demands in each of them."""
+"""Lowers a `jurisdiction_rule` check: its requirements in each jurisdiction's rule set."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ PAGES: Final[dict[str, str]] = {
     "rule-nobody-has": """A check asks for a rule that no jurisdiction's rule set holds.
 
     Why it matters: the check would apply nowhere, and nothing would be looked at.
-    Instead: mend `rule_path`, or add the rule to a rule set.
+    Instead: correct `rule_path`, or add the rule to a rule set.
     """,
-    "bad-rule": """A rule of a rule set is not what its kind needs.
+    "bad-rule": """A value of a rule set does not have the type that its rule needs.
 
-    Why it matters: a list where a number stands, or the other way round, would demand nothing.
-    Instead: write a whole number for `cadence_turns` (null: no such duty), and lists of texts for everything else.
+    Why it matters: a list instead of a number, or the other way round, would require nothing.
+    Instead: write a whole number for `cadence_turns` (null: no such requirement), and lists of texts elsewhere.
     """,
 }
 
 
 def lower_rules(
-    check: CheckDocument, project: Project, found: list[Diagnostic]
+    check: CheckDocument, project: Project, findings: list[Diagnostic]
 ) -> tuple[JurisdictionRule, dict[str, Lexicon]] | None:
-    """The verifier and its lexicons, or None when a finding says why not."""
+    """Return the verifier and its lexicons, or None with a finding."""
     kind = cast("Kind", check.routing.rule or "")
     if not kind:
         message = "the route `jurisdiction_rule` needs `rule`, the kind of rule"
-        found.append(error(check.key_place("routing", "route"), message, code="missing-key"))
+        findings.append(error(check.key_place("routing", "route"), message, code="missing-key"))
         return None
     path = tuple((check.routing.rule_path or kind).split("."))
-    lowering = _JurisdictionLowering(project, path, found)
+    lowering = _JurisdictionLowering(project, path, findings)
     rules = {name: lowering.part(kind, name) for name in sorted(project.rule_sets)}
-    if not any(lowering.held.values()):
+    if not any(lowering.has_rules.values()):
         place = check.place("routing", "rule_path" if check.routing.rule_path else "rule")
         message = f"no rule set holds `{'.'.join(path)}`"
         near = did_you_mean(".".join(path), _paths_held(project))
-        found.append(error(place, message, code="rule-nobody-has", help=near))
+        findings.append(error(place, message, code="rule-nobody-has", help=near))
         return None
     return JurisdictionRule(kind=kind, rules=rules), lowering.lexicons
 
 
 def _paths_held(project: Project) -> set[str]:
-    """The paths of every rule and group of rules that some rule set holds."""
+    """The paths of every rule and group of rules in any rule set."""
     origins = {path for paths in project.rule_origins.values() for path in paths}
     return {".".join(path[:depth]) for path in origins for depth in range(1, len(path) + 1)}
 
@@ -82,20 +82,20 @@ def unknown_jurisdictions(project: Project) -> Iterator[Diagnostic]:
 class _JurisdictionLowering:
     project: Project
     path: Path
-    found: list[Diagnostic]
+    findings: list[Diagnostic]
     lexicons: dict[str, Lexicon] = field(default_factory=dict)
-    held: dict[str, bool] = field(default_factory=dict)
+    has_rules: dict[str, bool] = field(default_factory=dict)
 
     def part(self, kind: Kind, name: str) -> RulePart:
         rules = _below(self.project.rule_sets[name], self.path)
-        self.held[name] = rules is not None
+        self.has_rules[name] = rules is not None
         if kind == "forbidden":
             return self.forbidden(name)
-        below: Mapping[str, object] = rules if isinstance(rules, dict) else {}
-        return self.disclosure(name, below) if kind == "disclosure" else self.crisis(name, below)
+        values: Mapping[str, object] = rules if isinstance(rules, dict) else {}
+        return self.disclosure(name, values) if kind == "disclosure" else self.crisis(name, values)
 
     def forbidden(self, name: str) -> RulePart:
-        """All lists at the path or below it; each of their texts is an expression."""
+        """The lists at the path and below it; each text is a regular expression."""
         paths = self.values(name, self.path)
         patterns = {path: self.texts(name, path) for path in paths}
         every = [text for texts in patterns.values() for text in texts]
@@ -105,13 +105,13 @@ class _JurisdictionLowering:
 
     def disclosure(self, name: str, rules: Mapping[str, object]) -> RulePart:
         cadence = rules.get("cadence_turns")
-        place = (*self.path, "cadence_turns")
+        path = (*self.path, "cadence_turns")
         if cadence is not None and (not isinstance(cadence, int) or isinstance(cadence, bool) or cadence < 1):
-            self.wrong(name, place, f"`cadence_turns` must be a whole number of at least 1, or null, not `{cadence}`")
+            self.report(name, path, f"`cadence_turns` must be a whole number of at least 1, or null, not `{cadence}`")
             cadence = None
-        spoken = self.texts(name, (*self.path, "phrases"))
-        origin = self.origin(name, place, (*self.path, "phrases"))
-        return RulePart(origin, self.put(name, "disclosure", spoken, "assistant"), cadence)
+        phrases = self.texts(name, (*self.path, "phrases"))
+        origin = self.origin(name, path, (*self.path, "phrases"))
+        return RulePart(origin, self.put(name, "disclosure", phrases, "assistant"), cadence)
 
     def crisis(self, name: str, rules: Mapping[str, object]) -> RulePart:
         """Direct cues always count, indirect ones where `must_detect` is true."""
@@ -120,8 +120,8 @@ class _JurisdictionLowering:
         origins = {cue: self.origin(name, (*self.path, key)) for key in reversed(cue_lists) for cue in cues[key]}
         actions: dict[str, str | None] = {}
         for action in self.texts(name, (*self.path, "required_actions")):
-            spoken = self.texts(name, (*self.path, "action_phrases", action))
-            actions[action] = self.put(name, f"crisis/{action}", spoken, "assistant")
+            phrases = self.texts(name, (*self.path, "action_phrases", action))
+            actions[action] = self.put(name, f"crisis/{action}", phrases, "assistant")
             origins[action] = self.origin(name, (*self.path, "required_actions"))
         resources = self.texts(name, (*self.path, "resources"))
         if resources:
@@ -132,7 +132,7 @@ class _JurisdictionLowering:
         return RulePart(origin, self.put(name, "crisis/cues", spoken_cues, "user"), actions=actions, origins=origins)
 
     def values(self, name: str, path: Path) -> list[Path]:
-        """The paths of the rule set's values at `path` and below it, in the order of the files."""
+        """The paths of the rule set's values at `path` and below it, in file order."""
         return [each for each in self.project.rule_origins[name] if each[: len(path)] == path]
 
     def texts(self, name: str, path: Path) -> list[str]:
@@ -140,12 +140,12 @@ class _JurisdictionLowering:
         if value is None:
             return []
         if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-            self.wrong(name, path, f"`{'.'.join(path)}` must be a list of texts")
+            self.report(name, path, f"`{'.'.join(path)}` must be a list of texts")
             return []
         return value
 
     def put(self, name: str, what: str, texts: list[str], role: Role, *, regex: bool = False) -> str | None:
-        """The name of the lexicon that holds the texts, or None where there are none."""
+        """Add a lexicon of the texts; return its name, or None without texts."""
         if not texts:
             return None
         lexicon = f"rules/{name}/{'.'.join(self.path)}/{what}"
@@ -161,25 +161,25 @@ class _JurisdictionLowering:
         try:
             compile_regex(pattern)
         except PlanError as failure:
-            self.wrong(name, self.path, str(failure))
+            self.report(name, self.path, str(failure))
 
     def origin(self, name: str, *paths: Path) -> str:
-        """`file: path` of every value that decides."""
-        known = self.project.rule_origins[name]
-        found = [f"{os.path.basename(known[p].source.path)}: {'.'.join(p)}" for p in paths if p in known]
-        return ", ".join(found) or f"{name}: nothing at {'.'.join(self.path)}"
+        """The origin of the values as `file: path`, joined by commas."""
+        nodes = self.project.rule_origins[name]
+        origins = [f"{os.path.basename(nodes[p].source.path)}: {'.'.join(p)}" for p in paths if p in nodes]
+        return ", ".join(origins) or f"{name}: nothing at {'.'.join(self.path)}"
 
-    def wrong(self, name: str, path: Path, message: str) -> None:
-        places = self.project.rule_origins[name]
-        node: Node | None = places.get(path) or next((places[each] for each in self.values(name, path)), None)
+    def report(self, name: str, path: Path, message: str) -> None:
+        nodes = self.project.rule_origins[name]
+        node: Node | None = nodes.get(path) or next((nodes[each] for each in self.values(name, path)), None)
         if node is not None:
             finding = error(node, message, code="bad-rule")
-            if finding not in self.found:
-                self.found.append(finding)
+            if finding not in self.findings:
+                self.findings.append(finding)
 
 
 def _expression(text: str) -> str:
-    """A forbidden expression as its lexicon holds it."""
+    """A forbidden expression as its lexicon's pattern."""
     return f"(?i){text}"
 
 

@@ -1,4 +1,4 @@
-"""From lexicon documents and lists of patterns to the lexicons of the plan."""
+"""Lowers lexicon documents and lists of patterns to the lexicons of the plan."""
 
 from __future__ import annotations
 
@@ -21,31 +21,34 @@ ROLES: Final[dict[str, Literal["user", "assistant", "both"]]] = {
 }
 
 
-def lower_lexicon(lexicon: LexiconDocument, usual: Fold) -> Lexicon:
-    """The lexicon of the plan; without a role it looks at the assistant's turns. `usual` is what literals ignore where
-    the author says nothing of folding."""
-    return lower_patterns(lexicon.patterns, usual, lexicon.role, lexicon.fold)
+def lower_lexicon(lexicon: LexiconDocument, default_fold: Fold) -> Lexicon:
+    """Return the lexicon of the plan; without a role it reads the assistant's turns. `default_fold` is the folding of
+    literals where the author sets none."""
+    return lower_patterns(lexicon.patterns, default_fold, lexicon.role, lexicon.fold)
 
 
 def lower_patterns(
-    entries: Iterable[PatternEntry], usual: Fold, role: str | None = None, fold: str | tuple[str, ...] | None = None
+    entries: Iterable[PatternEntry],
+    default_fold: Fold,
+    role: str | None = None,
+    fold: str | tuple[str, ...] | None = None,
 ) -> Lexicon:
-    """The patterns of a document as a lexicon of the plan; expressions see the folded text where `fold` is given."""
+    """Return the patterns as a lexicon of the plan; regular expressions see the folded text where `fold` is set."""
     return Lexicon(
         patterns=tuple(Pattern(entry.text, "regex" if entry.mode == "regex" else "substring_ci") for entry in entries),
         role=ROLES.get(role or "", "assistant"),
-        fold=usual if fold is None else folded(fold),
+        fold=default_fold if fold is None else folded(fold),
         fold_regexes=bool(fold),
     )
 
 
 def folded(fold: str | tuple[str, ...] | None) -> Fold:
-    """The differences that an author's `fold` names, in the order of the plan; where it is absent, all of them."""
+    """Return the differences that an author's `fold` names, in the order of the plan; all of them without it."""
     if fold is None or fold == "text":
         return TEXT
     return tuple(name for name in TEXT if name in fold)
 
 
-def phrases(texts: Iterable[str], role: Role, usual: Fold) -> Lexicon:
-    """Phrases that are looked for without regard to case."""
-    return Lexicon(tuple(Pattern(text, "contains_ci") for text in texts), role, usual)
+def phrases(texts: Iterable[str], role: Role, default_fold: Fold) -> Lexicon:
+    """Return a lexicon of phrases that match as substrings, ignoring case."""
+    return Lexicon(tuple(Pattern(text, "contains_ci") for text in texts), role, default_fold)

@@ -1,4 +1,4 @@
-"""What lowering a project's checks knows and collects, and what several verifiers share: lexicons and questions."""
+"""The context in which a project's checks are lowered, with the lexicons and questions that verifiers share."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ PAGES: Final[dict[str, str]] = {
 
 @dataclass(slots=True)
 class LoweringContext:
-    """What lowering checks needs to know, and what it collects: findings, the lexicons, state machines and corpora
-    used, the paths that programs read of the check at hand (`reads`) and of scenarios."""
+    """The project and policies for lowering checks, and what lowering collects: findings, the lexicons, state machines
+    and corpora used, the paths that programs read of the current check (`reads`) and of scenarios."""
 
     project: Project
     profile: Profile
     policies: Policies
-    found: list[Diagnostic]
+    findings: list[Diagnostic]
     lexicons: dict[str, Lexicon] = field(default_factory=dict)
     reads: set[tuple[str, ...]] = field(default_factory=set)
     scenario_reads: set[tuple[str, ...]] = field(default_factory=set)
@@ -60,17 +60,17 @@ class LoweringContext:
     def judging(self, check: CheckDocument) -> Judging | None:
         if check.prompt is None:
             message = f"the route `{check.routing.route}` asks a judge, but the check has no `prompt`"
-            self.found.append(error(check.place("routing", "route"), message, code="missing-prompt"))
-            self.window(check), self.candidates(check)  # a lexicon that is not there is said as well
+            self.findings.append(error(check.place("routing", "route"), message, code="missing-prompt"))
+            self.window(check), self.candidates(check)  # reports unknown lexicons as well
             return None
         return self.judging_with(check, check.prompt)
 
-    def judging_with(self, check: CheckDocument, asked: Scalar) -> Judging:
-        """The question that a prompt of the check asks, with the check's window, votes and policies."""
+    def judging_with(self, check: CheckDocument, prompt_scalar: Scalar) -> Judging:
+        """Return the question that a prompt of the check asks, with the check's window, votes and policies."""
         if self.policies.is_seed:
-            prompt = lower_prompt(asked, prompt_environment(check.vocabulary), self.found)
+            prompt = lower_prompt(prompt_scalar, prompt_environment(check.vocabulary), self.findings)
         else:
-            prompt = plain_prompt(str(asked.value))
+            prompt = plain_prompt(str(prompt_scalar.value))
         self.reads |= prompt.reads
         return Judging(
             prompt=prompt.segments,
@@ -94,7 +94,7 @@ class LoweringContext:
         return self.policies.window(unit, cue, self.project.exchange_turns)
 
     def candidates(self, check: CheckDocument) -> str | None:
-        """The lexicon whose hits the judge is given."""
+        """The name of the lexicon whose hits are sent to the judge, or None."""
         return self.precheck(check) if check.routing.route == "hybrid_llm" else None
 
     def precheck(self, check: CheckDocument) -> str | None:
@@ -104,7 +104,7 @@ class LoweringContext:
         return name
 
     def use_lexicon(self, check: CheckDocument, name: str, key: str = "deterministic_precheck") -> bool:
-        """Put the lexicon that the routing names under `key` into the plan; whether the project has it."""
+        """Add the lexicon that the routing names under `key` to the plan; return whether the project has it."""
         if not self.knows_lexicon(check, name, key):
             return False
         if name not in self.lexicons:
@@ -112,13 +112,13 @@ class LoweringContext:
         return True
 
     def knows_lexicon(self, check: CheckDocument, name: str, key: str = "deterministic_precheck") -> bool:
-        """Whether the project has the lexicon that the routing names under `key`; else that is a finding."""
+        """Return whether the project has the lexicon that the routing names under `key`; report one that it lacks."""
         if name not in self.project.lexicons and self.policies.is_seed:
             hint = did_you_mean(name, self.project.lexicons)
             place = check.place("routing", key)
             self._report_once(error(place, f"unknown lexicon `{name}`", code="unknown-lexicon", help=hint))
         return name in self.project.lexicons
 
-    def _report_once(self, found: Diagnostic) -> None:
-        if found not in self.found:
-            self.found.append(found)
+    def _report_once(self, finding: Diagnostic) -> None:
+        if finding not in self.findings:
+            self.findings.append(finding)

@@ -1,4 +1,4 @@
-"""From a state machine's document to the machine of the plan: names resolved, conditions built, lexicons gathered."""
+"""Lowers a state machine's document to the plan: resolves names, builds conditions, collects lexicons."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ PAGES: Final[dict[str, str]] = {
     """,
     "unknown-cue": """A transition waits for a cue that is not among the machine's `cues`, or a cue names no lexicon.
 
-    Why it matters: nothing would ever be found, so the machine would stand still.
+    Why it matters: nothing would ever match, so the machine would never leave its state.
     Instead: correct the name, or add the cue with a `lexicon` or `patterns`.
     """,
     "unreachable-state": """A state that no transition enters.
 
-    Why it matters: what the machine says of it - an ending, a forbidden path - can never come true.
+    Why it matters: an ending or forbidden path with that state can never apply.
     Instead: add a transition to it, or remove the state.
     """,
     "impossible-path": """A forbidden path whose states the transitions can't enter in this order.
 
-    Why it matters: nothing a conversation holds makes the path come true, so the check can't fail by it.
+    Why it matters: no conversation can take the path, so the check can't fail by it.
     Instead: add the transition that is missing, or correct the order of the states.
     """,
 }
@@ -53,28 +53,31 @@ FACTS: Final = Environment(
 
 
 def transition_expressions(document: StateMachineDocument) -> list[tuple[Scalar, Environment]]:
-    """The conditions of the transitions with their environment."""
+    """Return the conditions of the transitions, each with its environment."""
     return [(each.when, FACTS) for each in document.transitions if each.when is not None]
 
 
 def lower_machine(
-    document: StateMachineDocument, known: Mapping[str, LexiconDocument], usual: Fold, found: list[Diagnostic]
+    document: StateMachineDocument,
+    lexicon_documents: Mapping[str, LexiconDocument],
+    default_fold: Fold,
+    findings: list[Diagnostic],
 ) -> tuple[StateMachine, dict[str, Lexicon]]:
-    """The machine, and the lexicons that its cues need, with what their literals ignore where the author says nothing
-    (`usual`); what is wrong with it is added to `found`."""
-    found.extend(mistakes(document, known))
+    """Return the machine and the lexicons of its cues; mistakes are added to `findings`. `default_fold` is the folding
+    of literals in lexicons that set none."""
+    findings.extend(mistakes(document, lexicon_documents))
     lexicons = {}
     names = {}
     for cue in document.cues.values():
-        if cue.lexicon is not None and cue.lexicon in known:
+        if cue.lexicon is not None and cue.lexicon in lexicon_documents:
             names[cue.name] = cue.lexicon
-            lexicons[cue.lexicon] = lower_lexicon(known[cue.lexicon], usual)
+            lexicons[cue.lexicon] = lower_lexicon(lexicon_documents[cue.lexicon], default_fold)
         elif cue.patterns:
             names[cue.name] = f"state_machines/{document.name}/{cue.name}"
-            lexicons[names[cue.name]] = lower_patterns(cue.patterns, usual, cue.role, cue.fold)
+            lexicons[names[cue.name]] = lower_patterns(cue.patterns, default_fold, cue.role, cue.fold)
     transitions = []
     for part in document.transitions:
-        built = None if part.when is None else build_in(part.when, FACTS, found, expect=BOOL)
+        built = None if part.when is None else build_in(part.when, FACTS, findings, expect=BOOL)
         if part.before and part.cue in names:
             when = None if built is None else built.program
             transitions.append(Transition(part.before, part.to, names[part.cue], when))
@@ -94,18 +97,18 @@ def _machine(document: StateMachineDocument, transitions: tuple[Transition, ...]
     )
 
 
-def mistakes(document: StateMachineDocument, known: Mapping[str, LexiconDocument]) -> Iterator[Diagnostic]:
-    """What a schema can't say about a state machine: names that lead nowhere, states that nothing enters."""
-    for name, place in _states_named(document) if document.states else ():  # else what they are is not known
+def mistakes(document: StateMachineDocument, lexicons: Mapping[str, LexiconDocument]) -> Iterator[Diagnostic]:
+    """Report mistakes of a state machine that no schema can: unknown names and states that no transition enters."""
+    for name, place in _states_named(document) if document.states else ():  # else schema validation reports it
         if name not in document.states:
             yield _unknown(name, place, document.states, "unknown state", code="unknown-state")
     for part in document.transitions:
         if part.cue not in document.cues:
             yield _unknown(part.cue, part.place("on"), document.cues, "unknown cue", code="unknown-cue")
     for cue in document.cues.values():
-        yield from _cue_mistakes(cue, known)
+        yield from _cue_mistakes(cue, lexicons)
     to = [part.to for part in document.transitions]
-    # Where a name is misspelt, the state that was meant is entered.
+    # A misspelt target counts as the state that was probably meant.
     entered = {document.initial, *to, *(suggest(name, document.states) for name in to if name not in document.states)}
     for number, state in enumerate(document.states):
         if state not in entered:
@@ -116,7 +119,7 @@ def mistakes(document: StateMachineDocument, known: Mapping[str, LexiconDocument
 
 
 def _impossible_paths(document: StateMachineDocument) -> Iterator[Diagnostic]:
-    """The forbidden paths that lead from a state to one that no transitions reach from it."""
+    """Report forbidden paths with a state that no transitions reach from the one before it."""
     for path in document.forbidden:
         before, reached = document.initial, {document.initial, *_after(document, document.initial)}
         for number, state in enumerate(path.states):
@@ -128,15 +131,15 @@ def _impossible_paths(document: StateMachineDocument) -> Iterator[Diagnostic]:
 
 
 def _after(document: StateMachineDocument, state: str) -> set[str]:
-    """The states that one or more transitions lead to from a state."""
-    found: set[str] = set()
+    """The states that transitions reach from a state, directly or indirectly."""
+    states: set[str] = set()
     pending = [state]
     while pending:
-        here = pending.pop()
-        new = {part.to for part in document.transitions if here in part.before} - found
-        found |= new
+        current = pending.pop()
+        new = {part.to for part in document.transitions if current in part.before} - states
+        states |= new
         pending += new
-    return found
+    return states
 
 
 def _states_named(document: StateMachineDocument) -> Iterator[tuple[str, Span]]:
@@ -149,13 +152,13 @@ def _states_named(document: StateMachineDocument) -> Iterator[tuple[str, Span]]:
     yield from ((ending.state, ending.place("state")) for ending in document.endings)
 
 
-def _cue_mistakes(cue: Cue, known: Mapping[str, LexiconDocument]) -> Iterator[Diagnostic]:
-    if cue.lexicon is not None and cue.lexicon not in known:
-        yield _unknown(cue.lexicon, cue.place("lexicon"), known, "unknown lexicon", code="unknown-cue")
+def _cue_mistakes(cue: Cue, lexicons: Mapping[str, LexiconDocument]) -> Iterator[Diagnostic]:
+    if cue.lexicon is not None and cue.lexicon not in lexicons:
+        yield _unknown(cue.lexicon, cue.place("lexicon"), lexicons, "unknown lexicon", code="unknown-cue")
     elif (cue.lexicon is None) == (not cue.patterns):
         message = f"the cue `{cue.name}` needs either a `lexicon` or `patterns`"
         yield error(cue.span, message, code="unknown-cue")
 
 
-def _unknown(name: str, place: Span, known: Iterable[str], words: str, *, code: str) -> Diagnostic:
-    return error(place, f"{words} `{name}`", code=code, help=did_you_mean(name, known))
+def _unknown(name: str, place: Span, known: Iterable[str], label: str, *, code: str) -> Diagnostic:
+    return error(place, f"{label} `{name}`", code=code, help=did_you_mean(name, known))

@@ -1,4 +1,4 @@
-"""From a `three_phase` check to its verifier: candidates, a confirmation with typed fields, and a sweep."""
+"""Lowers a `three_phase` check to its verifier: candidates, a confirmation with typed fields, and a sweep."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 KINDS: Final[dict[str, Literal["integer", "boolean"]]] = {"integer": "integer", "boolean": "boolean"}
 TYPES: Final[dict[str, Type]] = {"string": STRING, "integer": INT, "boolean": BOOL}
-TAKEN: Final = frozenset({"verdict", "evidence", "rationale_code"})
+RESERVED: Final = frozenset({"verdict", "evidence", "rationale_code"})
 PAGES: Final[dict[str, str]] = {
     "missing-phase": """A check in three phases that leaves out one of them.
 
     Why it matters: without candidates nothing is confirmed, without a sweep what the lexicon misses passes.
     Instead: name the lexicon as `deterministic_precheck`, and write `phases.confirm` and `phases.sweep`.
     """,
-    "taken-field": """A field of a confirmation bears the name of a key that every reply has.
+    "taken-field": """A field of a confirmation has the name of a key that every reply has.
 
     Why it matters: a reply can't say two things under one key.
     Instead: choose another name.
@@ -36,25 +36,25 @@ PAGES: Final[dict[str, str]] = {
 
 
 def lower_phases(check: CheckDocument, lowering: LoweringContext) -> PhasedVerifier | None:
-    """The verifier, or None when a finding says why there is none."""
+    """Return the verifier, or None with a finding."""
     phases, name = check.phases, check.routing.deterministic_precheck
     has_lexicon = name is not None and lowering.use_lexicon(check, name)
-    wanting = [
-        word
-        for word, is_there in (
+    missing = [
+        key
+        for key, present in (
             ("routing.deterministic_precheck", name),
             ("phases", "phases" in check.node),
             ("phases.confirm.fields", phases.confirm is None or phases.fields),
         )
-        if not is_there
+        if not present
     ]
-    if wanting:
-        message = f"the route `three_phase` needs {' and '.join(f'`{word}`' for word in wanting)}"
-        lowering.found.append(error(check.key_place("routing", "route"), message, code="missing-phase"))
-    if wanting or name is None or phases.confirm is None or phases.violates is None or phases.sweep is None:
-        return None  # what is missing within `phases`, the document's schema has found
-    fields = _fields(check, lowering.found)
-    violates = build_in(phases.violates, _environment(fields), lowering.found, expect=BOOL)
+    if missing:
+        message = f"the route `three_phase` needs {' and '.join(f'`{key}`' for key in missing)}"
+        lowering.findings.append(error(check.key_place("routing", "route"), message, code="missing-phase"))
+    if missing or name is None or phases.confirm is None or phases.violates is None or phases.sweep is None:
+        return None  # schema validation reports keys missing from `phases`
+    fields = _fields(check, lowering.findings)
+    violates = build_in(phases.violates, _environment(fields), lowering.findings, expect=BOOL)
     if not has_lexicon or violates is None:
         return None
     confirm = lowering.judging_with(check, phases.confirm)
@@ -67,16 +67,16 @@ def lower_phases(check: CheckDocument, lowering: LoweringContext) -> PhasedVerif
 
 
 def reply_environment(check: CheckDocument) -> Environment:
-    """What `violates` may name, as far as the check's fields can be read."""
+    """The environment of `violates`, with those fields of the check that can be read."""
     return _environment(_fields(check, []))
 
 
-def _fields(check: CheckDocument, found: list[Diagnostic]) -> tuple[ReplyField, ...]:
+def _fields(check: CheckDocument, findings: list[Diagnostic]) -> tuple[ReplyField, ...]:
     fields = []
     for name, kind in check.phases.fields.items():
-        if name in TAKEN:
+        if name in RESERVED:
             place = check.key_place("phases", "confirm", "fields", name)
-            found.append(error(place, f"every reply has `{name}` already", code="taken-field"))
+            findings.append(error(place, f"every reply has `{name}` already", code="taken-field"))
         if isinstance(kind, tuple):
             fields.append(ReplyField(name, "words", kind))
         else:
@@ -85,7 +85,7 @@ def _fields(check: CheckDocument, found: list[Diagnostic]) -> tuple[ReplyField, 
 
 
 def _environment(fields: tuple[ReplyField, ...]) -> Environment:
-    """What `violates` sees: the fields of a reply, with their words as names."""
+    """The environment of `violates`: the fields of a reply, with their words as names."""
     types = {
         field.name: EnumType(field.name, field.words) if field.words else TYPES.get(field.type, STRING)
         for field in fields

@@ -23,63 +23,63 @@ _POLICY_KEYS: Final = ("name", "description", "display_name", "id", "kind", "imp
 
 
 def compile_policy(policy: str, config: str | None = None) -> Table:
-    """The table of a policy, over the variables and functions its configuration declares. Raises DocumentError."""
-    environment = declared(config)
-    found: list[Diagnostic] = []
+    """Return the table of a policy, over the variables and functions of its configuration. Raises DocumentError."""
+    environment = read_environment(config)
+    findings: list[Diagnostic] = []
     abbreviations: dict[str, str] = dict(environment.abbreviations)
-    root = _root(policy, "policy.yaml", found)
+    root = _root(policy, "policy.yaml", findings)
     rule = None
     if root is not None:
         for entry in root.entries:
             if entry.name not in _POLICY_KEYS:
                 near = did_you_mean(entry.name, _POLICY_KEYS)
                 message = f"a policy has no key `{entry.name}`"
-                found.append(error(entry.key, message, code="malformed-table", help=near))
-        _import(abbreviations, root, found)
+                findings.append(error(entry.key, message, code="malformed-table", help=near))
+        _import(abbreviations, root, findings)
         node = root.get("rule")
         if node is None:
-            found.append(error(root.span, "a policy needs a `rule`", code="malformed-table"))
+            findings.append(error(root.span, "a policy needs a `rule`", code="malformed-table"))
         else:
-            rule = read_rule(node, found)
-    if rule is None or found:
-        raise DocumentError(sorted(found, key=lambda d: d.sort_key))
+            rule = read_rule(node, findings)
+    if rule is None or findings:
+        raise DocumentError(sorted(findings, key=lambda d: d.sort_key))
     return build_table(rule, replace(environment, abbreviations=abbreviations))
 
 
-def declared(config: str | None) -> Environment:
-    """The variables and functions that a policy's configuration declares. Raises DocumentError."""
-    found: list[Diagnostic] = []
-    environment = _environment(config, found)
-    if found:
-        raise DocumentError(sorted(found, key=lambda d: d.sort_key))
+def read_environment(config: str | None) -> Environment:
+    """Return the environment that a policy's configuration declares. Raises DocumentError."""
+    findings: list[Diagnostic] = []
+    environment = _environment(config, findings)
+    if findings:
+        raise DocumentError(sorted(findings, key=lambda d: d.sort_key))
     return environment
 
 
-def _root(text: str, name: str, found: list[Diagnostic]) -> Mapping | None:
+def _root(text: str, name: str, findings: list[Diagnostic]) -> Mapping | None:
     loaded = load_text(text, name)
-    found += loaded.diagnostics
+    findings += loaded.diagnostics
     if isinstance(loaded.root, Mapping):
         return loaded.root
     if not loaded.diagnostics:
-        found.append(error(loaded.source.span(0, 0), "a mapping was expected", code="malformed-table"))
+        findings.append(error(loaded.source.span(0, 0), "a mapping was expected", code="malformed-table"))
     return None
 
 
-def _environment(config: str | None, found: list[Diagnostic]) -> Environment:
-    root = None if config is None or not config.strip() else _root(config, "config.yaml", found)
+def _environment(config: str | None, findings: list[Diagnostic]) -> Environment:
+    root = None if config is None or not config.strip() else _root(config, "config.yaml", findings)
     variables: dict[str, Type] = {}
     functions: dict[str, tuple[Overload, ...]] = {}
     abbreviations: dict[str, str] = {}
     container = ""
     if root is not None:
-        given = plain(root)
-        named = given.get("container") or ""
-        container = str(named.get("name", "")) if isinstance(named, dict) else str(named)
-        _import(abbreviations, root, found)
-        for item in _listed(root, "variables", found):
-            _declare(variables, item, root, found)
-        for item in _listed(root, "functions", found):
-            _declare_function(functions, item, root, found)
+        configuration = plain(root)
+        container_entry = configuration.get("container") or ""
+        container = str(container_entry.get("name", "")) if isinstance(container_entry, dict) else str(container_entry)
+        _import(abbreviations, root, findings)
+        for item in _listed(root, "variables", findings):
+            _declare(variables, item, root, findings)
+        for item in _listed(root, "functions", findings):
+            _declare_function(functions, item, root, findings)
     return Environment(
         variables=variables,
         functions=functions,
@@ -90,10 +90,10 @@ def _environment(config: str | None, found: list[Diagnostic]) -> Environment:
     )
 
 
-def _import(abbreviations: dict[str, str], root: Mapping, found: list[Diagnostic]) -> None:
-    """Let the last part of each qualified name under `imports` stand for the whole (cel-go, `Abbrevs`)."""
+def _import(abbreviations: dict[str, str], root: Mapping, findings: list[Diagnostic]) -> None:
+    """Add the last part of each qualified name under `imports` as its abbreviation (cel-go, `Abbrevs`)."""
     node = root.get("imports")
-    for item in _listed(root, "imports", found):
+    for item in _listed(root, "imports", findings):
         name = item.get("name") if isinstance(item, dict) else None
         last = str(name).rpartition(".")[2]
         if not isinstance(name, str) or _QUALIFIED.fullmatch(name) is None:
@@ -102,37 +102,39 @@ def _import(abbreviations: dict[str, str], root: Mapping, found: list[Diagnostic
             message = f"the imports `{name}` and `{abbreviations[last]}` are both abbreviated `{last}`"
         else:
             continue
-        found.append(error(node or root, message, code="malformed-table"))
+        findings.append(error(node or root, message, code="malformed-table"))
 
 
-def _listed(root: Mapping, key: str, found: list[Diagnostic]) -> list[Any]:
-    """The items of a list, as plain data; a finding where there is something else."""
+def _listed(root: Mapping, key: str, findings: list[Diagnostic]) -> list[Any]:
+    """The items of a list as plain data; a value that is not a list is reported."""
     node = root.get(key)
     items = [] if node is None else plain(node) or []
     if isinstance(items, list):
         return items
-    found.append(error(node or root, f"`{key}` must be a list", code="malformed-table"))
+    findings.append(error(node or root, f"`{key}` must be a list", code="malformed-table"))
     return []
 
 
-def _declare(variables: dict[str, Type], item: Any, at: Node, found: list[Diagnostic]) -> None:
+def _declare(variables: dict[str, Type], item: Any, node: Node, findings: list[Diagnostic]) -> None:
     try:
         variables[str(item["name"])] = _type(item.get("type", item))
-    except _UNREADABLE as why:
-        found.append(_unreadable("a variable", "{name: x, type_name: int}", why, at))
+    except _UNREADABLE as failure:
+        findings.append(_unreadable("a variable", "{name: x, type_name: int}", failure, node))
 
 
-def _declare_function(functions: dict[str, tuple[Overload, ...]], item: Any, at: Node, found: list[Diagnostic]) -> None:
+def _declare_function(
+    functions: dict[str, tuple[Overload, ...]], item: Any, node: Node, findings: list[Diagnostic]
+) -> None:
     try:
         functions[str(item["name"])] = tuple(_overload(o) for o in item.get("overloads") or ())
-    except _UNREADABLE as why:
+    except _UNREADABLE as failure:
         example = "{name: f, overloads: [{args: [{type_name: int}], return: {type_name: bool}}]}"
-        found.append(_unreadable("a function", example, why, at))
+        findings.append(_unreadable("a function", example, failure, node))
 
 
-def _unreadable(what: str, example: str, why: Exception, at: Node) -> Diagnostic:
-    reason = f": {why}" if isinstance(why, ValueError) else ""
-    return error(at.span, f"{what} is declared as in `{example}`{reason}", code="malformed-table")
+def _unreadable(what: str, example: str, failure: Exception, node: Node) -> Diagnostic:
+    reason = f": {failure}" if isinstance(failure, ValueError) else ""
+    return error(node.span, f"{what} is declared as in `{example}`{reason}", code="malformed-table")
 
 
 def _overload(item: Any) -> Overload:

@@ -1,7 +1,7 @@
-"""The templates of prompts: Jinja's syntax tree lowered to segments and to programs of our language.
+"""Lowers prompt templates: Jinja's syntax tree becomes segments and programs of our language.
 
-Of Jinja's language prompts use text, `{{ value | filter }}`, `if`, `for` and comments; everything else is a finding.
-Jinja only parses here. What an author wrote is never rendered by it.
+Prompts may use text, `{{ value | filter }}`, `if`, `for` and comments; any other syntax is a finding.
+Jinja only parses; it never renders an author's text.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ FENCED: Final = "the transcript is sent after the prompt, inside a fence that sa
 
 
 def lower_template(
-    scalar: Scalar, environment: Environment, found: list[Diagnostic]
+    scalar: Scalar, environment: Environment, findings: list[Diagnostic]
 ) -> tuple[tuple[Segment, ...], frozenset[tuple[str, ...]]] | None:
-    """The segments of the template that `scalar` holds, and the paths its values read; mistakes go to `found` and leave
-    their part out. None where it can't be parsed."""
+    """Lower the template of `scalar` to its segments and the paths that its values read; None where it can't be parsed.
+    Mistakes are added to `findings` and their part is omitted."""
     template = str(scalar.value)
     templates = Templates(autoescape=False, keep_trailing_newline=True, trim_blocks=True, lstrip_blocks=True)
-    lowering = _PromptLowering(scalar, found)
+    lowering = _PromptLowering(scalar, findings)
     try:
         segments = lowering.block(templates.parse(template).body, environment)
     except TemplateSyntaxError as failure:
         message = f"{_lower_first(failure.message or 'a syntax error')} in line {failure.lineno} of the prompt"
-        found.append(error(_line_place(scalar, failure.lineno), message, code="bad-prompt"))
+        findings.append(error(_line_place(scalar, failure.lineno), message, code="bad-prompt"))
         return None
     except RecursionError:
-        found.append(error(scalar, "the prompt nests too deeply", code="bad-prompt"))
+        findings.append(error(scalar, "the prompt nests too deeply", code="bad-prompt"))
         return None
     return segments, frozenset(lowering.reads)
 
 
 class _Unsupported(Exception):  # noqa: N818  it never leaves this module
-    """A part of the template language that prompts may not use."""
+    """Template syntax that prompts may not use."""
 
     def __init__(self, message: str, word: str = "") -> None:
         self.message, self.word = message, word
@@ -71,7 +71,7 @@ class _Unsupported(Exception):  # noqa: N818  it never leaves this module
 @dataclass(slots=True)
 class _PromptLowering:
     scalar: Scalar
-    found: list[Diagnostic]
+    findings: list[Diagnostic]
     reads: set[tuple[str, ...]] = field(default_factory=set)
 
     def block(self, body: Iterable[nodes.Node], environment: Environment) -> tuple[Segment, ...]:
@@ -94,7 +94,7 @@ class _PromptLowering:
         raise _Unsupported(f"`{word}` is not available in prompts; they use `if` and `for`", word)
 
     def parts(self, node: nodes.Output, environment: Environment) -> list[Segment]:
-        """The segments of neighbouring texts and values; a mistake in one leaves the others to be looked at."""
+        """Lower adjacent texts and values; a mistake in one does not hide mistakes in the others."""
         segments: list[Segment] = []
         for part in node.nodes:
             try:
@@ -161,11 +161,11 @@ class _PromptLowering:
         return built.program, built.type
 
     def report(self, message: str, line: int, word: str, help: str | None = None) -> None:
-        self.found.append(error(_word_place(self.scalar, line, word), message, code="bad-prompt", help=help))
+        self.findings.append(error(_word_place(self.scalar, line, word), message, code="bad-prompt", help=help))
 
 
 def _syntax(node: nodes.Node | None) -> Expr:
-    """A template's expression as an expression of ours; raises `_Unsupported` for what has no counterpart."""
+    """Translate a template's expression to our syntax tree; raises `_Unsupported` for nodes without a counterpart."""
     match node:
         case nodes.Name():
             return Name(node.name, NOWHERE)
@@ -194,15 +194,15 @@ def _syntax(node: nodes.Node | None) -> Expr:
 
 
 def _text_of(node: nodes.Node) -> str:
-    """The text of a template's expression in our language; raises `_Unsupported` where there is none."""
+    """Translate a template's expression to source text; raises `_Unsupported` where that is impossible."""
     try:
         return unparse(_syntax(node))
-    except ValueError as failure:  # a name or a number that our language does not have
+    except ValueError as failure:  # a name or number that our language can't express
         raise _Unsupported(str(failure)) from None
 
 
 def _joined(segments: Iterable[Segment]) -> tuple[Segment, ...]:
-    """Neighbouring texts become one."""
+    """Merge adjacent text segments and drop empty ones."""
     joined: list[Segment] = []
     for segment in segments:
         if isinstance(segment, TextSegment) and joined and isinstance(joined[-1], TextSegment):
@@ -213,13 +213,13 @@ def _joined(segments: Iterable[Segment]) -> tuple[Segment, ...]:
 
 
 def _line_start(template: str, line: int) -> int:
-    """The offset at which a line of the template starts; lines count from 1."""
-    at = 0
+    """The offset at which a 1-based line of the template starts."""
+    offset = 0
     for _ in range(line - 1):
-        at = template.find("\n", at) + 1
-        if at == 0:
+        offset = template.find("\n", offset) + 1
+        if offset == 0:
             return 0
-    return at
+    return offset
 
 
 def _line_place(scalar: Scalar, line: int) -> Span:
@@ -230,14 +230,14 @@ def _line_place(scalar: Scalar, line: int) -> Span:
 
 
 def _word_place(scalar: Scalar, line: int, word: str) -> Span:
-    """Where a word of the template stands: the first time it does from that line on, else the whole line."""
+    """The span of the first occurrence of a word from that line on, else of the whole line."""
     template = str(scalar.value)
-    at = (
+    match = (
         re.compile(rf"(?<![\w]){re.escape(word)}(?![\w])").search(template, _line_start(template, line))
         if word
         else None
     )
-    return place(scalar, at.start(), at.end()) if at else _line_place(scalar, line)
+    return place(scalar, match.start(), match.end()) if match else _line_place(scalar, line)
 
 
 def _lower_first(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A check's prompt: lowered to segments that the runtime renders without Jinja, with its hash and what it reads."""
+"""Lowers a check's prompt to segments that the runtime renders without Jinja, with its hash and the paths it reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rulewright.load import Scalar
 from rulewright_runtime.plan.question import Segment, TextSegment
 
 PAGES: Final[dict[str, str]] = {
-    "bad-prompt": """A prompt that is not a template, or uses more of the template language than prompts may.
+    "bad-prompt": """A prompt that is not a valid template, or uses template syntax that prompts may not.
 
     Why it matters: a prompt that can't be rendered would stop its check in the middle of a paid run.
     Instead: use text, `{{ value }}`, `{% if %}`, `{% for %}` and the filters join, length, lower, tojson, trim, upper.
@@ -31,24 +31,24 @@ class Prompt:
 
 
 def prompt_hash(template: str) -> str:
-    """The first 16 hex digits of the sha256 of the template as loaded (seed 004: stable template hashes)."""
+    """Return the first 16 hex digits of the SHA-256 of the template as loaded (seed 004: stable template hashes)."""
     return hashlib.sha256(template.encode()).hexdigest()[:16]
 
 
 def plain_prompt(template: str) -> Prompt:
-    """A prompt whose braces mean nothing."""
+    """Return the template as a prompt in which braces are text."""
     return Prompt((TextSegment(template),), prompt_hash(template))
 
 
-def lower_prompt(scalar: Scalar, environment: Environment, found: list[Diagnostic]) -> Prompt:
-    """The segments of the template that `scalar` holds; mistakes go to `found` and leave their part out.
+def lower_prompt(scalar: Scalar, environment: Environment, findings: list[Diagnostic]) -> Prompt:
+    """Lower the template of `scalar`; mistakes are added to `findings` and their part is omitted.
 
-    Braces that open no `{{`, `{%` or `{#` are text, and so is the whole template when it holds none of these.
+    Braces that open no `{{`, `{%` or `{#` are text, and so is a whole template without any of these.
     """
     template = str(scalar.value)
     if not MARKUP.search(template):
         return plain_prompt(template)
-    from rulewright.lower.prompt_templates import lower_template  # with Jinja: many prompts are plain texts
+    from rulewright.lower.prompt_templates import lower_template  # imports Jinja, which plain prompts don't need
 
-    lowered = lower_template(scalar, environment, found)
+    lowered = lower_template(scalar, environment, findings)
     return plain_prompt(template) if lowered is None else Prompt(lowered[0], prompt_hash(template), lowered[1])

@@ -1,4 +1,4 @@
-"""Whether what a check says about its verifier agrees with its routing: contradictions stop `semantics: seed`."""
+"""Checks that a check's `scorer` and flags agree with its routing: contradictions stop `semantics: seed`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ TYPE_OF: Final = {route: kind for kind, route in ROUTE_OF.items()}
 PAGES: Final[dict[str, str]] = {
     "scorer-type-contradicts-routing": """`scorer.type` expects another verifier than `routing.route` names.
 
-    Why it matters: the route decides; whoever reads `scorer` believes in a verifier that never runs.
-    Instead: let both say the same: hybrid is hybrid_llm, llm_verifier is llm_primary, lexicon is lexicon_only, and
+    Why it matters: the route decides; a reader of `scorer` expects a verifier that never runs.
+    Instead: make both agree: hybrid is hybrid_llm, llm_verifier is llm_primary, lexicon is lexicon_only, and
     every other type is the route of the same name.
     """,
     "scorer-repetitions-contradict-routing": """`scorer.repetitions` is another number than `routing.repetitions`.
@@ -60,12 +60,12 @@ PAGES: Final[dict[str, str]] = {
 
 
 def routing_conflicts(project: Project) -> list[Diagnostic]:
-    """Every contradiction between a check's expectations and its routing."""
-    return [*(found for check in project.checks for found in routing_conflicts_of(check)), *_exempt(project)]
+    """Return every contradiction between a check's expectations and its routing."""
+    return [*(finding for check in project.checks for finding in routing_conflicts_of(check)), *_exempt(project)]
 
 
 def routing_conflicts_of(check: CheckDocument) -> Iterator[Diagnostic]:
-    """The contradictions of one check, both places shown."""
+    """The contradictions of one check, each with both spans."""
     yield from _type(check)
     yield from _repetitions(check)
     yield from _detectors(check)
@@ -108,10 +108,10 @@ def _repetitions(check: CheckDocument) -> Iterator[Diagnostic]:
 
 def _detectors(check: CheckDocument) -> Iterator[Diagnostic]:
     routing = check.routing
-    routed = {routing.deterministic_precheck, routing.state_machine, routing.scenario_marker} - {None}
+    routed_names = {routing.deterministic_precheck, routing.state_machine, routing.scenario_marker} - {None}
     for number, detector in enumerate(check.scorer.detectors or ()):
-        if detector not in routed:
-            names = ", ".join(f"`{name}`" for name in sorted(filter(None, routed))) or "nothing"
+        if detector not in routed_names:
+            names = ", ".join(f"`{name}`" for name in sorted(filter(None, routed_names))) or "nothing"
             yield error(
                 check.place("scorer", "detectors", number),
                 f"the detector `{detector}` is not routed; the routing names {names}",

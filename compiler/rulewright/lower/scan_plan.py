@@ -1,4 +1,4 @@
-"""The plan of a whole project under one profile and one scorecard: every check lowered, every fact gathered."""
+"""Lowers a project under one profile and one scorecard to a scan plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rulewright.expression.types import BOOL
 from rulewright.load import plain
 from rulewright.lower.eligibility import eligible, suppressed
 from rulewright.lower.environments import SCENARIO_FACTS, scenario_environment
-from rulewright.lower.expression_checks import circles
+from rulewright.lower.expression_checks import verdict_cycles
 from rulewright.lower.expressions import build_in
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.rubrics import fields_of_criterion, lower_rubrics
@@ -47,8 +47,8 @@ DEFAULTS: Final[JsonObject] = {"hard_fail": False, "scope": "trigger", "secondar
 
 @dataclass(frozen=True, slots=True)
 class PlanParts:
-    """What a plan is made of: the `chosen` checks as nodes, criteria of rubrics, the scorecard, and in `lowering` the
-    lexicons, state machines and corpora that these use."""
+    """The parts of a plan: the `chosen` checks as nodes, criteria of rubrics, the scorecard, and in `lowering` the
+    lexicons, state machines and corpora that they use."""
 
     chosen: tuple[CheckDocument, ...]
     checks: tuple[Check, ...]
@@ -63,14 +63,14 @@ def lower_parts(
     profile: Profile,
     scorecard: ScorecardDocument | None,
     scoring: dict[str, object],
-    found: list[Diagnostic],
+    findings: list[Diagnostic],
 ) -> PlanParts:
-    """The parts of the plan under a profile and a scorecard; what is wrong with them is added to `found`, and a check
-    with a finding that stops it is left out. `scoring` is what the scorecard sees under that name."""
-    chosen = tuple(select(profile, project.checks, found))
-    lowering = LoweringContext(project, profile, policies(project.semantics), found)
+    """Return the parts of the plan under a profile and a scorecard; mistakes are added to `findings`. A check that
+    can't be lowered is omitted. `scoring` is the value of that variable in the scorecard."""
+    chosen = tuple(select(profile, project.checks, findings))
+    lowering = LoweringContext(project, profile, policies(project.semantics), findings)
     checks = tuple(node for check in chosen if (node := lower_check(check, lowering)) is not None)
-    found.extend(circles(chosen, checks))
+    findings.extend(verdict_cycles(chosen, checks))
     criteria: tuple[Check, ...] = ()
     if profile.include_rubrics:
         criteria = lower_rubrics(project.scenarios.values(), lowering)
@@ -78,17 +78,17 @@ def lower_parts(
     left_out: tuple[LeftOut, ...] = ()
     if scorecard is not None:
         card, mistakes = lower_scorecard(scorecard, scoring, fields_of_checks(project, criteria), project.blindspots)
-        found.extend(mistakes)
+        findings.extend(mistakes)
     if card is not None:
         left_out = tuple(lower_left_out(chosen, lowering, card))
-        kept = {check.id for check in chosen} | {each.id for each in criteria} | {part.id for part in left_out}
-        known = {key: facts for key, facts in card.checks.items() if key in kept}
-        card = replace(card, checks=known, unproven="keep" if project.semantics == "reference" else "adjudicate")
+        ids = {check.id for check in chosen} | {each.id for each in criteria} | {part.id for part in left_out}
+        fields = {key: values for key, values in card.checks.items() if key in ids}
+        card = replace(card, checks=fields, unproven="keep" if project.semantics == "reference" else "adjudicate")
     return PlanParts(chosen, checks, criteria, card, left_out, lowering)
 
 
 def seal_parts(parts: PlanParts) -> Plan:
-    """The parts as one sealed plan."""
+    """Return the parts as one sealed plan."""
     lowering, project = parts.lowering, parts.lowering.project
     redaction = Redaction(project.redact)
     called = set().union(*map(calls, parts.checks))
@@ -122,7 +122,7 @@ def seal_parts(parts: PlanParts) -> Plan:
 
 
 def fields_of_checks(project: Project, criteria: Iterable[Check]) -> dict[str, dict[str, object]]:
-    """What a scorecard sees of every check of a project, by its id."""
+    """Return the fields of every check and criterion that a scorecard may read, by id."""
     fields = {check.id: {**DEFAULTS, **check.fields} for check in project.checks}
     return fields | {each.id: fields_of_criterion(each) for each in criteria}
 
@@ -130,11 +130,11 @@ def fields_of_checks(project: Project, criteria: Iterable[Check]) -> dict[str, d
 def lower_left_out(
     chosen: Iterable[CheckDocument], lowering: LoweringContext, card: ScorecardPlan
 ) -> Iterator[LeftOut]:
-    """The checks for which a gate of the scorecard would have to wait: those that the profile does not select, and
-    those whose judge it gives no vote."""
+    """The checks that do not run but that a gate of the scorecard reads: those that the profile does not select, and
+    those whose judge has no votes under it."""
     try:
         gates = Scorecard(card)
-    except PlanError:  # a name that is taken: told where the document is read, and nothing is compiled
+    except PlanError:  # a duplicate name: reported for the document, and nothing is compiled
         return
     adjustable = mentioned(gate.of for gate in card.gates) & {parameter.name for parameter in card.parameters}
     run = {check.id for check in chosen}
@@ -156,14 +156,14 @@ def lower_left_out(
 
 
 def lower_check(check: CheckDocument, lowering: LoweringContext) -> Check | None:
-    """The check's node in the plan, or None when a finding says why there is none."""
+    """Return the check's node in the plan, or None with a finding."""
     rules = lowering.policies
     lowering.reads.clear()
-    applies = eligible(check, lowering.project.exempt, lowering.found)
+    applies = eligible(check, lowering.project.exempt, lowering.findings)
     silenced = suppressed(check)
     verifier = lower_verifier(check, lowering)
     if check.routing.deterministic_precheck is not None:
-        lowering.knows_lexicon(check, check.routing.deterministic_precheck)  # also where the route reads none
+        lowering.knows_lexicon(check, check.routing.deterministic_precheck)  # also on routes that read no lexicon
     for built in (applies, silenced):
         lowering.reads |= frozenset() if built is None else built.reads
     lowering.scenario_reads |= {path for path in lowering.reads if path[0] == "scenario"}
@@ -190,7 +190,7 @@ def lower_check(check: CheckDocument, lowering: LoweringContext) -> Check | None
 
 
 def condition_of(check: CheckDocument) -> Callable[[ScenarioDocument], bool] | None:
-    """Whether the check's `when` holds in a scenario or can't be decided there; None where it means nothing."""
+    """Whether the check's `when` holds or is undecidable in a scenario, as a predicate; None without a valid `when`."""
     if check.when is None:
         return None
     built = build_in(check.when, scenario_environment(check.vocabulary), [], expect=BOOL)
@@ -201,7 +201,7 @@ def condition_of(check: CheckDocument) -> Callable[[ScenarioDocument], bool] | N
 
 
 def _read_of(written: JsonObject, root: str, reads: Iterable[tuple[str, ...]]) -> JsonObject:
-    """The keys of a document that programs read; all of them when one reads the document as a whole."""
+    """The keys of a document that programs read; all of them when a program reads the whole document."""
     paths = [path for path in reads if path[0] == root]
     if any(len(path) == 1 for path in paths):
         return written
@@ -209,15 +209,15 @@ def _read_of(written: JsonObject, root: str, reads: Iterable[tuple[str, ...]]) -
 
 
 def _refused(scenario: ScenarioDocument, project: Project) -> str:
-    """Why no transcript of the scenario is judged: it lists a check that does not exist, and nobody accepted that."""
+    """Why no transcript of the scenario is judged: it lists an unknown check, and that finding is not accepted."""
     ids = {check.id for check in project.checks}
     for index, name in enumerate(scenario.eligible_modes):
         if name in ids:
             continue
-        found = error(scenario.place("eligible_modes", index), f"unknown check `{name}`", code="unknown-check")
-        if not accepted(project, found):
-            place = f"{PurePath(found.span.path).name}:{found.span.line}"
-            return f"its scenario lists `{name}` in `eligible_modes`, and there is no such check ({place})"
+        finding = error(scenario.place("eligible_modes", index), f"unknown check `{name}`", code="unknown-check")
+        if not accepted(project, finding):
+            location = f"{PurePath(finding.span.path).name}:{finding.span.line}"
+            return f"its scenario lists `{name}` in `eligible_modes`, and there is no such check ({location})"
     return ""
 
 
@@ -229,8 +229,8 @@ def facts(
     scripted: bool = True,
     redaction: Redaction = NOTHING,
 ) -> Scenario:
-    """What a run has to know of a scenario; beyond that only the keys that some program reads. Where a transcript is
-    not held against the script, the plan does not hold it."""
+    """Return the scenario's facts for a run, with only those other keys that some program reads. Without `scripted`
+    transcripts are not compared with the script, and the plan omits it."""
     written = _read_of(plain(scenario.node), "scenario", reads)
     return Scenario(
         tags=scenario.tags,
@@ -245,8 +245,8 @@ def facts(
         ),
         sessions=tuple(
             session
-            for place, hours in enumerate(hours_between(each.elapsed for each in scenario.sessions))
-            if (session := _session(scenario, place, hours)) is not None
+            for index, hours in enumerate(hours_between(each.elapsed for each in scenario.sessions))
+            if (session := _session(scenario, index, hours)) is not None
         ),
         jurisdiction=scenario.jurisdiction or "",
         contrast_group=scenario.contrast_group or "",
@@ -256,23 +256,23 @@ def facts(
     )
 
 
-def _session(scenario: ScenarioDocument, place: int, hours: float | None) -> Session | None:
-    session = scenario.sessions[place]
-    numbers = [each.number for each in numbered_turns(scenario) if each.session == place]
+def _session(scenario: ScenarioDocument, index: int, hours: float | None) -> Session | None:
+    session = scenario.sessions[index]
+    numbers = [each.number for each in numbered_turns(scenario) if each.session == index]
     if not numbers:
         return None
-    return Session(session.number or place + 1, min(numbers), max(numbers), session.elapsed, hours)
+    return Session(session.number or index + 1, min(numbers), max(numbers), session.elapsed, hours)
 
 
 def _scripted_turn(numbered: NumberedTurn, redaction: Redaction) -> ScriptedTurn:
-    """The digests of what the user may say in a turn, with the branches that say it.
+    """Return the digests of the user messages that a turn allows, with the branches of each.
 
-    What is redacted in a transcript is so in its script. A harness redacts what it writes, and a scan once more.
+    Redaction applies to the script as to transcripts. A harness redacts what it writes, and a scan redacts again.
     """
     turn = numbered.turn
     messages: dict[str, tuple[str, ...]] = {}
-    for branch, said in (("", turn.user_message), *((each.branch_id, each.user_message) for each in turn.branches)):
-        once = redaction.text(said)
-        for digest in dict.fromkeys(map(message_digest, (said, once, redaction.text(once)))):
+    for branch, message in (("", turn.user_message), *((each.branch_id, each.user_message) for each in turn.branches)):
+        once = redaction.text(message)
+        for digest in dict.fromkeys(map(message_digest, (message, once, redaction.text(once)))):
             messages[digest] = (*messages.get(digest, ()), branch)
     return ScriptedTurn(numbered.number, messages)

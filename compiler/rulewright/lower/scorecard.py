@@ -92,45 +92,44 @@ def lower_scorecard(
     checks: Mapping[str, JsonMapping],
     labels: Mapping[str, str],
 ) -> tuple[ScorecardPlan | None, list[Diagnostic]]:
-    """The plan of a scorecard, or None with the diagnostics that say why not.
+    """Return the plan of a scorecard and no findings, or None and the findings.
 
-    `scoring` is the scoring file as plain data, `checks` the plain mapping of every selected check by id (in plan
-    order), `labels` the blindspot labels with their checks. Labels whose check is not selected stay: their flag is
-    null.
+    `scoring` is the scoring file as plain data, `checks` maps the id of every selected check (in plan order) to its
+    fields, `labels` maps blindspot labels to checks. A label whose check is not selected stays with the flag null.
     """
     lowering = _ScorecardLowering(document, dict(scoring))
     plan = lowering.plan(tuple(labels.items()))
-    if lowering.found:
-        return None, lowering.found
+    if lowering.findings:
+        return None, lowering.findings
     return with_facts(plan, scoring, checks), []
 
 
-def lower_alone(document: ScorecardDocument) -> tuple[ScorecardPlan | None, list[Diagnostic]]:
-    """As `lower_scorecard` for a scorecard that stands alone: its plan knows neither checks nor the scoring file, and
-    what it reads of that file is not judged."""
+def lower_without_project(document: ScorecardDocument) -> tuple[ScorecardPlan | None, list[Diagnostic]]:
+    """As `lower_scorecard`, for a scorecard outside a project: its plan holds neither checks nor the scoring file, and
+    fields it reads from that file are not checked."""
     lowering = _ScorecardLowering(document, None)
     plan = lowering.plan(())
-    return None if lowering.found else plan, lowering.found
+    return None if lowering.findings else plan, lowering.findings
 
 
 def scorecard_expressions(document: ScorecardDocument) -> list[tuple[Scalar, Environment]]:
-    """Every expression of a scorecard, with the environment that it is read in."""
+    """Return every expression of a scorecard with its environment."""
     lowering = _ScorecardLowering(document, None)
     lowering.plan(())
-    return lowering.written
+    return lowering.expressions
 
 
 def with_facts(
     plan: ScorecardPlan, scoring: Mapping[str, object], checks: Mapping[str, Mapping[str, object]]
 ) -> ScorecardPlan:
-    """The plan with the part of the scoring file and the fields of checks that its programs may read."""
+    """Return the plan with those parts of the scoring file and fields of checks that its programs may read."""
     names = mentioned(_programs(plan))
-    kept = {"primary_bucket", "severity"} | ({"secondary_tags"} & names) | (names if "check" in names else set())
+    fields = {"primary_bucket", "severity"} | ({"secondary_tags"} & names) | (names if "check" in names else set())
     facts = {
-        check_id: {key: value for key, value in check.items() if key in kept} for check_id, check in checks.items()
+        check_id: {key: value for key, value in check.items() if key in fields} for check_id, check in checks.items()
     }
-    if "hard_fail" in kept:  # a check that does not claim a hard fail has none
-        facts = {check_id: {"hard_fail": False, **fields} for check_id, fields in facts.items()}
+    if "hard_fail" in fields:  # absent means false
+        facts = {check_id: {"hard_fail": False, **values} for check_id, values in facts.items()}
     read = {key: value for key, value in scoring.items() if key in names} if "scoring" in names else {}
     return replace(plan, checks=facts, scoring=read)
 
@@ -151,12 +150,12 @@ def _programs(plan: ScorecardPlan) -> Iterator[Program]:
 
 @dataclass(slots=True)
 class _ScorecardLowering:
-    """Builds every expression of one document in its environment and gathers what is wrong."""
+    """Builds every expression of one document in its environment and collects the findings."""
 
     document: ScorecardDocument
-    scoring: JsonObject | None  # None: not known
-    found: list[Diagnostic] = field(default_factory=list)
-    written: list[tuple[Scalar, Environment]] = field(default_factory=list)
+    scoring: JsonObject | None  # None: unknown
+    findings: list[Diagnostic] = field(default_factory=list)
+    expressions: list[tuple[Scalar, Environment]] = field(default_factory=list)
 
     def plan(self, labels: tuple[tuple[str, str], ...]) -> ScorecardPlan:
         document = self.document
@@ -193,8 +192,8 @@ class _ScorecardLowering:
         return self.expression(scalar, environment, BOOL)[0]
 
     def expression(self, scalar: Scalar, environment: Environment, expect: Type | None = None) -> tuple[Program, Type]:
-        self.written.append((scalar, environment))
-        built = build_in(scalar, environment, self.found, expect)
+        self.expressions.append((scalar, environment))
+        built = build_in(scalar, environment, self.findings, expect)
         return (_EMPTY, DYN) if built is None else (built.program, built.type)
 
     def parameter(self, declared: ParameterDocument) -> Parameter:
@@ -204,10 +203,10 @@ class _ScorecardLowering:
             default = str(declared.default.value)
         parameter = Parameter(declared.name, declared.type, default, *bounds)  # type: ignore[arg-type]
         try:
-            if declared.type in TYPES:  # else the document's schema has found it
+            if declared.type in TYPES:  # else schema validation reports it
                 parameter_value(parameter)
         except PlanError as failure:
-            self.found.append(error(declared.default, str(failure), code="bad-parameter"))
+            self.findings.append(error(declared.default, str(failure), code="bad-parameter"))
         return parameter
 
     def gates(self, single: Environment) -> Iterator[GatePlan]:
@@ -239,28 +238,28 @@ class _ScorecardLowering:
         return DimensionPlan(self.rate(rate, single), self.weight(rate.weight, base))
 
     def weight(self, written: Scalar | None, base: Environment) -> str:
-        """The weight as decimal text; it is settled while compiling, so it may read the scoring file only."""
+        """Return the weight as decimal text. It is evaluated while compiling, so it may read the scoring file only."""
         if written is None:
             return "1"
         value: object = written.value
         if isinstance(value, str):
-            only = Environment(variables={"scoring": base.variables["scoring"]})
-            program, _ = self.expression(written, only)
+            scoring_environment = Environment(variables={"scoring": base.variables["scoring"]})
+            program, _ = self.expression(written, scoring_environment)
             if program is _EMPTY or self.scoring is None:
                 return "1"
             try:
                 value = prepare(program)({"scoring": self.scoring})
             except EvaluationError as failure:
-                self.found.append(error(written, f"the weight has no value: {failure}", code="bad-weight"))
+                self.findings.append(error(written, f"the weight has no value: {failure}", code="bad-weight"))
                 return "1"
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
             message = f"a weight must be a finite number of at least 0, found `{value}`"
-            self.found.append(error(written, message, code="bad-weight"))
+            self.findings.append(error(written, message, code="bad-weight"))
             return "1"
         return repr(value)
 
     def minimum_coverage(self, base: Environment) -> Program | None:
-        """The share of resolved checks that the engine asks for; None where the document leaves it to the language."""
+        """Return the share of checks that must be resolved; None where the language's default applies."""
         written = self.document.minimum_coverage
         if written is None:
             return None
@@ -271,18 +270,18 @@ class _ScorecardLowering:
     def refuse_no_weight(self, dimensions: tuple[DimensionPlan, ...]) -> None:
         if dimensions and not any(float(each.weight) > 0 for each in dimensions):
             place = self.document.key_place("dimensions")
-            self.found.append(error(place, "every dimension has the weight 0", code="bad-weight"))
+            self.findings.append(error(place, "every dimension has the weight 0", code="bad-weight"))
 
     def lists(self, single: Environment) -> tuple[tuple[ListPlan, ...], dict[str, Type]]:
-        """The lists, and the type of each one's records."""
+        """Return the lists, and the record type of each by its name."""
         plans, records = [], dict[str, Type]()
         for listed in self.document.lists:
             each = [(name, *self.expression(value, single)) for name, value in listed.each]
             programs = tuple((name, program) for name, program, _ in each)
             plans.append(ListPlan(listed.name, self.condition(listed.of, single), programs))
             # a field whose expression fails is null in the record
-            fields = {name: of if isinstance(of, WrapperType) else DYN for name, _, of in each}
-            records[listed.name] = ListType(RecordType(listed.name, fields))
+            types = {name: kind if isinstance(kind, WrapperType) else DYN for name, _, kind in each}
+            records[listed.name] = ListType(RecordType(listed.name, types))
         return tuple(plans), records
 
     def row_variables(self, records: dict[str, Type]) -> dict[str, Type]:
@@ -301,81 +300,81 @@ class _ScorecardLowering:
         }
 
     def record(self, key: str, fields: dict[str, Type]) -> RecordType:
-        """The named parts under a key; one that can't be read may be anything."""
+        """Return the record type of the parts under `key`; it is open where one of them can't be read."""
         written = self.document.get(key)
         unread = isinstance(written, MappingNode) and not fields.keys() >= written.index.keys()
         return RecordType(key, fields, open=unread)
 
     def variables(self, rows: Environment) -> tuple[tuple[NamedProgram, ...], Environment]:
-        """The variables, and the environment that knows them all."""
+        """Return the variables, and the environment that declares them."""
         plans = []
         for name, value in self.document.variables:
-            program, of = self.expression(value, rows)
+            program, kind = self.expression(value, rows)
             plans.append(NamedProgram(name, program))
-            rows = rows.having({name: of})
+            rows = rows.having({name: kind})
         return tuple(plans), rows
 
     def named(self, key: Literal["headline", "label"], default: str) -> str:
-        """The name of the output that the scorecard shows as its headline or its label."""
+        """Return the name of the output that is the scorecard's headline or label."""
         written: Scalar | None = getattr(self.document, key)
         return default if written is None else str(written.value)
 
     def shown(self, key: Literal["headline", "label"], default: str) -> str:
-        """The same; a finding where there is no such output."""
+        """Return the name as `named` does; report one that is not an output."""
         name, written = self.named(key, default), getattr(self.document, key)
         names = [output for output, _ in self.document.output]
         if written is not None and names and name not in names:
             message = f"`{key}` names `{name}`, which is not an output of the scorecard"
-            self.found.append(error(written, message, code="unknown-value", help=did_you_mean(name, names)))
+            self.findings.append(error(written, message, code="unknown-value", help=did_you_mean(name, names)))
         return name
 
     def outputs(self, rows: Environment) -> Iterator[NamedProgram]:
         for name, value in self.document.output:
-            program, of = self.expression(value, rows, BOOL if name in GUARDING_OUTPUTS else None)
+            program, kind = self.expression(value, rows, BOOL if name in GUARDING_OUTPUTS else None)
             headline, label = self.named("headline", HEADLINE), self.named("label", LABEL)
             wrong = program is not _EMPTY and (
-                (name == label and of != STRING) or (name == headline and of not in (SCORE, OptionalType(SCORE)))
+                (name == label and kind != STRING) or (name == headline and kind not in (SCORE, OptionalType(SCORE)))
             )
             if name == label and (words := self.document.vocabulary.statuses):
-                self.found += unknown_statuses(program, value, words)
+                self.findings += unknown_statuses(program, value, words)
             elif name == STATUS:
-                self.found += misspelt_statuses(program, value)
+                self.findings += misspelt_statuses(program, value)
             if wrong:
-                wanted = "a text" if name == label else "a score that may be absent"
-                self.found.append(error(value, f"`{name}` must be {wanted}, found `{of}`", code="wrong-output"))
+                expected = "a text" if name == label else "a score that may be absent"
+                self.findings.append(error(value, f"`{name}` must be {expected}, found `{kind}`", code="wrong-output"))
             yield NamedProgram(name, program, name in GUARDING_OUTPUTS)
 
 
 def unknown_statuses(program: Program, written: Scalar, words: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """The words that an output may give and that the vocabulary does not declare."""
-    for given in _given(program, len(program.nodes) - 1):
-        if given not in words:
+    """Report the status words that an output may give and the vocabulary does not declare."""
+    for status in _literal_texts(program, len(program.nodes) - 1):
+        if status not in words:
             expected = ", ".join(f"`{word}`" for word in words)
-            message = f"unknown status: `{given}`; the vocabulary declares {expected}"
-            yield error(written, message, code="unknown-value", help=did_you_mean(given, words))
+            message = f"unknown status: `{status}`; the vocabulary declares {expected}"
+            yield error(written, message, code="unknown-value", help=did_you_mean(status, words))
 
 
 def misspelt_statuses(program: Program, written: Scalar) -> Iterator[Diagnostic]:
-    """The words that the status of a row may be and that are almost those which reports know."""
-    for given in _given(program, len(program.nodes) - 1):
-        meant = next((word for word in STATUSES if is_spelt_like(given, word)), None)
-        if meant is not None and given not in STATUSES:
-            yield error(written, f"unknown status: `{given}`", code="unknown-value", help=Guess(meant))
+    """Report the status words that an output may give and that misspell a known one."""
+    for status in _literal_texts(program, len(program.nodes) - 1):
+        meant = next((word for word in STATUSES if is_spelt_like(status, word)), None)
+        if meant is not None and status not in STATUSES:
+            yield error(written, f"unknown status: `{status}`", code="unknown-value", help=Guess(meant))
 
 
-def _given(program: Program, at: int) -> Iterator[str]:
-    """The literal texts that the node at `at` may give."""
+def _literal_texts(program: Program, at: int) -> Iterator[str]:
+    """The literal texts that the node at index `at` may evaluate to."""
     if at < 0:
         return
     node = program.nodes[at]
     if node.op == "cond":
-        yield from (word for branch in node.args[1:] for word in _given(program, branch))
+        yield from (text for branch in node.args[1:] for text in _literal_texts(program, branch))
     elif node.op == "const" and node.value[0] == "string":
         yield node.value[1]
 
 
 def _verdicts(names: tuple[str, ...]) -> Any:
-    """The names as a plan's literals; the document's schema allows no other words."""
+    """The names as the plan's literals; the document's schema admits only these."""
     return names
 
 
@@ -388,7 +387,7 @@ def _rate_type(rate: RateDocument) -> Type:
 
 
 def type_of_data(value: object, name: str) -> Type:
-    """The type of plain data as it is: a record has exactly the keys that are there, so a typo is found."""
+    """Return the type of plain data; a record has exactly the keys present, so that a misspelt key is reported."""
     if isinstance(value, dict):
         return RecordType(name, {str(key): type_of_data(item, str(key)) for key, item in value.items()})
     if isinstance(value, list):
@@ -399,13 +398,13 @@ def type_of_data(value: object, name: str) -> Type:
 
 
 def verdict_type(vocabulary: Vocabulary) -> RecordType:
-    """What `v` is: a verdict record, and the check's own fields under `check`."""
+    """Return the type of `v`: a verdict record with the check's own fields under `check`."""
     check = check_type(vocabulary)
     return RecordType(
         VERDICT_RECORD,
         {
             "check_id": STRING,
-            "mode_id": STRING,  # what the reference calls it
+            "mode_id": STRING,  # the reference's name for `check_id`
             "eligible": BOOL,
             "verdict": VERDICT,
             "severity": check.fields["severity"],

@@ -1,4 +1,4 @@
-"""From checks of memory and coordination to verifiers that need no judge; from a scenario's probes to the plan's."""
+"""Lowers checks of memory and coordination to verifiers without a judge, and a scenario's probes to the plan's."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ PAGES: Final[dict[str, str]] = {
 
 
 def lower_probes(check: CheckDocument, lowering: LoweringContext) -> ProbeVerifier | None:
-    """The verifier of a `memory_probe` check, or None when a finding says why there is none."""
+    """Return the verifier of a `memory_probe` check, or None with a finding."""
     routing = check.routing
     if not routing.probes:
         _incomplete(check, lowering, "`probes`, the kinds it is about")
         return None
-    usual = ProbeVerifier(("recall",))
+    default = ProbeVerifier(("recall",))
     kinds: Any = tuple(kind for kind in PROBE_KINDS if kind in routing.probes)
     return ProbeVerifier(
         kinds,
-        usual.at_least if routing.recalled_share is None else routing.recalled_share,
-        usual.likeness if routing.likeness is None else routing.likeness,
+        default.at_least if routing.recalled_share is None else routing.recalled_share,
+        default.likeness if routing.likeness is None else routing.likeness,
     )
 
 
 def lower_cue(check: CheckDocument, lowering: LoweringContext) -> CueResponse | None:
-    """The verifier of a `cue_response` check, or None when a finding says why there is none."""
+    """Return the verifier of a `cue_response` check, or None with a finding."""
     routing = check.routing
     named = {key: getattr(routing, key) for key in ("cue", "expected_reply", "forbidden_reply")}
-    known = [lowering.use_lexicon(check, name, key) for key, name in named.items() if name is not None]
+    has_lexicons = [lowering.use_lexicon(check, name, key) for key, name in named.items() if name is not None]
     if routing.cue is None or (routing.expected_reply is None and routing.forbidden_reply is None):
         _incomplete(check, lowering, "`cue` and one of `expected_reply`, `forbidden_reply`")
         return None
-    if not all(known):
+    if not all(has_lexicons):
         return None
     return CueResponse(routing.cue, routing.expected_reply, routing.forbidden_reply, routing.within_replies or 1)
 
 
 def probes_of(scenario: ScenarioDocument) -> Iterator[Probe]:
-    """The probes of a scenario that a verifier understands, with what its turns say of memory in `memory_expectations`.
+    """The probes of a scenario that a verifier supports, and those from its turns' `memory_expectations`.
 
     A probe of a turn without `t` is about that turn.
     """
@@ -72,4 +72,4 @@ def probes_of(scenario: ScenarioDocument) -> Iterator[Probe]:
 def _incomplete(check: CheckDocument, lowering: LoweringContext, needs: str) -> None:
     place = check.key_place("routing", "route")
     message = f"the route `{check.routing.route}` needs {needs}"
-    lowering.found.append(error(place, message, code="incomplete-routing"))
+    lowering.findings.append(error(place, message, code="incomplete-routing"))

@@ -1,6 +1,6 @@
-"""How verdicts are made, resolved while compiling: the two columns `seed` and `reference` as policies of the plan.
+"""The two semantics `seed` and `reference` as policies of the plan, resolved while compiling.
 
-A plan holds only their results, so that the runtime never asks under which semantics it was compiled.
+A plan holds only the results, so that the runtime never asks which semantics it was compiled under.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ UNDECIDED_UNIT: Final = "turn_level_or_session_state"
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What the two readings differ in. `reading`: which replies of a judge are usable; `fold`: what the literals of a
-    lexicon ignore that says nothing of it."""
+    """The policies that differ between the semantics. `reading`: which replies of a judge are usable; `fold`: the
+    folding of literals in lexicons that set none."""
 
     semantics: Semantics
     vote: Vote
@@ -43,30 +43,30 @@ class Policies:
     @property
     def is_seed(self) -> bool:
         """Whether prompts are templates, a hybrid check's lexicon looks for candidates, a judge may confirm its hits,
-        `unclear_policy` is obeyed, a missing unit of analysis comes from the scoring file, names that lead nowhere stop
-        the compilation, a transcript is held against its scenario's turns, and an empty reply is an error."""
+        `unclear_policy` applies, a missing unit of analysis comes from the scoring file, unknown names stop the
+        compilation, a transcript is compared with its scenario's turns, and an empty reply is an error."""
         return self.semantics == "seed"
 
     def window(self, unit: str | None, cue: str | None, turns: int) -> Window:
-        """The window of a unit of analysis, of at most `turns` turns; `cue` names the lexicon that finds cues where no
-        anchor does."""
+        """Return the window of a unit of analysis, of at most `turns` turns; `cue` names the lexicon that finds cues
+        without an anchor."""
         return _seed_window(unit, cue, turns) if self.is_seed else _reference_window(unit)
 
     def unusable(self, check: CheckDocument) -> Unusable:
-        """What it means that a judge's replies are all unusable."""
+        """The policy for a check whose judge gives no usable reply."""
         if not self.is_seed:
             return Unusable("FAIL", record=False)
         return Unusable("FAIL" if check.is_gate else "UNCLEAR")
 
     def evidence(self, check: CheckDocument) -> EvidencePolicy:
-        """What a judge's quotes are worth."""
+        """The policy for a judge's quotes."""
         if not self.is_seed:
             return EvidencePolicy(verify=False, required=False, unverified_fail="keep", malformed="exception")
         unverified: Literal["keep", "unclear"] = "keep" if check.is_gate else "unclear"
         return EvidencePolicy(required=check.scorer.require_evidence_span is not False, unverified_fail=unverified)
 
     def adjudicate(self, check: CheckDocument, *, deterministic: bool) -> tuple[Verdict, ...]:
-        """The verdicts a person has to look at; `deterministic`: no judge and no scenario rule gives them."""
+        """The verdicts that need adjudication; `deterministic`: neither a judge nor a scenario rule gives them."""
         if self.is_seed:
             return ("UNCLEAR",)
         if deterministic:
@@ -81,12 +81,12 @@ REFERENCE: Final = Policies(
 
 
 def policies(semantics: Semantics) -> Policies:
-    """The policies of a project's `semantics`."""
+    """Return the policies of a project's `semantics`."""
     return REFERENCE if semantics == "reference" else SEED
 
 
 def unit_of(check: CheckDocument, units_by_bucket: dict[str, str], *, default_units: bool) -> str | None:
-    """The check's unit of analysis: its own, else its bucket's; longitudinal checks read whole sessions."""
+    """Return the check's unit of analysis: its own, else its bucket's; longitudinal checks read whole sessions."""
     own = check.routing.unit_of_analysis
     if own is not None or not default_units:
         return own

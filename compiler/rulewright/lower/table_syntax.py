@@ -21,9 +21,9 @@ from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright_runtime.ir import Program
 
 PAGES: Final[dict[str, str]] = {
-    "malformed-table": """A decision table that is not built as one.
+    "malformed-table": """A decision table without the structure of one.
 
-    Why it matters: a row without an output, or a key nobody reads, would silently change what is decided.
+    Why it matters: a row without an output, or an unknown key, would silently change the result.
     Instead: give `match` or `aggregate` a list of rows, and each row a `condition` with an `output` or a `rule`.
     """,
 }
@@ -35,9 +35,9 @@ _VARIABLE_KEYS: Final = ("name", "description", "display_name", "expression")
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """When a row decides, what it gives (None: the table ends without a match).
+    """A lowered row: its condition (None: always) and its output (None: the table ends without a match).
 
-    Conditions of the tables around it are included, and variables are written out; None means always.
+    The conditions of enclosing tables are included, and variables are inlined.
     """
 
     condition: Program | None
@@ -67,9 +67,9 @@ class RuleSyntax:
     span: Span
 
 
-def read_rule(node: Node, found: list[Diagnostic]) -> RuleSyntax | None:
-    """The table that `node` holds, or None; mistakes of structure are added to `found`."""
-    mapping = _mapping(node, _RULE_KEYS, "a table", found)
+def read_rule(node: Node, findings: list[Diagnostic]) -> RuleSyntax | None:
+    """Read the table that `node` holds, or return None; structural mistakes are added to `findings`."""
+    mapping = _mapping(node, _RULE_KEYS, "a table", findings)
     if mapping is None:
         return None
     kinds = [key for key in mapping.keys if key in ("match", "aggregate")]
@@ -79,43 +79,47 @@ def read_rule(node: Node, found: list[Diagnostic]) -> RuleSyntax | None:
         message = (
             "a table needs `match` or `aggregate`" if not kinds else "a table has `match` or `aggregate`, not both"
         )
-        found.append(error(mapping.span if not kinds else mapping.key_span(kinds[1]), message, code="malformed-table"))
+        findings.append(
+            error(mapping.span if not kinds else mapping.key_span(kinds[1]), message, code="malformed-table")
+        )
         return None
-    variables = [v for n in _items(mapping, "variables", found) if (v := _variable(n, found)) is not None]
-    items = _items(mapping, kinds[0], found)
+    variables = [v for n in _items(mapping, "variables", findings) if (v := _variable(n, findings)) is not None]
+    items = _items(mapping, kinds[0], findings)
     if not items:
-        found.append(error(mapping.key_span(kinds[0]), f"`{kinds[0]}` needs at least one row", code="malformed-table"))
-    rows = [row for item in items if (row := _row(item, found)) is not None]
+        findings.append(
+            error(mapping.key_span(kinds[0]), f"`{kinds[0]}` needs at least one row", code="malformed-table")
+        )
+    rows = [row for item in items if (row := _row(item, findings)) is not None]
     return RuleSyntax(tuple(variables), tuple(rows), kinds[0] == "aggregate", mapping.span)
 
 
-def _variable(node: Node, found: list[Diagnostic]) -> tuple[Scalar, Scalar] | None:
+def _variable(node: Node, findings: list[Diagnostic]) -> tuple[Scalar, Scalar] | None:
     if isinstance(node, Mapping) and len(node.entries) == 1 and node.keys[0] not in _VARIABLE_KEYS:
         (entry,) = node.entries
-        short = _scalar(node, entry.name, found)
-        return None if short is None else _named(entry.key, short, found)
-    mapping = _mapping(node, _VARIABLE_KEYS, "a variable", found)
+        short = _scalar(node, entry.name, findings)
+        return None if short is None else _named(entry.key, short, findings)
+    mapping = _mapping(node, _VARIABLE_KEYS, "a variable", findings)
     if mapping is None:
         return None
-    name, expression = _scalar(mapping, "name", found), _scalar(mapping, "expression", found)
+    name, expression = _scalar(mapping, "name", findings), _scalar(mapping, "expression", findings)
     if name is None or expression is None:
-        wanted = ("name", "expression")
-        missing = [key for key in wanted if key not in mapping and not _misspelt(mapping, _VARIABLE_KEYS, key)]
+        required = ("name", "expression")
+        missing = [key for key in required if key not in mapping and not _misspelt(mapping, _VARIABLE_KEYS, key)]
         if missing:
-            found.append(error(mapping.span, f"a variable needs `{missing[0]}`", code="malformed-table"))
+            findings.append(error(mapping.span, f"a variable needs `{missing[0]}`", code="malformed-table"))
         return None
-    return _named(name, expression, found)
+    return _named(name, expression, findings)
 
 
-def _named(name: Scalar, expression: Scalar, found: list[Diagnostic]) -> tuple[Scalar, Scalar] | None:
+def _named(name: Scalar, expression: Scalar, findings: list[Diagnostic]) -> tuple[Scalar, Scalar] | None:
     if _NAME.fullmatch(str(name.value)):
         return name, expression
-    found.append(error(name, f"`{name.value}` can't be the name of a variable", code="malformed-table"))
+    findings.append(error(name, f"`{name.value}` can't be the name of a variable", code="malformed-table"))
     return None
 
 
-def _row(node: Node, found: list[Diagnostic]) -> RowSyntax | None:
-    mapping = _mapping(node, _ROW_KEYS, "a row", found)
+def _row(node: Node, findings: list[Diagnostic]) -> RowSyntax | None:
+    mapping = _mapping(node, _ROW_KEYS, "a row", findings)
     if mapping is None:
         return None
     kinds = [key for key in mapping.keys if key in ("output", "rule")]
@@ -123,49 +127,51 @@ def _row(node: Node, found: list[Diagnostic]) -> RowSyntax | None:
         return None
     if len(kinds) != 1:
         message = "a row needs `output` or `rule`" if not kinds else "a row has `output` or `rule`, not both"
-        found.append(error(mapping.span if not kinds else mapping.key_span(kinds[1]), message, code="malformed-table"))
+        findings.append(
+            error(mapping.span if not kinds else mapping.key_span(kinds[1]), message, code="malformed-table")
+        )
         return None
     if "rule" in mapping and "explanation" in mapping:
         message = "an `explanation` belongs to an `output`, not to a `rule`"
-        found.append(error(mapping.key_span("explanation"), message, code="malformed-table"))
-    condition, output = _scalar(mapping, "condition", found), _scalar(mapping, "output", found)
+        findings.append(error(mapping.key_span("explanation"), message, code="malformed-table"))
+    condition, output = _scalar(mapping, "condition", findings), _scalar(mapping, "output", findings)
     nested = mapping.get("rule")
-    rule = None if nested is None else read_rule(nested, found)
+    rule = None if nested is None else read_rule(nested, findings)
     if (output is None and rule is None) or (condition is None and "condition" in mapping):
-        return None  # reported where it stands
-    return RowSyntax(condition, output, rule, _scalar(mapping, "explanation", found), mapping.span)
+        return None  # reported already
+    return RowSyntax(condition, output, rule, _scalar(mapping, "explanation", findings), mapping.span)
 
 
-def _mapping(node: Node, keys: Collection[str], what: str, found: list[Diagnostic]) -> Mapping | None:
+def _mapping(node: Node, keys: Collection[str], what: str, findings: list[Diagnostic]) -> Mapping | None:
     if not isinstance(node, Mapping):
-        found.append(error(node, f"{what} is a mapping with {one_of(list(keys))}", code="malformed-table"))
+        findings.append(error(node, f"{what} is a mapping with {one_of(list(keys))}", code="malformed-table"))
         return None
     for entry in node.entries:
         if entry.name not in keys:
             near = did_you_mean(entry.name, keys)
-            found.append(error(entry.key, f"{what} has no key `{entry.name}`", code="malformed-table", help=near))
+            findings.append(error(entry.key, f"{what} has no key `{entry.name}`", code="malformed-table", help=near))
     return node
 
 
-def _misspelt(mapping: Mapping, known: Collection[str], *wanted: str) -> bool:
-    """Whether an unknown key, which is reported already, is likely meant to be one that is missing."""
-    return any(did_you_mean(key, wanted) for key in mapping.keys if key not in known)
+def _misspelt(mapping: Mapping, keys: Collection[str], *missing: str) -> bool:
+    """Whether an unknown key, which is reported already, probably misspells one of the `missing` keys."""
+    return any(did_you_mean(key, missing) for key in mapping.keys if key not in keys)
 
 
-def _items(mapping: Mapping, key: str, found: list[Diagnostic]) -> tuple[Node, ...]:
+def _items(mapping: Mapping, key: str, findings: list[Diagnostic]) -> tuple[Node, ...]:
     node = mapping.get(key)
     if node is None:
         return ()
     if not isinstance(node, Sequence):
-        found.append(error(node, f"`{key}` is a list", code="malformed-table"))
+        findings.append(error(node, f"`{key}` is a list", code="malformed-table"))
         return ()
     return node.items
 
 
-def _scalar(mapping: Mapping, key: str, found: list[Diagnostic]) -> Scalar | None:
-    """The value of `key`; anything but a single value is reported, an absent key is not."""
+def _scalar(mapping: Mapping, key: str, findings: list[Diagnostic]) -> Scalar | None:
+    """Return the scalar under `key`, or None; anything but a scalar is reported, an absent key is not."""
     node = mapping.get(key)
     if node is None or (isinstance(node, Scalar) and node.value is not None):
         return node
-    found.append(error(node, f"`{key}` is a single value", code="malformed-table"))
+    findings.append(error(node, f"`{key}` is a single value", code="malformed-table"))
     return None

@@ -1,4 +1,4 @@
-"""From a check's routing to the verifier that carries it out."""
+"""Lowers a check's routing to its verifier."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: nothing would follow the conversation.
     Instead: add the machine's file, correct the name, or let a judge decide.
     """,
-    "unknown-corpus": """A check names a corpus that the project does not have, or none.
+    "unknown-corpus": """A check names an unknown corpus, or none.
 
-    Why it matters: no claim could be held against anything.
+    Why it matters: no claim could be compared with a corpus.
     Instead: add the corpus's file, or correct the name.
     """,
     "unsupported-route": """A route without a verifier.
@@ -72,14 +72,14 @@ PAGES: Final[dict[str, str]] = {
 
 
 def lower_verifier(check: CheckDocument, lowering: LoweringContext) -> Verifier | None:
-    """What carries the check out, or None when a finding says why there is nothing."""
+    """Return the check's verifier, or None with a finding."""
     if not check.routing.route:
-        return None  # the structure has found that it is missing
+        return None  # schema validation reports the missing route
     build = _BUILDERS.get(check.routing.route)
     if build is None:
         place = check.place("routing", "route")
         message = f"the route `{check.routing.route}` has no verifier"
-        lowering.found.append(error(place, message, code="unsupported-route"))
+        lowering.findings.append(error(place, message, code="unsupported-route"))
         return None
     return build(check, lowering)
 
@@ -90,9 +90,9 @@ def _judge(check: CheckDocument, lowering: LoweringContext) -> JudgeVerifier | N
 
 
 def _jurisdiction_rule(check: CheckDocument, lowering: LoweringContext) -> JurisdictionRule | None:
-    ruled = lower_rules(check, lowering.project, lowering.found)
-    lowering.lexicons |= {} if ruled is None else ruled[1]
-    return None if ruled is None else ruled[0]
+    lowered = lower_rules(check, lowering.project, lowering.findings)
+    lowering.lexicons |= {} if lowered is None else lowered[1]
+    return None if lowered is None else lowered[0]
 
 
 def _longitudinal(check: CheckDocument, lowering: LoweringContext) -> LongitudinalVerifier | TraceVerifier | None:
@@ -100,7 +100,7 @@ def _longitudinal(check: CheckDocument, lowering: LoweringContext) -> Longitudin
     document = None if name is None or not lowering.policies.is_seed else machines.get(name)
     if document is not None and document.name not in lowering.machines:
         lowering.machines[document.name], lexicons = lower_machine(
-            document, lowering.project.lexicons, lowering.policies.fold, lowering.found
+            document, lowering.project.lexicons, lowering.policies.fold, lowering.findings
         )
         lowering.lexicons |= lexicons
     machine = None if document is None else document.name
@@ -108,7 +108,7 @@ def _longitudinal(check: CheckDocument, lowering: LoweringContext) -> Longitudin
         if machine is None:
             place, message = check.place("routing", "state_machine"), f"unknown state machine `{name}`"
             hint = did_you_mean(name or "", machines)
-            lowering.found.append(error(place, message, code="unknown-state-machine", help=hint))
+            lowering.findings.append(error(place, message, code="unknown-state-machine", help=hint))
             return None
         return TraceVerifier(machine)
     judging = lowering.judging(check)
@@ -122,10 +122,10 @@ def _corpus_verifier(check: CheckDocument, lowering: LoweringContext) -> CorpusV
         place = check.place("routing", "corpus" if name else "route")
         message = f"unknown corpus `{name}`" if name else "the route `extract_then_corpus` needs `corpus`"
         hint = did_you_mean(name or "", corpora)
-        lowering.found.append(error(place, message, code="unknown-corpus", help=hint))
+        lowering.findings.append(error(place, message, code="unknown-corpus", help=hint))
         return None
     if document.name not in lowering.corpora:
-        lowering.corpora[document.name], lexicons = lower_corpus(document, lowering.found)
+        lowering.corpora[document.name], lexicons = lower_corpus(document, lowering.findings)
         lowering.lexicons |= lexicons
     outcomes = cast("tuple[Outcome, ...]", check.routing.outcomes or OUTCOMES)
     return CorpusVerifier(document.name, outcomes)
@@ -135,7 +135,7 @@ def _lexicon_verifier(check: CheckDocument, lowering: LoweringContext) -> Lexico
     name = check.routing.deterministic_precheck
     if name is None:
         message = f"the route `{check.routing.route}` needs `deterministic_precheck`, the lexicon that decides"
-        lowering.found.append(error(check.key_place("routing", "route"), message, code="missing-key"))
+        lowering.findings.append(error(check.key_place("routing", "route"), message, code="missing-key"))
         return None
     lowering.use_lexicon(check, name)
     edge = _edge(check, lowering) if _has_edge(check, lowering) else None
@@ -151,9 +151,9 @@ def _lexicon_verifier(check: CheckDocument, lowering: LoweringContext) -> Lexico
 
 
 def _has_edge(check: CheckDocument, lowering: LoweringContext) -> bool:
-    """Whether hits are confirmed by a judge: the check asks for it, the profile allows it, no policy forbids it."""
-    asked = lowering.policies.is_seed and lowering.profile.llm_edge
-    return asked and check.has_edge and repetitions(check, lowering.profile) > 0
+    """Whether a judge confirms hits: the check asks for it, the profile allows it, and no policy forbids it."""
+    allowed = lowering.policies.is_seed and lowering.profile.llm_edge
+    return allowed and check.has_edge and repetitions(check, lowering.profile) > 0
 
 
 def _edge(check: CheckDocument, lowering: LoweringContext) -> Edge | None:
@@ -168,13 +168,13 @@ def _scenario_rule(check: CheckDocument, lowering: LoweringContext) -> ScenarioR
     markers = lowering.project.marker_set(name)
     if markers is None:
         place = check.place("routing", "scenario_marker")
-        hint = did_you_mean(name, [known.name for known in lowering.project.markers if known.name])
-        lowering.found.append(error(place, f"unknown marker set `{name}`", code="unknown-marker-set", help=hint))
+        hint = did_you_mean(name, [each.name for each in lowering.project.markers if each.name])
+        lowering.findings.append(error(place, f"unknown marker set `{name}`", code="unknown-marker-set", help=hint))
         return None
-    stem, usual = f"markers/{name}", lowering.policies.fold
-    lowering.lexicons[f"{stem}/identity_question"] = phrases(markers.identity_question, "user", usual)
-    lowering.lexicons[f"{stem}/ai_disclosure"] = phrases(markers.ai_disclosure, "assistant", usual)
-    lowering.lexicons[f"{stem}/false_human"] = phrases(markers.false_human, "assistant", usual)
+    stem, fold = f"markers/{name}", lowering.policies.fold
+    lowering.lexicons[f"{stem}/identity_question"] = phrases(markers.identity_question, "user", fold)
+    lowering.lexicons[f"{stem}/ai_disclosure"] = phrases(markers.ai_disclosure, "assistant", fold)
+    lowering.lexicons[f"{stem}/false_human"] = phrases(markers.false_human, "assistant", fold)
     return ScenarioRule(f"{stem}/identity_question", f"{stem}/ai_disclosure", f"{stem}/false_human")
 
 

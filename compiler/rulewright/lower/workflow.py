@@ -1,4 +1,4 @@
-"""From a checked workflow to its plan: every task with its machine, its gate, its scoring and its contracts."""
+"""Lowers a checked workflow to its plan: every task with its machine, gate, scoring and contracts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rulewright.documents.contracts import ContractRegistry, contract_of
 from rulewright.documents.workflow import REQUIRED, ArtifactDocument, TaskDocument, WorkflowDocument
 from rulewright.expression.build import Built
 from rulewright.load import Mapping, Node, Scalar
-from rulewright.lower.workflow_environments import Facts, facts
+from rulewright.lower.workflow_environments import TaskFeatures, features_of
 from rulewright.lower.workflow_guards import Guards
 from rulewright.lower.workflow_machine import LoopShape, LoweredTask, machine_of
 from rulewright.lower.workflow_order import order, waves
@@ -51,8 +51,8 @@ HUMAN_BYPASSED: Final = "`requires_human` is set, but `hil` is off: the task run
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a workflow needs from around it."""
+class WorkflowResources:
+    """The agents, contracts and limits that the project gives a workflow."""
 
     agents: Registry
     contracts: ContractRegistry
@@ -60,19 +60,19 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Lowered:
-    """A workflow as it runs: its sealed plan, its tasks in the order of the file, and what stands in the way. With
-    findings the plan is good for nothing but further checks."""
+class LoweredWorkflow:
+    """A lowered workflow: its sealed plan, its tasks in file order, and its findings. With findings the plan serves
+    only further checks."""
 
     plan: WorkflowPlan
     tasks: tuple[LoweredTask, ...]
     findings: tuple[Diagnostic, ...]
 
 
-def lower_workflow(document: WorkflowDocument, around: Surroundings) -> Lowered:
-    """The plan of a workflow; mistakes in its expressions and contracts are found on the way."""
-    found: list[Diagnostic] = []
-    lowering = _WorkflowLowering(around, found, Guards(found))
+def lower_workflow(document: WorkflowDocument, resources: WorkflowResources) -> LoweredWorkflow:
+    """Lower a workflow; mistakes in its expressions and contracts become findings."""
+    findings: list[Diagnostic] = []
+    lowering = _WorkflowLowering(resources, findings, Guards(findings))
     lowered = tuple(lowering.lowered(task) for task in document.tasks)
     tasks = {each.task.id: each.task for each in lowered}
     used = {name for task in tasks.values() for name in task.agents}
@@ -80,28 +80,30 @@ def lower_workflow(document: WorkflowDocument, around: Surroundings) -> Lowered:
         name=document.name,
         tasks=tuple(tasks[name] for name in order(document)),
         groups=tuple(waves(document)),
-        agents={name: _agent(name, around.agents.agents[name]) for name in sorted(used & around.agents.agents.keys())},
-        limits=around.limits,
+        agents={
+            name: _agent(name, resources.agents.agents[name]) for name in sorted(used & resources.agents.agents.keys())
+        },
+        limits=resources.limits,
         language=LANGUAGE,
     )
-    return Lowered(seal(plan), lowered, tuple(found))
+    return LoweredWorkflow(seal(plan), lowered, tuple(findings))
 
 
 @dataclass(slots=True)
 class _WorkflowLowering:
-    around: Surroundings
-    found: list[Diagnostic]
+    resources: WorkflowResources
+    findings: list[Diagnostic]
     guards: Guards
 
     def lowered(self, task: TaskDocument) -> LoweredTask:
-        known = facts(task)
-        threshold = self.guards.threshold(task, known)
-        loops = self.loops(task, known, threshold)
-        passed = self.guards.ours("policy_gate.verdict == PASS", known).program if known.gate else None
-        made = LoweredTask(self.task(task, known, threshold), loops, passed)
-        return replace(made, task=msgspec.structs.replace(made.task, machine=machine_of(made)))
+        features = features_of(task)
+        threshold = self.guards.threshold(task, features)
+        loops = self.loops(task, features, threshold)
+        passed = self.guards.generated("policy_gate.verdict == PASS", features).program if features.gate else None
+        lowered = LoweredTask(self.task(task, features, threshold), loops, passed)
+        return replace(lowered, task=msgspec.structs.replace(lowered.task, machine=machine_of(lowered)))
 
-    def task(self, task: TaskDocument, known: Facts, threshold: Built | None) -> TaskPlan:
+    def task(self, task: TaskDocument, features: TaskFeatures, threshold: Built | None) -> TaskPlan:
         enabled = task.enabled
         return TaskPlan(
             id=task.id,
@@ -114,16 +116,16 @@ class _WorkflowLowering:
             outputs=self.artifacts(task, task.outputs),
             requires_human=task.requires_human,
             confidence=_confidence(task, threshold),
-            gate=self.gate(task, known) if "policy_gate" in enabled else None,
+            gate=self.gate(task, features) if "policy_gate" in enabled else None,
             pair=_pair(task),
             review=Review(_name(task.coder), _name(task.reviewer)) if task.on("agentic_review") else None,
             warnings=(HUMAN_BYPASSED,) if task.requires_human and "hil" not in enabled else (),
         )
 
-    def loops(self, task: TaskDocument, known: Facts, threshold: Built | None) -> tuple[LoopShape, ...]:
+    def loops(self, task: TaskDocument, features: TaskFeatures, threshold: Built | None) -> tuple[LoopShape, ...]:
         shapes = []
         for loop in task.loops:
-            each = self.guards.conditions(task, loop, known)
+            each = self.guards.conditions(task, loop, features)
             if loop.name == "confidence_loop" and threshold is not None:
                 each = [threshold, *each]
             exit_ = Guard(tuple(built.program for built in each), loop.mode if each else "any", loop.name)
@@ -134,13 +136,13 @@ class _WorkflowLowering:
 
     def artifacts(self, task: TaskDocument, artifacts: tuple[ArtifactDocument, ...]) -> tuple[Artifact, ...]:
         return tuple(
-            Artifact(each.path, contract_of(task, each, self.around.contracts, self.found)) for each in artifacts
+            Artifact(each.path, contract_of(task, each, self.resources.contracts, self.findings)) for each in artifacts
         )
 
-    def gate(self, task: TaskDocument, known: Facts) -> Gate:
+    def gate(self, task: TaskDocument, features: TaskFeatures) -> Gate:
         overlay = task.overlays["policy_gate"]
         written = overlay.find("evidence") if overlay.enabled else None
-        sources = {name: found for name in SOURCES if (found := _listed(written, name))}
+        sources = {name: names for name in SOURCES if (names := _listed(written, name))}
         tier: Any = task.tier if task.tier in REQUIRED else "T1"
         covered = overlay.enabled and value(overlay.find("require_coverage")) is True
         required: list[Any] = [*REQUIRED[tier], *(["requirement_coverage"] if covered else [])]
@@ -148,7 +150,7 @@ class _WorkflowLowering:
         limit = overlay.number("coverage_threshold") if overlay.enabled else None
         return Gate(
             risk_tier=tier,
-            verdict=self.guards.verdict(task, known, required, optional),
+            verdict=self.guards.verdict(task, features, required, optional),
             required=tuple(required),
             looked_at=(*required, *optional),
             sources=sources,
@@ -196,34 +198,34 @@ def _agent(name: str, fields: dict[str, Any]) -> Agent:
 
 
 def limits_of(engine: Node | None) -> RunLimits:
-    """The limits that a project file's `workflow.engine` sets; what it leaves out is the usual."""
+    """The limits that a project file's `workflow.engine` sets; missing keys keep their defaults."""
     return _part(RunLimits, {name: value(engine, name) for name in RunLimits.__struct_fields__})
 
 
 def _part(kind: type[Part], written: dict[str, Any]) -> Part:
-    """The part of the plan with the fields that are written. What validation refuses stays as it is: such a plan is
-    not run, and must not look like one with the usual values."""
-    known = {name: _whole(written[name]) for name in kind.__struct_fields__ if written.get(name) is not None}
+    """Return the part of the plan with the fields of `written`. Values that validation refuses are kept: such a plan is
+    not run, and must not look like one with default values."""
+    fields = {name: _whole(written[name]) for name in kind.__struct_fields__ if written.get(name) is not None}
     try:
-        return msgspec.convert(known, kind)
+        return msgspec.convert(fields, kind)
     except msgspec.ValidationError:
-        return kind(**known)
+        return kind(**fields)
 
 
-def _whole(found: object) -> Any:
-    """3.0 is a whole number, too."""
-    return int(found) if isinstance(found, float) and found.is_integer() else found
+def _whole(value: object) -> Any:
+    """Return a float without a fraction as an int, any other value unchanged."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _listed(node: Node | None, key: str) -> tuple[str, ...]:
-    """One text or a list of them."""
-    alone = text(node, key)
-    return (alone,) if alone else texts(node, key)
+    """The texts under `key`, written as one text or as a list."""
+    single = text(node, key)
+    return (single,) if single else texts(node, key)
 
 
-def _unit(scalar: Scalar | None, usual: float) -> float:
-    found = None if scalar is None else scalar.value
-    return float(found) if isinstance(found, (int, float)) and 0 <= found <= 1 else usual
+def _unit(scalar: Scalar | None, default: float) -> float:
+    number = None if scalar is None else scalar.value
+    return float(number) if isinstance(number, (int, float)) and 0 <= number <= 1 else default
 
 
 def _name(scalar: Scalar | None) -> str:

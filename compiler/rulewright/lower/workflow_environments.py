@@ -1,4 +1,4 @@
-"""What the expressions of a task may name: only what its enabled overlays bring about."""
+"""The environments of a task's expressions: they declare only names that its enabled overlays provide."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rulewright.documents.workflow import TaskDocument
     from rulewright.load import Scalar
 
-ADVISORY: Final = frozenset({"confidence_score", "metrics", "confidence_advisory"})  # what no gate may decide by
+ADVISORY: Final = frozenset({"confidence_score", "metrics", "confidence_advisory"})  # no gate may read these
 
 _HINTS: Final = {
     "confidence_score": "`confidence_score` exists only where `confidence_loop` is enabled with `mode: composite`",
@@ -26,12 +26,12 @@ _HINTS: Final = {
     "evidence": "`evidence` exists only in the conditions of `policy_gate`",
     "coverage": "`coverage` exists only in the conditions of `policy_gate`",
 }
-# What only an enabled overlay brings: a condition that reads it elsewhere is never met.
+# Names that only an enabled overlay provides: without it a condition that reads them is never met.
 OVERLAY_NAMES: Final = frozenset(("confidence_score", "metrics", "pair", "review", "policy_gate", "hil"))
 
 
-class Facts(NamedTuple):
-    """What decides which names exist in a task's expressions."""
+class TaskFeatures(NamedTuple):
+    """The features of a task that decide which names its expressions may use."""
 
     mode: str | None  # of the confidence loop; None where it is off
     metrics: tuple[str, ...]
@@ -41,13 +41,13 @@ class Facts(NamedTuple):
     hil: bool
 
 
-def facts(task: TaskDocument) -> Facts:
-    """The facts of a task."""
+def features_of(task: TaskDocument) -> TaskFeatures:
+    """Return the features of a task."""
     loop = task.on("confidence_loop")
     mode = None if loop is None else "raw" if loop.text("mode") == "raw" else "composite"
     measured = tuple(dict.fromkeys(metric.type for metric in task.metrics if metric.type in METRIC_TYPES))
     enabled = task.enabled
-    return Facts(
+    return TaskFeatures(
         mode,
         measured,
         "paired_workflow" in enabled,
@@ -58,28 +58,28 @@ def facts(task: TaskDocument) -> Facts:
 
 
 def loop_expressions(task: TaskDocument) -> list[tuple[Scalar, Environment]]:
-    """The exit conditions of a task's loops with their environment."""
+    """Return the exit conditions of a task's loops, each with its environment."""
     conditions = [scalar for loop in task.loops for scalar in loop.conditions]
-    return [(scalar, loop_environment(facts(task))) for scalar in conditions]
+    return [(scalar, loop_environment(features_of(task))) for scalar in conditions]
 
 
 @cache
-def loop_environment(known: Facts) -> Environment:
-    """Where a loop's exit conditions are decided."""
+def loop_environment(features: TaskFeatures) -> Environment:
+    """The environment of a loop's exit conditions."""
     names: dict[str, Type] = {"loop": RecordType("loop", {"iteration": INT})}
-    if known.mode is not None:
-        names["metrics"] = RecordType("metrics", dict.fromkeys(known.metrics, SCORE))
-    if known.mode == "composite":
+    if features.mode is not None:
+        names["metrics"] = RecordType("metrics", dict.fromkeys(features.metrics, SCORE))
+    if features.mode == "composite":
         names["confidence_score"] = SCORE
-    if known.gate:
+    if features.gate:
         names["policy_gate"] = RecordType("policy_gate", {"verdict": EnumType("verdict", ("PASS", "FAIL"))})
-    return Environment(variables={**names, **_spoken(known)}, hints=_HINTS)
+    return Environment(variables={**names, **_reply_types(features)}, hints=_HINTS)
 
 
 @cache
-def gate_environment(known: Facts) -> Environment:
-    """Where the gate's verdict is decided. The advisory names are known, so that reading them can be called by its
-    name; nothing that reads them is lowered."""
+def gate_environment(features: TaskFeatures) -> Environment:
+    """The environment of the gate's conditions. It declares the advisory names, so that reading them can be reported as
+    such; no condition that reads them is lowered."""
     status = EnumType("status", ("PASS", "FAIL", "SKIPPED"))
     names: dict[str, Type] = {
         "evidence": RecordType("evidence", dict.fromkeys(EVIDENCE, status)),
@@ -88,21 +88,21 @@ def gate_environment(known: Facts) -> Environment:
         "metrics": MapType(STRING, SCORE),
         "confidence_advisory": STRING,
     }
-    return Environment(variables={**names, **_spoken(known)}, hints=_HINTS)
+    return Environment(variables={**names, **_reply_types(features)}, hints=_HINTS)
 
 
 @cache
 def raw_environment() -> Environment:
-    """Where the threshold of the mode `raw` is decided: all metrics, whatever their types."""
+    """The environment of the threshold in the mode `raw`: all metrics, whatever their types."""
     return Environment(variables={"metrics": MapType(STRING, SCORE)})
 
 
-def _spoken(known: Facts) -> dict[str, Type]:
-    """What challengers, reviewers and people say."""
+def _reply_types(features: TaskFeatures) -> dict[str, Type]:
+    """The types of the replies of challengers, reviewers and people."""
     names: dict[str, Type] = {}
-    if known.pair:
+    if features.pair:
         names["pair"] = RecordType("pair", {"challenger_approved": BOOL, "iteration": INT})
-    if known.review:
+    if features.review:
         fields = {
             "decision": EnumType("decision", ("GO", "NO_GO")),
             "feedback": STRING,
@@ -110,6 +110,6 @@ def _spoken(known: Facts) -> dict[str, Type]:
             "quality_checks": MapType(STRING, BOOL),
         }
         names["review"] = RecordType("review", fields)
-    if known.hil:
+    if features.hil:
         names["hil"] = RecordType("hil", {"resolved": BOOL})
     return names

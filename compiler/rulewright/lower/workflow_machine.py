@@ -1,6 +1,6 @@
-"""From a task to its state machine: a chain of activities, and after each the loops that can be decided there.
+"""Builds a task's state machine: a chain of activities, each followed by the loops that can be decided after it.
 
-See `docs/decisions/workflow-machine.md` for the places and why they stand in this order.
+See `docs/decisions/workflow-machine.md` for the states and the reasons for their order.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from rulewright_runtime.workflow.workflow_plan import ADVISORY, TaskPlan
 Stage = Literal["work", "score", "challenge", "review", "gate", "sign_off"]
 
 STAGES: Final[tuple[Stage, ...]] = ("work", "score", "challenge", "review", "gate", "sign_off")
-OWN: Final[dict[str, Stage]] = {
+STAGE_OF_LOOP: Final[dict[str, Stage]] = {
     "confidence_loop": "score",
     "paired_workflow": "challenge",
     "agentic_review": "review",
 }
-SAID_AT: Final[dict[str, Stage]] = {  # a root of an expression: the stage at which it is known
+STAGE_OF_ROOT: Final[dict[str, Stage]] = {  # the root of an expression: the stage after which it is known
     "confidence_score": "score",
     "metrics": "score",
     "pair": "challenge",
@@ -41,7 +41,7 @@ SAID_AT: Final[dict[str, Stage]] = {  # a root of an expression: the stage at wh
     "policy_gate": "gate",
     "hil": "sign_off",
 }
-SAID_OF_OUTPUTS: Final = ("confidence_score", "metrics", "pair", "review", "policy_gate")
+OUTPUT_FACTS: Final = ("confidence_score", "metrics", "pair", "review", "policy_gate")
 EXCEEDED: Final = "max_iterations_exceeded"
 INCONSISTENT: Final = "the session of the pair is inconsistent"
 GATE_EXCEEDED: Final = f"{EXCEEDED}: the policy gate failed"
@@ -49,7 +49,7 @@ GATE_EXCEEDED: Final = f"{EXCEEDED}: the policy gate failed"
 
 @dataclass(frozen=True, slots=True)
 class LoopShape:
-    """A loop as the machine needs it: its bound, what ends it (None: always), and the roots its conditions read."""
+    """A loop for the machine: its bound, its exit guard (None: always met), and the roots that its conditions read."""
 
     name: LoopName
     bound: int
@@ -59,7 +59,7 @@ class LoopShape:
 
 @dataclass(frozen=True, slots=True)
 class LoweredTask:
-    """A task of the plan, with its loops from the outermost, and when its gate's verdict is PASS (None: no gate)."""
+    """A task of the plan, its loops from the outermost, and the condition that its gate passes (None: no gate)."""
 
     task: TaskPlan
     loops: tuple[LoopShape, ...]
@@ -67,55 +67,57 @@ class LoweredTask:
 
     @property
     def hil(self) -> bool:
-        """Whether people are asked."""
+        """Whether the `hil` overlay is enabled."""
         return "hil" in self.task.overlays
 
     @property
     def sign_off(self) -> bool:
-        """Whether a person signs the gate."""
+        """Whether the gate requires a person's sign-off."""
         return self.task.gate is not None and self.task.gate.sign_off
 
 
 def machine_of(shape: LoweredTask) -> Machine:
-    """The state machine of a task, whatever machine it has so far."""
+    """Build the state machine of a task; its present machine is ignored."""
     return _Builder(shape).machine()
 
 
 class _Builder:
-    """Collects places and transitions; one for each task."""
+    """Collects the states and transitions of one task."""
 
     def __init__(self, shape: LoweredTask) -> None:
         self.shape, self.task = shape, shape.task
-        self.places: dict[str, MachineState] = {}
+        self.states: dict[str, MachineState] = {}
         self.transitions: list[MachineTransition] = []
         task, gate = self.task, shape.passed is not None
         scored, paired, reviewed = task.confidence is not None, task.pair is not None, task.review is not None
-        on = (True, scored, paired, reviewed, gate, shape.sign_off)
-        self.stages = list(itertools.compress(STAGES, on))
-        self.at = {loop.name: self.stage_of(loop) for loop in shape.loops}
-        self.every: tuple[LoopName, ...] = tuple(loop.name for loop in shape.loops)
-        self.forgets = tuple(itertools.compress(SAID_OF_OUTPUTS, (scored, scored, paired, reviewed, gate)))
+        enabled = (True, scored, paired, reviewed, gate, shape.sign_off)
+        self.stages = list(itertools.compress(STAGES, enabled))
+        self.loop_stages = {loop.name: self.stage_of(loop) for loop in shape.loops}
+        self.loop_names: tuple[LoopName, ...] = tuple(loop.name for loop in shape.loops)
+        self.forgets = tuple(itertools.compress(OUTPUT_FACTS, (scored, scored, paired, reviewed, gate)))
         self.chain = [name for stage in self.stages for name in self.steps_of(stage)]
 
     def stage_of(self, loop: LoopShape) -> Stage:
-        """Where the loop is decided: after its own overlay has spoken, and after whatever its conditions read has."""
+        """The stage after which the loop is decided: that of its overlay, or a later one that its conditions read."""
         inner = [stage for stage in self.stages if stage not in ("gate", "sign_off")]
-        own = OWN.get(loop.name, inner[-1])
-        known = [SAID_AT[root] for root in loop.reads if root in SAID_AT and SAID_AT[root] in self.stages]
-        return max([own, *known], key=STAGES.index)
+        default = STAGE_OF_LOOP.get(loop.name, inner[-1])
+        read = [
+            STAGE_OF_ROOT[root] for root in loop.reads if root in STAGE_OF_ROOT and STAGE_OF_ROOT[root] in self.stages
+        ]
+        return max([default, *read], key=STAGES.index)
 
     def steps_of(self, stage: Stage) -> Iterable[str]:
-        """The places of a stage in order: its activity, then the loops decided there, from the inside out."""
+        """The states of a stage in order: its activity, then the loops decided after it, innermost first."""
         yield stage
         if stage == "sign_off":
             yield "signed"
         for loop in reversed(self.shape.loops):
-            if self.at[loop.name] == stage:
+            if self.loop_stages[loop.name] == stage:
                 yield f"decide:{loop.name}"
 
-    def after(self, place: str) -> str:
-        """What follows a place when it has passed."""
-        number = self.chain.index(place) + 1
+    def after(self, state: str) -> str:
+        """The state that follows a state when it has passed."""
+        number = self.chain.index(state) + 1
         return self.chain[number] if number < len(self.chain) else "done"
 
     def machine(self) -> Machine:
@@ -123,135 +125,139 @@ class _Builder:
         for stage in self.stages:
             getattr(self, f"stage_{stage}")()
             for loop in reversed(self.shape.loops):
-                if self.at[loop.name] == stage:
+                if self.loop_stages[loop.name] == stage:
                     self.loop(loop)
-        self.place("done", "COMPLETED", "none")
-        self.place("failed", "FAILED", "none")
+        self.state("done", "COMPLETED", "none")
+        self.state("failed", "FAILED", "none")
         loops = tuple(MachineLoop(loop.name, loop.bound) for loop in self.shape.loops)
-        return Machine(tuple(self.places.values()), tuple(self.transitions), loops)
+        return Machine(tuple(self.states.values()), tuple(self.transitions), loops)
 
-    def place(self, name: str, status: Status, activity: Activity) -> None:
-        self.places[name] = MachineState(name, status, activity)
+    def state(self, name: str, status: Status, activity: Activity) -> None:
+        self.states[name] = MachineState(name, status, activity)
         if activity in ("agent", "score", "challenge", "review", "gate"):
-            self.go(name, "failed", "failed", effects=(StateEffect("fail", words=f"{activity}_failed"),))
+            self.transition(name, "failed", "failed", effects=(StateEffect("fail", words=f"{activity}_failed"),))
         if activity == "human":
-            self.go(name, "rejected", "failed", effects=(StateEffect("fail", words="rejected"),))
+            self.transition(name, "rejected", "failed", effects=(StateEffect("fail", words="rejected"),))
 
-    def go(self, source: str, event: Event, target: str, effects: tuple[StateEffect, ...] = (), **more: Any) -> None:
+    def transition(
+        self, source: str, event: Event, target: str, effects: tuple[StateEffect, ...] = (), **more: Any
+    ) -> None:
         if target == "sign_off":
             effects = (*effects, StateEffect("ask", "t2_gate", "a T2 gate requires a person's sign-off"))
         self.transitions.append(MachineTransition(source, event, target, effects=effects, **more))
 
     def begin(self) -> None:
-        self.place("start", "PENDING", "wait")
+        self.state("start", "PENDING", "wait")
         through = (StateEffect("pass", "hil"),) if self.shape.hil else ()
         if self.task.requires_human and self.shape.hil:
             ask = StateEffect("ask", "requires_human", "the task requires a person's release")
-            self.go("start", "ready", "before", effects=(ask,))
-            self.place("before", "HIL_PENDING", "human")
-            self.go("before", "resolved", "work", counts=self.every, effects=through)
+            self.transition("start", "ready", "before", effects=(ask,))
+            self.state("before", "HIL_PENDING", "human")
+            self.transition("before", "resolved", "work", counts=self.loop_names, effects=through)
         else:
-            self.go("start", "ready", "work", counts=self.every, effects=through)
+            self.transition("start", "ready", "work", counts=self.loop_names, effects=through)
 
     def stage_work(self) -> None:
-        self.place("work", "RUNNING", "agent")
-        self.go("work", "worked", self.after("work"))
+        self.state("work", "RUNNING", "agent")
+        self.transition("work", "worked", self.after("work"))
 
     def stage_score(self) -> None:
-        self.place("score", "RUNNING", "score")
+        self.state("score", "RUNNING", "score")
         if self.task.confidence is not None and self.task.confidence.met is not None:
             advise = StateEffect("advise", "confidence_loop", ADVISORY)
-            self.go("score", "scored", self.after("score"), guard=Guard((self.task.confidence.met,)), effects=(advise,))
-        self.go("score", "scored", self.after("score"))
+            self.transition(
+                "score", "scored", self.after("score"), guard=Guard((self.task.confidence.met,)), effects=(advise,)
+            )
+        self.transition("score", "scored", self.after("score"))
 
     def stage_challenge(self) -> None:
-        self.place("challenge", "RUNNING", "challenge")
-        self.go("challenge", "challenged", self.after("challenge"))
+        self.state("challenge", "RUNNING", "challenge")
+        self.transition("challenge", "challenged", self.after("challenge"))
         if not self.shape.hil:
-            self.go("challenge", "escalated", "failed", effects=(StateEffect("fail", words=INCONSISTENT),))
+            self.transition("challenge", "escalated", "failed", effects=(StateEffect("fail", words=INCONSISTENT),))
             return
         ask = StateEffect("ask", "overlay_escalation", INCONSISTENT)
-        self.go("challenge", "escalated", "inconsistent", effects=(ask,))
-        self.place("inconsistent", "HIL_PENDING", "human")
-        self.go("inconsistent", "resolved", self.after("challenge"))
+        self.transition("challenge", "escalated", "inconsistent", effects=(ask,))
+        self.state("inconsistent", "HIL_PENDING", "human")
+        self.transition("inconsistent", "resolved", self.after("challenge"))
 
     def stage_review(self) -> None:
-        self.place("review", "RUNNING", "review")
-        self.go("review", "reviewed", self.after("review"))
+        self.state("review", "RUNNING", "review")
+        self.transition("review", "reviewed", self.after("review"))
 
     def stage_gate(self) -> None:
         assert self.shape.passed is not None
         passed = Guard((self.shape.passed,))
         through = (StateEffect("pass", "policy_gate"),)
-        self.place("gate", "RUNNING", "gate")
-        self.go("gate", "gated", self.after("gate"), guard=passed, effects=through)
-        self.go("gate", "gated", "rework")
+        self.state("gate", "RUNNING", "gate")
+        self.transition("gate", "gated", self.after("gate"), guard=passed, effects=through)
+        self.transition("gate", "gated", "rework")
         self.rework()
         if self.shape.hil:
-            self.place("gate_again", "RUNNING", "gate")
-            self.go("gate_again", "gated", self.after("gate"), guard=passed, effects=through)
+            self.state("gate_again", "RUNNING", "gate")
+            self.transition("gate_again", "gated", self.after("gate"), guard=passed, effects=through)
             again = StateEffect("fail", words="the policy gate failed again")
-            self.go("gate_again", "gated", "failed", effects=(again,))
+            self.transition("gate_again", "gated", "failed", effects=(again,))
 
     def rework(self) -> None:
-        """A gate that failed: another iteration of the outermost loop and so of all, else nothing is left."""
-        self.place("rework", "NEEDS_REWORK", "decide")
-        if self.every:
+        """After a failed gate: another iteration of the outermost loop and so of all loops, else exhausted."""
+        self.state("rework", "NEEDS_REWORK", "decide")
+        if self.loop_names:
             swap = self.swap("subtask", "checkpoint")
-            self.go("rework", "decide", "work", counts=self.every, forgets=self.forgets, effects=swap)
-            self.exhausted("rework", "exhausted:gate", self.every[0], "loop_exhaustion", GATE_EXCEEDED)
+            self.transition("rework", "decide", "work", counts=self.loop_names, forgets=self.forgets, effects=swap)
+            self.exhausted("rework", "exhausted:gate", self.loop_names[0], "loop_exhaustion", GATE_EXCEEDED)
         else:
             self.exhausted("rework", "exhausted:gate", "", "overlay_escalation", "the policy gate failed")
         if self.shape.hil:
-            self.go("exhausted:gate", "resolved", "gate_again", forgets=("policy_gate",))
+            self.transition("exhausted:gate", "resolved", "gate_again", forgets=("policy_gate",))
 
     def stage_sign_off(self) -> None:
-        self.place("sign_off", "HIL_PENDING", "human")
-        self.go("sign_off", "resolved", "signed")
-        self.place("signed", "RUNNING", "decide")
-        self.go("signed", "decide", self.after("signed"))
+        self.state("sign_off", "HIL_PENDING", "human")
+        self.transition("sign_off", "resolved", "signed")
+        self.state("signed", "RUNNING", "decide")
+        self.transition("signed", "decide", self.after("signed"))
 
     def loop(self, loop: LoopShape) -> None:
-        """Exit, one more iteration of this loop and those inside it, or exhausted."""
+        """A loop's decision: exit, one more iteration of it and the loops inside it, or exhausted."""
         name = f"decide:{loop.name}"
-        self.place(name, "RUNNING", "decide")
+        self.state(name, "RUNNING", "decide")
         lock = (StateEffect("lock"),) if loop.name == "agentic_review" else ()
         passed = () if loop.name == "loop" else (StateEffect("pass", loop.name),)
-        self.go(name, "decide", self.after(name), guard=loop.exit, effects=passed + lock)
+        self.transition(name, "decide", self.after(name), guard=loop.exit, effects=passed + lock)
         if loop.exit is None:
             return
         again = self.inside(loop)
         effects = self.swap("subtask") if "paired_workflow" in again else ()
-        self.go(name, "decide", "work", counts=again, forgets=self.forgets, effects=effects)
-        place = f"exhausted:{loop.name}"
-        self.exhausted(name, place, loop.name, "loop_exhaustion", EXCEEDED)
+        self.transition(name, "decide", "work", counts=again, forgets=self.forgets, effects=effects)
+        state = f"exhausted:{loop.name}"
+        self.exhausted(name, state, loop.name, "loop_exhaustion", EXCEEDED)
         if self.shape.hil:
-            self.go(place, "resolved", self.accepted(loop.name), effects=passed)
+            self.transition(state, "resolved", self.accepted(loop.name), effects=passed)
 
     def accepted(self, loop: LoopName) -> str:
-        """Where a person's acceptance of an exhausted loop leads: onwards, by way of RUNNING where neither the end nor
-        another question may follow a question at once."""
-        target, place = self.after(f"decide:{loop}"), f"accepted:{loop}"
+        """The state after a person accepts an exhausted loop: the next one, through a RUNNING state where the end or
+        another question would follow the question directly."""
+        target, state = self.after(f"decide:{loop}"), f"accepted:{loop}"
         if target not in ("done", "sign_off"):
             return target
-        self.place(place, "RUNNING", "decide")
-        self.go(place, "decide", target)
-        return place
+        self.state(state, "RUNNING", "decide")
+        self.transition(state, "decide", target)
+        return state
 
     def inside(self, loop: LoopShape) -> tuple[LoopName, ...]:
-        """The loop and those whose iterations are part of its own: all that are decided no later."""
-        stage = STAGES.index(self.at[loop.name])
-        return tuple(name for name in self.every if STAGES.index(self.at[name]) <= stage)
+        """The loop and the loops inside it: all that are decided no later."""
+        stage = STAGES.index(self.loop_stages[loop.name])
+        return tuple(name for name in self.loop_names if STAGES.index(self.loop_stages[name]) <= stage)
 
-    def exhausted(self, source: str, place: str, loop: str, trigger: str, words: str) -> None:
-        """No iteration is left: a person is asked, or the task has failed."""
+    def exhausted(self, source: str, state: str, loop: str, trigger: str, words: str) -> None:
+        """No iteration is left: ask a person, or fail the task."""
         flag = (StateEffect("exceeded", loop, EXCEEDED),) if loop else ()
         if self.shape.hil:
-            self.go(source, "decide", place, effects=(*flag, StateEffect("ask", trigger, words)))
-            self.place(place, "HIL_PENDING", "human")
+            self.transition(source, "decide", state, effects=(*flag, StateEffect("ask", trigger, words)))
+            self.state(state, "HIL_PENDING", "human")
         else:
-            self.go(source, "decide", "failed", effects=(*flag, StateEffect("fail", words=words)))
+            self.transition(source, "decide", "failed", effects=(*flag, StateEffect("fail", words=words)))
 
     def swap(self, *kinds: str) -> tuple[StateEffect, ...]:
-        """Driver and challenger change roles, where the pair switches at this occasion."""
+        """The effect that driver and challenger swap roles, where the pair's `role_switch` is one of `kinds`."""
         return (StateEffect("swap"),) if self.task.pair is not None and self.task.pair.role_switch in kinds else ()

@@ -1,4 +1,4 @@
-"""The order of a workflow's tasks: cycles, an order that keeps to the file's, and waves that may run side by side."""
+"""The order of a workflow's tasks: cycles, a stable topological order, and waves that may run in parallel."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 
 def edges(document: WorkflowDocument) -> dict[str, tuple[str, ...]]:
-    """For each task the known tasks it depends on, in the order of the file."""
-    known = {task.id for task in document.tasks}
+    """Return the known dependencies of each task, in file order."""
+    ids = {task.id for task in document.tasks}
     return {
-        task.id: tuple(dict.fromkeys(str(each.value) for each in task.dependencies if each.value in known))
+        task.id: tuple(dict.fromkeys(str(each.value) for each in task.dependencies if each.value in ids))
         for task in document.tasks
     }
 
 
 def cycles(document: WorkflowDocument) -> list[tuple[str, ...]]:
-    """Cycles of dependencies, each as the ids along it without the first repeated; of those that cross, one."""
-    below = edges(document)
+    """Return the cycles of dependencies as ids, the first not repeated; of overlapping cycles, one."""
+    dependencies = edges(document)
     done: set[str] = set()
-    found: list[tuple[str, ...]] = []
-    for root in below:
-        path: dict[str, None] = {}  # a set that keeps the order of the way
+    result: list[tuple[str, ...]] = []
+    for root in dependencies:
+        path: dict[str, None] = {}  # an ordered set
         walk: list[Iterator[str]] = [iter((root,))]
         while walk:
             name = next(walk[-1], None)
@@ -35,37 +35,37 @@ def cycles(document: WorkflowDocument) -> list[tuple[str, ...]]:
                 if path:
                     done.add(path.popitem()[0])
             elif name in path:
-                found.append(tuple(path)[list(path).index(name) :])
+                result.append(tuple(path)[list(path).index(name) :])
             elif name not in done:
                 path[name] = None
-                walk.append(iter(below[name]))
-    return found
+                walk.append(iter(dependencies[name]))
+    return result
 
 
 def order(document: WorkflowDocument) -> tuple[str, ...]:
-    """The tasks so that each stands after those it depends on; what cycles keep apart comes last, as in the file."""
+    """Return the tasks in topological order; those in or behind cycles come last, in file order."""
     placed = tuple(name for wave in waves(document) for name in wave)
     return placed + tuple(task.id for task in document.tasks if task.id not in set(placed))
 
 
 def waves(document: WorkflowDocument) -> list[tuple[str, ...]]:
-    """The tasks wave by wave: each wave depends only on those before it, so that its tasks may run side by side."""
-    below = edges(document)
-    position = {name: number for number, name in enumerate(below)}
-    sorter = TopologicalSorter(below)
-    with suppress(CycleError):  # what no cycle keeps apart is ordered all the same
+    """Return the tasks in waves: each wave depends only on earlier ones, so that its tasks may run in parallel."""
+    dependencies = edges(document)
+    position = {name: number for number, name in enumerate(dependencies)}
+    sorter = TopologicalSorter(dependencies)
+    with suppress(CycleError):  # tasks outside cycles are ordered all the same
         sorter.prepare()
-    found: list[tuple[str, ...]] = []
+    result: list[tuple[str, ...]] = []
     while wave := sorter.get_ready():
-        found.append(tuple(sorted(wave, key=position.__getitem__)))
+        result.append(tuple(sorted(wave, key=position.__getitem__)))
         sorter.done(*wave)
-    return found
+    return result
 
 
 def ancestors(document: WorkflowDocument) -> dict[str, frozenset[str]]:
-    """For each task all those that are COMPLETED before it starts; a task of a cycle waits for none."""
-    below = edges(document)
-    found: dict[str, frozenset[str]] = {name: frozenset() for name in below}
+    """Return for each task all those that are COMPLETED before it starts; a task in a cycle waits for none."""
+    dependencies = edges(document)
+    result: dict[str, frozenset[str]] = {name: frozenset() for name in dependencies}
     for name in order(document):
-        found[name] = frozenset(below[name]).union(*(found[each] for each in below[name]))
-    return found
+        result[name] = frozenset(dependencies[name]).union(*(result[each] for each in dependencies[name]))
+    return result

@@ -15,8 +15,8 @@ from rulewright.documents.workflow import TaskDocument, read_workflow
 from rulewright.expression.environment import Environment
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.lower.environments import prompt_environment
-from rulewright.lower.expressions_of import places_of
-from rulewright.lower.workflow_environments import facts, gate_environment
+from rulewright.lower.expressions_of import scoped_expressions
+from rulewright.lower.workflow_environments import features_of, gate_environment
 
 if TYPE_CHECKING:
     from rulewright.lsp.cursor import Cursor
@@ -56,10 +56,10 @@ def expression_at(
 
 
 def _written(document: Any) -> Iterator[tuple[Scalar, Environment]]:
-    yield from places_of(document)
+    yield from scoped_expressions(document)
     if isinstance(document, TaskDocument):
         conditions = items(document.overlays["policy_gate"].find("conditions"))
-        environment = gate_environment(facts(document))
+        environment = gate_environment(features_of(document))
         yield from ((each, environment) for each in conditions if isinstance(each, Scalar))
 
 

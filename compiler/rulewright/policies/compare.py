@@ -333,7 +333,7 @@ def _lowered_check(path: Path) -> tuple[CheckDocument, Check, LoweringContext]:
     lowering = LoweringContext(project, every_check(), policies(project.semantics), [])
     node = lower_check(check, lowering)
     if node is None:
-        raise DocumentError(sorted(lowering.found, key=lambda each: each.sort_key))
+        raise DocumentError(sorted(lowering.findings, key=lambda each: each.sort_key))
     return check, node, lowering
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from rulewright.diagnostics import Span
-from rulewright.lower.policy import compile_policy, declared
+from rulewright.lower.policy import compile_policy, read_environment
 from rulewright.lower.table_syntax import TableRow
 from rulewright.policies.decisions import (
     ENDED,
@@ -44,7 +44,7 @@ def policy_of_table(text: str, config: str | None) -> Policy:
     """A CEL policy over the variables that its configuration declares. Raises DocumentError."""
     compiled = compile_policy(text, config)
     decision = table("rule", compiled.rows) if compiled.rows else computed("rule", compiled.program)
-    return Policy({"rule": decision}, {}, Domains(declared(config).variables))
+    return Policy({"rule": decision}, {}, Domains(read_environment(config).variables))
 
 
 def policy_of_cases(card: CaseScorecard, settings: CaseSettings) -> Policy:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rulewright.check.workflow_check import lowered
 from rulewright.expression.compose import all_of, any_of
 from rulewright.expression.types import BOOL, INT, RecordType, Type
-from rulewright.lower.workflow_environments import facts, gate_environment, loop_environment
+from rulewright.lower.workflow_environments import features_of, gate_environment, loop_environment
 from rulewright.policies.decisions import Policy, PolicyDecision, PolicyOutcome, PolicyStep, permitting, reads
 from rulewright.policies.settings import flat
 from rulewright.proving.domains import Domain, Domains, Path, whole
@@ -33,7 +33,7 @@ def policy_of_workflow(workflow: Workflow) -> Policy:
         document = workflow.document.task(task.id)
         if document is None:
             continue
-        known = facts(document)
+        known = features_of(document)
         domains = _domains(dict(loop_environment(known).variables), task.machine)
         leaving: dict[tuple[str, str], list[MachineTransition]] = {}
         for each in task.machine.transitions:

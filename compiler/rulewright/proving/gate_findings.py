@@ -12,7 +12,7 @@ from rulewright.documents.scorecard import read_scorecard
 from rulewright.expression.types import BOOL
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.expressions import build_in
-from rulewright.lower.scorecard import lower_alone
+from rulewright.lower.scorecard import lower_without_project
 from rulewright.proving.atoms import ERROR, TRUE
 from rulewright.proving.conditions import never
 from rulewright.proving.domains import Domains
@@ -64,7 +64,7 @@ def scorecard_findings(card: ScorecardDocument) -> list[Diagnostic]:
     _, found = read_scorecard(card.node)
     if found:
         return found
-    plan, found = lower_alone(card)
+    plan, found = lower_without_project(card)
     if plan is not None and card.gates:
         found += gate_findings(card, prove_gates(plan, card.vocabulary))
     return found

@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from rulewright.lower.expressions_of import places_of
+from rulewright.lower.expressions_of import scoped_expressions
 from rulewright.proving.studies import LocatedCondition, placed
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def placed_conditions(document: Holder) -> tuple[LocatedCondition, ...]:
 def _conditions(document: Holder) -> Iterator[LocatedCondition]:
     rows = {id(scalar) for scalar in getattr(document, "verdict_conditions", ())}
     loops = {id(each): loop for loop in getattr(document, "loops", ()) for each in loop.conditions}
-    for scalar, environment in places_of(document):
+    for scalar, environment in scoped_expressions(document):
         loop = loops.get(id(scalar))
         iterations = None if loop is None else loop.max_iterations
         yield from placed([scalar], environment, iterations, in_table=id(scalar) in rows)

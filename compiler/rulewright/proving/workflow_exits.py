@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.lower.workflow_environments import facts
+from rulewright.lower.workflow_environments import features_of
 from rulewright.lower.workflow_guards import Guards
 from rulewright.proving.workflow_values import Truths, worlds
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 def undercutting(task: TaskDocument, loop: Loop) -> Iterator[tuple[int, Scalar]]:
     """The conditions that hold somewhere below the threshold, with their numbers; none without a threshold. Conditions
     that do not compile are left to the compiler."""
-    known = facts(task)
+    features = features_of(task)
     guards = Guards([])
-    threshold = guards.threshold(task, known)
+    threshold = guards.threshold(task, features)
     if threshold is None:
         return
     for number, scalar in enumerate(loop.conditions):
-        built = guards.authored(task, "", scalar, known)
+        built = guards.author_condition(task, "", scalar, features)
         if built is None:
             continue
         if _undercuts(threshold.program, built.program):

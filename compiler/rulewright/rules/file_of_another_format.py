@@ -21,7 +21,7 @@ def file_of_another_format(workflow: Workflow) -> Iterator[Diagnostic]:
     """
     for task in workflow.document.tasks:
         for artifact in (*task.inputs, *task.outputs):
-            contract = contract_of(task, artifact, workflow.around.contracts, [])
+            contract = contract_of(task, artifact, workflow.resources.contracts, [])
             promised = contract.file_format if contract is not None else None
             if promised and artifact.path and not has_format(artifact.path, promised):
                 message = f"`{artifact.path}` is not a name of a `{promised}` file"

@@ -7,11 +7,11 @@ import pytest
 from rulewright.documents.vocabulary import invisiblebench
 from rulewright.expression.environment import Environment
 from rulewright.lower.environments import scenario_environment
-from rulewright.lower.workflow_environments import Facts, loop_environment
+from rulewright.lower.workflow_environments import TaskFeatures, loop_environment
 from rulewright.lsp.cursor import MARK
 from rulewright.lsp.expression_help import meaning_at, words_at
 
-LOOP = loop_environment(Facts("composite", ("llm_judge",), pair=True, review=True, gate=True, hil=True))
+LOOP = loop_environment(TaskFeatures("composite", ("llm_judge",), pair=True, review=True, gate=True, hil=True))
 
 
 def words(text: str, environment: Environment = LOOP) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.compiler.lower.test_scorecard import CHECKS, lowered, shipped
 
-from rulewright.lower.scorecard import lower_alone
+from rulewright.lower.scorecard import lower_without_project
 from rulewright.proving.gates import GateProof, held_by_parts, prove_gates
 from rulewright.proving.results import Proved, Refuted, Unknown
 from rulewright_runtime.plan.scorecard import ScorecardPlan
@@ -178,7 +178,7 @@ def test_without_a_project_a_gate_has_to_stop_on_something(stops: str, expected:
     text = GATE.replace("OF", GRAVE).replace("STOPS", stops).replace("UNDECIDED", "v.verdict == UNCLEAR")
     document, _ = read_scorecard(load_text(text, "s.yaml").root)
     assert document is not None
-    plan, found = lower_alone(document)
+    plan, found = lower_without_project(document)
     assert plan is not None
     assert not found
     (only,) = prove_gates(plan)

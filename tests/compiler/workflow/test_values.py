@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rulewright.expression.build import build
 from rulewright.expression.types import BOOL
-from rulewright.lower.workflow_environments import Facts, loop_environment
+from rulewright.lower.workflow_environments import TaskFeatures, loop_environment
 from rulewright.proving.workflow_values import (
     COIN,
     MOST_CONTEXTS,
@@ -21,7 +21,7 @@ from rulewright.proving.workflow_values import (
 from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, condition
 
-KNOWN = Facts("composite", ("lint_score", "test_coverage"), pair=True, review=True, gate=True, hil=True)
+KNOWN = TaskFeatures("composite", ("lint_score", "test_coverage"), pair=True, review=True, gate=True, hil=True)
 
 
 def program(text: str) -> Program:
