@@ -56,7 +56,7 @@ ray: .ray/.installed
 
 .ray/.installed: runtime/pyproject.toml pyproject.toml
 	$(PYTHON) -m venv .ray
-	.ray/bin/pip install --quiet --disable-pip-version-check -e 'runtime[ray]' -e . hypothesis pytest
+	.ray/bin/pip install --quiet --disable-pip-version-check -e 'runtime[ray]' -e . hypothesis pytest zstandard
 	@touch $@
 
 .peers/.installed: benchmark/peers/package.json benchmark/peers/requirements.txt
