@@ -253,7 +253,7 @@ class Engine:
         self._without_hit = [_without_hit(check, plan, self._matcher) for check in plan.checks]
         self._decider = Decider(plan.checks)
         self._last = reading_verdicts(plan)
-        self._prepared: JsonObject = {}
+        self._prepared: JsonObject = {}  # by check, shared between transcripts
         self._checks_by_scenario: dict[str, _ScenarioChecks] = {}
         self._scripts: dict[str, ScriptedScenario] = {}
         self._left_out: list[tuple[str, tuple[int, ...]]] = []

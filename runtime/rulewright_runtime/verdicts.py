@@ -1,4 +1,4 @@
-"""Verdicts: the record that every check leaves for a transcript, and the quotes that support it."""
+"""Verdicts: the record of each check on a transcript, and the quotes that support it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts.completeness import Gap
 
 Cause = Literal["error", "missing", "unverified", "unclear"]
-MOST_GAPS: Final = 5  # as many as a record repeats; the row of the transcript lists all
+MAX_GAPS: Final = 5  # repeated in a record; the transcript's row lists all
 
 
 class VerdictRecord(Protocol):
-    """What aggregation and outcome read of a record; further fields are read only where a scorecard names them."""
+    """The fields of a record that aggregation always reads; others are read only if a scorecard names them."""
 
     @property
     def check_id(self) -> str:
@@ -45,7 +45,7 @@ class VerdictRecord(Protocol):
 
 
 class EvidenceSpan(msgspec.Struct, frozen=True):
-    """A quote from a transcript, whose turn it is, and why it matters."""
+    """A quote from a transcript, with the role and number of its turn, and why it matters."""
 
     role: str
     turn: int
@@ -54,10 +54,10 @@ class EvidenceSpan(msgspec.Struct, frozen=True):
 
 
 class VerdictResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one check says of one transcript. `confidence` is in [0, 1]; `extra` holds how the verdict came about.
+    """The record of one check on one transcript. `confidence` is in [0, 1]; `extra` holds how the verdict was reached.
 
-    `cause` tells a verdict that nobody has found: an `error` of the machinery, content that is `missing`, a FAIL whose
-    quotes do not occur (`unverified`), or one that the check's policy made of an `unclear` answer.
+    `cause` marks an unproven verdict: an `error` of the judge or verifier, `missing` content, a FAIL whose quotes do
+    not occur (`unverified`), or a FAIL that the check's policy made of an `unclear` answer.
     """
 
     check_id: str
@@ -78,10 +78,10 @@ class VerdictResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What a verifier found, before the check's own policies; `needs_adjudication` asks for a person in any case.
+    """The result of a verifier, before the check's own policies; `needs_adjudication` always requires a person.
 
-    `settled` findings are not about what was said: no policy turns their UNCLEAR into FAIL. `occasion` marks a check
-    that does not apply because of what was said, and not because of the scenario.
+    A `settled` finding does not depend on the conversation: no policy turns its UNCLEAR into FAIL. `occasion` marks a
+    check that does not apply because of the conversation, not because of the scenario.
     """
 
     verdict: Verdict
@@ -98,7 +98,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def conclude(check: Check, finding: Finding) -> VerdictResult:
-    """The record of `check` for what its verifier found, after the check's policies."""
+    """The record of `check` for its verifier's finding, after the check's policies."""
     if finding.verdict == "UNCLEAR" and check.unclear == "fail" and finding.eligible and not finding.settled:
         extra = {**finding.extra, "fail_closed": True}
         finding = replace(
@@ -124,11 +124,12 @@ def conclude(check: Check, finding: Finding) -> VerdictResult:
 
 
 def incomplete(finding: Finding, gaps: Sequence[Gap]) -> Finding:
-    """The finding on a transcript that lacks something: nothing passes there, and no occasion is known not to arise."""
+    """The finding on an incomplete transcript: PASS becomes UNCLEAR, and so does NOT_APPLICABLE unless the scenario
+    decided it."""
     applies = finding.eligible or finding.occasion
     if not applies or finding.verdict not in ("PASS", "NOT_APPLICABLE"):
         return finding
-    extra = {**finding.extra, "verdict_before": finding.verdict, "incomplete": [str(gap) for gap in gaps[:MOST_GAPS]]}
+    extra = {**finding.extra, "verdict_before": finding.verdict, "incomplete": [str(gap) for gap in gaps[:MAX_GAPS]]}
     return replace(
         finding,
         verdict="UNCLEAR",
@@ -143,25 +144,25 @@ def incomplete(finding: Finding, gaps: Sequence[Gap]) -> Finding:
 
 
 def not_eligible(code: str | None = None, *, prompt_hash: str | None = None, occasion: bool = False) -> Finding:
-    """A check that does not apply to the transcript; `occasion`: nothing that was said gave occasion to it."""
+    """A check that does not apply to the transcript; with `occasion` because the conversation gives no cause."""
     return Finding("NOT_APPLICABLE", 1.0, code, prompt_hash=prompt_hash, eligible=False, occasion=occasion)
 
 
-def nothing_said(code: str, evidence: tuple[EvidenceSpan, ...] = (), **more: Any) -> Finding:
-    """UNCLEAR because nothing of what the check looks at was said."""
+def missing_content(code: str, evidence: tuple[EvidenceSpan, ...] = (), **more: Any) -> Finding:
+    """UNCLEAR because the conversation lacks the content that the check looks at."""
     return Finding("UNCLEAR", 0.0, code, evidence, needs_adjudication=True, cause="missing", **more)
 
 
 def failed(code: str, *, needs_adjudication: bool = True, **more: Any) -> Finding:
-    """UNCLEAR because of the machinery: a crash, a part that is not there, a judge that can't be asked."""
+    """UNCLEAR because of an error: a crash, a missing part of the plan, a judge that can't be called."""
     return Finding("UNCLEAR", 0.0, code, needs_adjudication=needs_adjudication, settled=True, cause="error", **more)
 
 
 def combine(findings: Sequence[Finding]) -> Finding:
     """One finding for several windows: any FAIL is FAIL, else any UNCLEAR is UNCLEAR, else any PASS is PASS.
 
-    The windows that decide give the evidence and the first code; the least sure of them gives the confidence. Where one
-    FAIL is sound, those that a person would have to look at decide nothing.
+    The deciding windows give the evidence, the first code and the lowest confidence. If one FAIL needs no adjudication,
+    those that do are ignored.
     """
     for verdict in ("FAIL", "UNCLEAR", "PASS", "NOT_APPLICABLE"):
         deciding = [finding for finding in findings if finding.verdict == verdict]
@@ -171,7 +172,7 @@ def combine(findings: Sequence[Finding]) -> Finding:
     settles = verdict == "FAIL" and bool(sound)
     deciding = sound if settles else deciding
     causes = [finding.cause for finding in deciding]
-    found = verdict == "FAIL" and None in causes  # one window is enough
+    proven = verdict == "FAIL" and None in causes  # one window is enough
     windows = [{"verdict": finding.verdict, "confidence": finding.confidence, **finding.extra} for finding in findings]
     return Finding(
         deciding[0].verdict,
@@ -182,5 +183,5 @@ def combine(findings: Sequence[Finding]) -> Finding:
         prompt_hash=deciding[0].prompt_hash,
         needs_adjudication=not settles and any(finding.needs_adjudication for finding in findings),
         settled=all(finding.settled for finding in deciding),
-        cause=None if found else next((cause for cause in causes if cause), None),
+        cause=None if proven else next((cause for cause in causes if cause), None),
     )

@@ -85,7 +85,7 @@ def test_there_are_attacks_enough() -> None:
 
 def test_nothing_that_proves_nothing_is_found() -> None:
     turns = QuotedTurns(TURNS)
-    assert [one for one in attacks() if turns.places(one)] == []
+    assert [one for one in attacks() if turns.indices(one)] == []
 
 
 @pytest.mark.parametrize(("is_gate", "verdict"), [(True, "FAIL"), (False, "UNCLEAR")])
@@ -120,4 +120,4 @@ def test_what_was_said_is_found_where_it_was_said(seed: int) -> None:
         text = chance.choice([" ", "  ", "\n", "\u00a0", " \u200b"]).join(chosen)
         text = chance.choice([text, text.upper(), text.lower()]).strip(".,;:?!")
         text = chance.choice(["{}", "“{}”", "**{}**", "...{}…", "'{}.'", "> {}"]).format(text)
-        assert turns.places(span(text.replace("'", chance.choice("'’")), turn.role, turn.turn)), text
+        assert turns.indices(span(text.replace("'", chance.choice("'’")), turn.role, turn.turn)), text

@@ -116,7 +116,7 @@ def test_a_verifier_that_crashes_leaves_unclear_and_the_others_go_on(monkeypatch
     def crash(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(lexicon_verifier, "_looked_at", crash)
+    monkeypatch.setattr(lexicon_verifier, "_searched_turns", crash)
     broken, asked_one = verdicts(check(unclear="fail"), asked(name="X2"))
     assert (broken.verdict, broken.rationale_code) == ("UNCLEAR", "verifier_exception:ZeroDivisionError")
     assert broken.adjudication_required

@@ -255,11 +255,11 @@ def test_the_page_says_which_quotes_are_found() -> None:
 
 
 def _kind_of(span: EvidenceSpan, turns: Sequence[Turn], looked_up: QuotedTurns) -> str:
-    if looked_up.places(span):
+    if looked_up.indices(span):
         named = (turn for turn in turns if (turn.role, turn.turn) == (span.role, span.turn))
         return "word for word" if any(span.quote in turn.content for turn in named) else "folded"
     claims = (msgspec.structs.replace(span, role=turn.role, turn=turn.turn) for turn in turns)
-    return "elsewhere" if any(map(looked_up.places, claims)) else "nowhere"
+    return "elsewhere" if any(map(looked_up.indices, claims)) else "nowhere"
 
 
 def _is_read(raw: str) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rulewright.errors import UsageError
 from rulewright_runtime.files import write_whole
-from rulewright_runtime.judging.exchanges import recorded, replay_of
+from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.terminal import say
 
@@ -17,7 +17,7 @@ def run(args: argparse.Namespace) -> int:
     path = Path(args.run, REPLIES)
     if not path.is_file():
         raise UsageError(f"`{args.run}` holds no replies of a judge: there is no `{REPLIES}` in it")
-    replay = replay_of(recorded(path))
+    replay = replay_of(read_exchanges(path))
     write_whole(args.out, replay)
     say(f"wrote {args.out}; use it with `--judge replay:{args.out}`")
     return 0

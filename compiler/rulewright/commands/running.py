@@ -16,7 +16,7 @@ from rulewright.arguments.shared_options import again
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED
 from rulewright_runtime.input_files import MAX_EXPANDED
-from rulewright_runtime.judging.judge import AnsweredElsewhere, is_live
+from rulewright_runtime.judging.judge import BatchAnswers, is_live
 from rulewright_runtime.judging.judge import open_judge as open_replay
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.console import scorecard
@@ -118,12 +118,12 @@ def _run(plan: Plan, args: argparse.Namespace, judge: str | None) -> JsonObject:
         **_settings(args),
         progress=lambda done: safe_stream(sys.stderr).show_progress(f"{done} transcripts"),
     )
-    if isinstance(opened, AnsweredElsewhere):
+    if isinstance(opened, BatchAnswers):
         _tell_answers(opened)
     return summary
 
 
-def _tell_answers(answers: AnsweredElsewhere) -> None:
+def _tell_answers(answers: BatchAnswers) -> None:
     """Say how many questions have no usable answer in the file."""
     safe_stream(sys.stderr).show_progress("")
     if answers.lost:

@@ -19,7 +19,7 @@ from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import Engine, Execution, TranscriptResult, needs_judge
-from rulewright_runtime.judging.exchanges import recorded, replay_of
+from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
 from rulewright_runtime.judging.judge import REPLAY, NotRecordedError, ReplayJudge, open_judge
 from rulewright_runtime.plan.envelope import digest
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
@@ -77,7 +77,7 @@ class Replies:
 def _replies(run: StoredRun, files: Sequence[Path]) -> Replies | None:
     """The replies that the run keeps, else those of the given file that it replayed."""
     if run.replies is not None:
-        return Replies(ReplayJudge(msgspec.json.decode(replay_of(recorded(run.replies)))))
+        return Replies(ReplayJudge(msgspec.json.decode(replay_of(read_exchanges(run.replies)))))
     digest = (run.summary.get("judge") or {}).get("digest")
     for judge in (open_judge(f"{REPLAY}{file}") for file in files):
         if isinstance(judge, ReplayJudge) and judge.record.digest == digest:

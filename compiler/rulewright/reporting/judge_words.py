@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from rulewright_runtime import strict_json
-from rulewright_runtime.judging.exchanges import Recorded
+from rulewright_runtime.judging.exchanges import RecordedExchange
 from rulewright_runtime.judging.judge import REPLAY, ReplayJudge, open_judge
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -79,7 +79,7 @@ class JudgeWords:
             found.setdefault(each.check_id, []).append(_words(each))
         return found
 
-    def _recorded(self, transcript: str, asked: Mapping[str, int]) -> Iterable[Recorded]:
+    def _recorded(self, transcript: str, asked: Mapping[str, int]) -> Iterable[RecordedExchange]:
         if self._replayed is not None:
             for check, repetitions in asked.items():
                 yield from _of_replay(self._replayed, transcript, check, repetitions)
@@ -87,7 +87,7 @@ class JudgeWords:
             with self._path.open("rb") as stream:
                 for offset in self._lines[transcript]:
                     stream.seek(offset)
-                    yield msgspec.json.decode(stream.readline(), type=Recorded)
+                    yield msgspec.json.decode(stream.readline(), type=RecordedExchange)
 
 
 def _replayed(judge: JsonMapping, files: Sequence[Path]) -> ReplayJudge | None:
@@ -98,21 +98,21 @@ def _replayed(judge: JsonMapping, files: Sequence[Path]) -> ReplayJudge | None:
     return None
 
 
-def _of_replay(judge: ReplayJudge, transcript: str, check: str, repetitions: int) -> Iterable[Recorded]:
+def _of_replay(judge: ReplayJudge, transcript: str, check: str, repetitions: int) -> Iterable[RecordedExchange]:
     for key, sequence in judge.about(transcript, check).items():
         _, *question = key.rsplit("/", 2) if "/" in key else (key,)
         purpose, window = (question[0], int(question[1])) if len(question) == 2 and question[1].isdecimal() else ("", 0)
         for repetition, attempts in enumerate(sequence[:repetitions] if not question else sequence):
             for attempt, entry in enumerate(attempts):
                 reply, error = (entry, None) if isinstance(entry, str) else (None, _error(entry))
-                yield Recorded(transcript, check, repetition, attempt, window, purpose or "check", reply, error)
+                yield RecordedExchange(transcript, check, repetition, attempt, window, purpose or "check", reply, error)
 
 
 def _error(entry: object) -> str:
     return str(entry.get("raise")) if isinstance(entry, dict) else "no reply"
 
 
-def _words(each: Recorded) -> Words:
+def _words(each: RecordedExchange) -> Words:
     which = f"vote {each.repetition + 1}"
     which += f", attempt {each.attempt + 1}" if each.attempt else ""
     which += f", part {each.window + 1}" if each.window else ""

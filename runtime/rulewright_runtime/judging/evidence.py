@@ -1,4 +1,4 @@
-"""Evidence: the quotes in a judge's reply, and whether they stand in the turns that they name."""
+"""Evidence: the quotes in a judge's reply, and whether they occur in the turns that they name."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def quoted(reply: Mapping[str, Any]) -> tuple[EvidenceSpan, ...]:
-    """The quotes of a reply, as the reply gives them.
+    """The quotes of a reply, unverified.
 
-    A missing role is `assistant`, a missing turn 0, a missing quote empty. An item that is not an object, or has a turn
-    that is not a number, raises AttributeError, ValueError or TypeError.
+    A missing role is `assistant`, a missing turn 0, a missing quote empty. Raises AttributeError, ValueError or
+    TypeError for an item that is not an object or whose turn is not a number.
     """
     return tuple(
         EvidenceSpan(
@@ -32,7 +32,7 @@ def quoted(reply: Mapping[str, Any]) -> tuple[EvidenceSpan, ...]:
 
 
 def tolerant(reply: Mapping[str, object]) -> tuple[list[EvidenceSpan], list[object]]:
-    """The quotes of a reply that name a turn and a role and, as they are, its other items."""
+    """The quotes of a reply that name a turn and a role, and its other items unchanged."""
     items = reply.get("evidence")
     if not isinstance(items, list):
         return [], [] if items is None else [items]
@@ -60,24 +60,24 @@ def _span(item: Any) -> EvidenceSpan | None:
 
 
 class QuotedTurns:
-    """The turns of one transcript, in which quotes are looked up; each turn is folded and each quote found once."""
+    """Looks up quotes in the turns of one transcript; each turn is folded and each quote searched for once."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
-        """Nothing is folded before a quote names its turn."""
+        """A turn is folded when a quote first names it."""
         self._turns = turns
         self._named: dict[tuple[str, int], list[int]] = {}
         self._folded: dict[int, str] = {}
-        self._found: dict[tuple[str, int, str], frozenset[int]] = {}
+        self._indices: dict[tuple[str, int, str], frozenset[int]] = {}
 
-    def places(self, span: EvidenceSpan) -> frozenset[int]:
+    def indices(self, span: EvidenceSpan) -> frozenset[int]:
         """The indices of the turns that `span` names by role and number and in which its quote occurs."""
         key = (span.role, span.turn, span.quote)
-        found = self._found.get(key)
-        if found is None:
+        indices = self._indices.get(key)
+        if indices is None:
             quote = Quote.of(span.quote)
             named = self._turns_named().get((span.role, span.turn), ())
-            found = self._found[key] = frozenset(index for index in named if occurs(quote, self._fold(index)))
-        return found
+            indices = self._indices[key] = frozenset(index for index in named if occurs(quote, self._fold(index)))
+        return indices
 
     def _turns_named(self) -> dict[tuple[str, int], list[int]]:
         """The indices of the turns by role and number."""
@@ -100,7 +100,7 @@ class Quote(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, text: str) -> Quote:
-        """The quote as it is looked for."""
+        """Prepare a quote for the search."""
         pieces = _ELLIPSIS.split(text) if _may_hold_ellipsis(text) else ()
         parts = (fold(piece).strip(_ENDS) for piece in pieces) if len(pieces) > 1 else ()
         return cls(fold(text).strip(_ENDS), tuple(filter(None, parts)))
@@ -110,21 +110,21 @@ ENOUGH: Final = 3  # words
 
 
 def occurs(quote: Quote, turn: str) -> bool:
-    """Whether a quote occurs in a folded turn, so that it shows something.
+    """Whether a quote occurs in a folded turn and is long enough to prove something.
 
-    It is the whole turn; or it has three whole words or more, or occurs once and begins and ends where words do; or its
-    parts occur in order, one of them of three words or more.
+    It is the whole turn; or it has at least three whole words; or it occurs once and starts and ends at word
+    boundaries; or its parts occur in order, one of them with at least three words.
     """
     if not any(char.isalnum() or unicodedata.category(char) == "So" for char in quote.text):
         return False
     if quote.text == turn.strip(_ENDS):
         return True
-    found = 0
+    count = 0
     for _, enough in _matches(quote.text, turn):
         if enough:
             return True
-        found += 1
-    if found == 1:
+        count += 1
+    if count == 1:
         return True
     return len(quote.parts) > 1 and _in_order(quote.parts, turn)
 
@@ -132,33 +132,33 @@ def occurs(quote: Quote, turn: str) -> bool:
 def _in_order(parts: Sequence[str], turn: str) -> bool:
     position, shown = 0, False
     for part in parts:
-        found = next(_matches(part, turn, position), None)
-        if found is None:
+        match = next(_matches(part, turn, position), None)
+        if match is None:
             return False
-        position, enough = found
+        position, enough = match
         shown = shown or enough
     return shown
 
 
 def _matches(part: str, turn: str, start: int = 0) -> Iterator[tuple[int, bool]]:
-    """Where `part` ends in `turn`, and whether it has words enough: words that it cuts in two do not count.
+    """Yield where `part` ends in `turn`, and whether it has enough whole words; words that it cuts do not count.
 
-    A place with fewer words is one only if no word is cut there.
+    A match with fewer words counts only if no word is cut.
     """
-    place = turn.find(part, start)
-    words = _words(part) if place >= 0 else 0
-    while place >= 0:
-        end = place + len(part)
-        cut = _inside_word(turn, place) + _inside_word(turn, end)
+    position = turn.find(part, start)
+    words = _words(part) if position >= 0 else 0
+    while position >= 0:
+        end = position + len(part)
+        cut = _inside_word(turn, position) + _inside_word(turn, end)
         if words - cut >= ENOUGH:
             yield end, True
         elif not cut:
             yield end, False
-        place = turn.find(part, place + 1)
+        position = turn.find(part, position + 1)
 
 
-# Characters of scripts that put no blanks between words, and how many of them count as a word: Chinese and Japanese;
-# Thai, Lao, Tibetan, Burmese and Khmer.
+# Characters of scripts without blanks between words, by how many of them count as a word: Chinese and Japanese; Thai,
+# Lao, Tibetan, Burmese and Khmer.
 _WITHOUT_BLANKS: Final = {
     2: r"\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
     4: r"\u0e01-\u0eff\u0f40-\u0fbc\u1000-\u109f\u1780-\u17d3",
@@ -178,31 +178,31 @@ def _words(text: str) -> int:
     return count + sum(1 for word in text.split() if word.isalnum() or any(map(str.isalnum, word)))
 
 
-def _inside_word(text: str, place: int) -> bool:
-    """Whether a word goes on at `place`; between two characters of a script without blanks none does."""
-    if not 0 < place < len(text):
+def _inside_word(text: str, position: int) -> bool:
+    """Whether `position` is inside a word; between two characters of a script without blanks it never is."""
+    if not 0 < position < len(text):
         return False
-    before, after = text[place - 1], text[place]
+    before, after = text[position - 1], text[position]
     if before == " " or after == " ":
         return False
     if unicodedata.category(after).startswith("M"):
         return True
     if _WITHOUT_BLANK.match(before) or _WITHOUT_BLANK.match(after):
         return False
-    return _goes_on(before) and _goes_on(after)
+    return _is_word_char(before) and _is_word_char(after)
 
 
-def _goes_on(char: str) -> bool:
+def _is_word_char(char: str) -> bool:
     return char.isalnum() or char == "'" or unicodedata.category(char).startswith("M")
 
 
-# Most texts hold nothing of what these find. Looking for characters that they need is far cheaper than searching.
+# Most texts contain no match of these. Testing for the characters that they need is far cheaper than searching.
 _ELLIPSIS: Final = re.compile(r"[\[(]?(?:\.(?:\s?\.){2,}|…+)[\])]?")
 _TWO_DOTS: Final = re.compile(r"\.\s?\.")
 _LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _AT_LINE_START: Final = re.compile(r"^[ \t]*(?:#{1,6}(?=\s)|>[> \t]*|[+•◦▪](?=\s))", re.MULTILINE)
 _LINE_STARTS: Final = "#>+•◦▪"
-_ESCAPED_LINE_BREAK: Final = "\\n"  # in a reply that escaped it twice
+_ESCAPED_LINE_BREAK: Final = "\\n"  # in a reply that escapes it twice
 _MARKS: Final = dict.fromkeys("[]\\", "") | dict.fromkeys('"‹›「」『』', "'") | dict.fromkeys("-|", " ")
 _OUTER_QUOTES: Final = re.compile(r"'(?:(?<![^\W_]')'*|'*(?![^\W_]))")
 _BLANK: Final = re.compile(rf"(?<=[{_ALL_LETTERS}])\s+(?=[{_ALL_LETTERS}])")
@@ -214,8 +214,8 @@ def _may_hold_ellipsis(text: str) -> bool:
 
 
 def fold(text: str) -> str:
-    """The text without what judges change when they quote: all that lexicons ignore (see `folding`), and links,
-    bullets, headings, dashes, ellipses and the quotation marks at the edges of words."""
+    """The text without the differences that judges introduce when they quote: all that lexicons ignore (see
+    `folding`), links, bullets, headings, dashes, ellipses and quotation marks at word boundaries."""
     text = text.replace(_ESCAPED_LINE_BREAK, " ")
     if "](" in text:
         text = _LINK.sub(r"\1", text)
@@ -229,7 +229,7 @@ def fold(text: str) -> str:
             text = text.replace(char, plain)
     if "'" in text:
         text = _OUTER_QUOTES.sub("", text)
-    while "  " in text:  # all white space is blanks by now
+    while "  " in text:  # all white space is already blanks
         text = text.replace("  ", " ")
     text = text.strip(" ")
     return text if text.isascii() or not _WITHOUT_BLANK.search(text) else _BLANK.sub("", text)

@@ -1,4 +1,4 @@
-"""Exchanges: what a run's judge was asked and answered, read from the run, and written as a replay."""
+"""Exchanges: the requests and replies of a run's judge, read from the run and written as a replay."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-class Recorded(msgspec.Struct, frozen=True):
-    """One line of a run's `replies.jsonl`: a question's place, and the raw reply or why there is none."""
+class RecordedExchange(msgspec.Struct, frozen=True):
+    """One line of a run's `replies.jsonl`: the request it belongs to, and the raw reply or the error."""
 
     transcript_id: str
     check_id: str
@@ -32,29 +32,29 @@ class Recorded(msgspec.Struct, frozen=True):
     prompt: str | None = None
 
 
-def recorded(path: str | os.PathLike[str]) -> Iterator[Recorded]:
-    """The exchanges in a file, in their order. Raises InputError for a line that can't be read."""
+def read_exchanges(path: str | os.PathLike[str]) -> Iterator[RecordedExchange]:
+    """Yield the exchanges in a file, in order. Raises InputError for a line that can't be read."""
     with open(path, "rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
-                yield msgspec.json.decode(line, type=Recorded)
+                yield msgspec.json.decode(line, type=RecordedExchange)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 raise InputError(f"this is not a recorded reply: {error}", str(path), number) from None
 
 
-def replay_of(exchanges: Iterable[Recorded]) -> bytes:
-    """The exchanges as `replay:FILE` reads them: `{transcript: {check: [repetition][attempt]}}`, sorted.
+def replay_of(exchanges: Iterable[RecordedExchange]) -> bytes:
+    """The exchanges in the format of `replay:FILE`: `{transcript: {check: [repetition][attempt]}}`, sorted.
 
-    A check that was asked once about one window has its id as the key; otherwise the key is `CHECK/PURPOSE/WINDOW`.
-    A reply that was cut off or refused counts as no reply, as it did in the run.
+    The key of a check with one question is its id; otherwise the key is `CHECK/PURPOSE/WINDOW`. A truncated or refused
+    reply counts as no reply, as it did in the run.
     """
     by_question: dict[str, dict[tuple[str, str, int], dict[tuple[int, int], object]]] = {}
     for each in exchanges:
         questions = by_question.setdefault(each.transcript_id, {})
-        place = (each.check_id, each.purpose, each.window)
-        questions.setdefault(place, {})[each.repetition, each.attempt] = _entry(each)
+        question = (each.check_id, each.purpose, each.window)
+        questions.setdefault(question, {})[each.repetition, each.attempt] = _entry(each)
     replay = {
-        transcript: {_key(place, questions): _sequence(entries) for place, entries in questions.items()}
+        transcript: {_key(question, questions): _sequence(entries) for question, entries in questions.items()}
         for transcript, questions in by_question.items()
     }
     return msgspec.json.format(msgspec.json.encode(replay, order="sorted"), indent=1) + b"\n"
@@ -65,23 +65,23 @@ def key_of(check_id: str, purpose: str, window: int) -> str:
     return f"{check_id}/{purpose}/{window}"
 
 
-def _key(place: tuple[str, str, int], questions: Iterable[tuple[str, str, int]]) -> str:
-    alone = sum(check == place[0] for check, _, _ in questions) == 1
-    return place[0] if alone else key_of(*place)
+def _key(question: tuple[str, str, int], questions: Iterable[tuple[str, str, int]]) -> str:
+    is_only = sum(check == question[0] for check, _, _ in questions) == 1
+    return question[0] if is_only else key_of(*question)
 
 
 def _sequence(entries: dict[tuple[int, int], object]) -> list[list[object]]:
     repetitions = 1 + max(repetition for repetition, _ in entries)
     return [
-        [entry for (asked, _), entry in sorted(entries.items(), key=lambda item: item[0]) if asked == repetition]
+        [entry for (number, _), entry in sorted(entries.items(), key=lambda item: item[0]) if number == repetition]
         for repetition in range(repetitions)
     ]
 
 
-def _entry(each: Recorded) -> Any:
+def _entry(each: RecordedExchange) -> Any:
     if each.error is not None:
         code = {"code": TooLongError.code} if each.error == "too_long" else {}
         return {"raise": each.error, **code}
-    if each.finish not in ("", WHOLE):  # not a word about it: a judge that gives texts alone
+    if each.finish not in ("", WHOLE):  # empty: a judge that returns only text
         return {"raise": each.finish, "reply": each.reply}
     return each.reply

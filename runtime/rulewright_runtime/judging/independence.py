@@ -1,4 +1,4 @@
-"""Independence: whether a judge may judge a model, by the families that their names tell."""
+"""Independence: whether a judge may judge a model, by the model families inferred from their names."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _FILE_ENDING: Final = re.compile(r"\.gguf$")
 
 
 class NotIndependentError(RuntimeFailure):
-    """A judge that turned out to be of the same family as the model it judges."""
+    """The judge is of the same family as the model it judges."""
 
 
 class Independence(msgspec.Struct, frozen=True):
-    """Who may judge whom. `families` are rows (pattern, family) that come before the shipped ones, `allowed` are
-    patterns of models that a judge of their own family may judge, each with the reason."""
+    """Which judges may judge which models. `families` are rows (pattern, family) that precede the shipped ones,
+    `allowed` are patterns of models that a judge of their own family may judge, each with a reason."""
 
     families: tuple[tuple[str, str], ...] = ()
     allowed: tuple[tuple[str, str], ...] = ()
 
     def refusal(self, judge: str, subject: str) -> str | None:
-        """Why `judge` may not judge what `subject` said; None where it may."""
+        """Why `judge` may not judge the replies of `subject`; None if it may."""
         if self.family(judge) != self.family(subject) or self.allows(subject):
             return None
         same = f"as the model `{subject}` is" if _plain(judge) != _plain(subject) else "and judges itself"
@@ -39,7 +39,7 @@ class Independence(msgspec.Struct, frozen=True):
         )
 
     def refusal_among(self, judge: str, speakers: Iterable[str]) -> str | None:
-        """Why `judge` may not judge a conversation of these models; None where it may."""
+        """Why `judge` may not judge a conversation of these models; None if it may."""
         return next(filter(None, (self.refusal(judge, speaker) for speaker in speakers)), None)
 
     def allows(self, subject: str) -> bool:
@@ -47,11 +47,11 @@ class Independence(msgspec.Struct, frozen=True):
         return any(fnmatchcase(subject.lower(), pattern.lower()) for pattern, _ in self.allowed)
 
     def is_known(self, model: str) -> bool:
-        """Whether a row tells the model's family."""
+        """Whether a row gives the model's family."""
         return family_of(model, self._rows) is not None
 
     def family(self, model: str) -> str:
-        """The model's family; a model that no row knows is a family of its own."""
+        """The model's family; a model without a row is a family of its own."""
         return family_of(model, self._rows) or _plain(model)
 
     @property
@@ -60,5 +60,5 @@ class Independence(msgspec.Struct, frozen=True):
 
 
 def _plain(model: str) -> str:
-    """The name in letters and digits: file names and routers write one model in several ways."""
+    """The name reduced to letters and digits: file names and routers spell the same model differently."""
     return re.sub(r"[^a-z0-9]+", "", _FILE_ENDING.sub("", bare_name(model)))

@@ -1,6 +1,6 @@
-"""Judges: who answers a check's question, and the judge that replays recorded answers.
+"""Judges: the interface that answers a check's requests, and judges that replay recorded replies.
 
-A judge is handed in when a run starts; a plan never names one.
+The caller passes the judge when a run starts; a plan never names one.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from rulewright_runtime.plan.question import ReplyField
 from rulewright_runtime.strict_json import JsonObject
 
 REPLAY: Final = "replay:"
-PLUGIN: Final = "plugin:"  # a judge that an installed distribution brings
+PLUGIN: Final = "plugin:"  # a judge from an installed distribution
 SPEAKERS: Final = ("user", "assistant")
-WRAPPER: Final = "1"  # how questions are put and replies are read; another number is another judge
+WRAPPER: Final = "1"  # the version of prompt format and reply parsing; a change makes a different judge
 
 
 def is_live(judge: str | None) -> bool:
-    """Whether a judge, as `--judge` names it, is a model: not recorded replies and no plug-in."""
+    """Whether the judge of `--judge` is a model, not recorded replies or a plug-in."""
     return judge is not None and not judge.startswith((REPLAY, PLUGIN))
 
 
 class JudgeRequest(msgspec.Struct, frozen=True):
-    """One call: which question is asked, for which repetition and attempt (from 0), and how much may be answered.
+    """One call: the prompt, its repetition and attempt (from 0), and the token limit of the reply.
 
     `window` counts the windows of the check from 0; `purpose` is `check`, `edge`, `confirm` or `sweep`. `fields` are
-    those that the reply must hold besides its verdict, `roles` those that its quotes may name.
+    the fields that the reply must have besides its verdict, `roles` the roles that its quotes may name.
     """
 
     transcript_id: str
@@ -52,10 +52,10 @@ class JudgeRequest(msgspec.Struct, frozen=True):
 
 
 class JudgeRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Who judged, as a run records it. What is not known, or is not so, is left out.
+    """A judge's record in a run. Unknown and inapplicable fields are omitted.
 
-    `digest` is the sha256 (hex) of recorded replies. `prompts` are the hashes of the prompts by check: the part of the
-    plan that a judge answers. `wrapper` is the version of what puts the questions and reads the replies.
+    `digest` is the sha256 (hex) of recorded replies. `prompts` maps checks to the hashes of their prompts. `wrapper` is
+    the version of prompt format and reply parsing.
     """
 
     provider: str
@@ -69,10 +69,10 @@ class JudgeRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Judge(Protocol):
-    """Answers questions. Whatever it raises, and None, counts as an attempt without a usable reply.
+    """Answers requests. Any exception, and None, counts as an attempt without a usable reply.
 
-    A judge may also have an `identity`, a text that is another one for whoever answers differently; a `record` of who
-    it is; and `recorded`, which says that its answers are on the disk already.
+    A judge may also have an `identity`, a text that differs for judges that answer differently; a `record`
+    (JudgeRecord); and `recorded`, which says that its replies are already stored.
     """
 
     def ask(self, request: JudgeRequest) -> str | None:
@@ -80,7 +80,7 @@ class Judge(Protocol):
 
 
 class UnansweredError(JudgeError):
-    """A question that nobody was asked, for a reason that has nothing to do with it: the check stays UNCLEAR."""
+    """A request was not sent, for a reason unrelated to its content: the check stays UNCLEAR."""
 
     code = "judge_not_asked"
 
@@ -92,34 +92,34 @@ class BudgetExhaustedError(UnansweredError):
 
 
 class TooLongError(UnansweredError):
-    """What is to be judged does not fit into the judge's window; nothing of it is left out."""
+    """The conversation does not fit into the judge's context window; it is never truncated."""
 
     code = "conversation_too_long"
 
 
 class NotRecordedError(JudgeError):
-    """A question to which the recorded replies hold none."""
+    """The recorded replies have none for the request."""
 
 
 class ReplayJudge:
     """Answers with recorded replies: `{transcript_id: {check_id: [repetition][attempt]}}`.
 
     An entry is the raw reply, null, or `{"raise": message}`; the last entry of a repetition answers all later attempts.
-    Under `CHECK/PURPOSE/WINDOW` stands the sequence of one question of a check; every other one is answered with the
-    check's own sequence. What was never recorded is not a reply.
+    The key `CHECK/PURPOSE/WINDOW` holds the replies to one question of a check; other questions use the check's own
+    key. A request without a recorded reply is not answered.
     """
 
     recorded = True
 
     def __init__(self, replies: dict[str, dict[str, list[list[Any]]]], name: str = "") -> None:
-        """Keep the recorded replies; `name` is that of their file."""
+        """`replies` are the recorded replies, `name` is the name of their file."""
         self._replies = replies
         self._name = name
 
     def about(self, transcript: str, check: str) -> dict[str, list[list[Any]]]:
-        """What was recorded about a check on a transcript, by the key under which it stands."""
-        known = self._replies.get(transcript, {})
-        return {key: replies for key, replies in known.items() if key == check or key.startswith(f"{check}/")}
+        """The recorded replies of a check on a transcript, by key."""
+        by_key = self._replies.get(transcript, {})
+        return {key: replies for key, replies in by_key.items() if key == check or key.startswith(f"{check}/")}
 
     @property
     def identity(self) -> str:
@@ -133,10 +133,10 @@ class ReplayJudge:
         return JudgeRecord("replay", self._name, digest)
 
     def ask(self, request: JudgeRequest) -> str | None:
-        """The recorded reply. Raises NotRecordedError where there is none, JudgeError where the recording says so."""
-        known = self._replies.get(request.transcript_id, {})
+        """The recorded reply. Raises NotRecordedError if there is none, JudgeError for a recorded error."""
+        by_key = self._replies.get(request.transcript_id, {})
         question = f"{request.check_id}/{request.purpose}/{request.window}"
-        repetitions = known.get(question) or known.get(request.check_id, [])
+        repetitions = by_key.get(question) or by_key.get(request.check_id, [])
         attempts = repetitions[request.repetition] if request.repetition < len(repetitions) else []
         if not attempts:
             raise NotRecordedError(f"no reply was recorded for {request.transcript_id}, {request.check_id}")
@@ -149,7 +149,7 @@ class ReplayJudge:
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What came of one question: the reply, or why there is none."""
+    """The reply to one question, or the reason why it is `lost`."""
 
     reply: str | None
     lost: str = ""
@@ -157,13 +157,13 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 def custom_id(question: JudgeRequest) -> str:
-    """The name of a question in a batch: another one for another prompt, vote, window, check or transcript."""
-    place = (question.transcript_id, question.check_id, question.purpose, question.window, question.repetition)
-    return f"q-{sha256(msgspec.json.encode((place, question.prompt))).hexdigest()[:40]}"
+    """The id of a question in a batch, unique for its prompt, vote, window, check and transcript."""
+    key = (question.transcript_id, question.check_id, question.purpose, question.window, question.repetition)
+    return f"q-{sha256(msgspec.json.encode((key, question.prompt))).hexdigest()[:40]}"
 
 
 def holds_answers(data: bytes) -> bool:
-    """Whether a file is lines of answers, told by its first one."""
+    """Whether a file holds lines of batch answers, judging by its first line."""
     first = data.lstrip().partition(b"\n")[0]
     try:
         return "custom_id" in msgspec.json.decode(first, type=JsonObject)
@@ -171,21 +171,21 @@ def holds_answers(data: bytes) -> bool:
         return False
 
 
-class AnsweredElsewhere:
-    """A judge whose answers stand in a file. A question is answered once, so a reply that can't be used is lost."""
+class BatchAnswers:
+    """Answers from a file of batch answers. Each question is answered once, so an unusable reply is lost."""
 
     def __init__(self, data: bytes, name: str = "") -> None:
-        """Read the lines; `name` is that of their file. Raises MsgspecError for a line that is not JSON, JudgeError for
-        one without a `custom_id`."""
+        """Read the lines; `name` is the name of their file. Raises MsgspecError for a line that is not JSON, JudgeError
+        for one without a `custom_id`."""
         self._answers: dict[str, _Answer] = {}
         for number, line in enumerate(data.splitlines(), 1):
             if line.strip():
-                found = strict_json.decode(line, type=JsonObject)
-                key = found.get("custom_id")
+                answer = strict_json.decode(line, type=JsonObject)
+                key = answer.get("custom_id")
                 if not isinstance(key, str):
                     raise JudgeError(f"line {number} has no `custom_id`")
-                twice = key in self._answers
-                self._answers[key] = _Answer(None, "answered twice") if twice else _answer(found)
+                repeated = key in self._answers
+                self._answers[key] = _Answer(None, "answered twice") if repeated else _answer(answer)
         self._digest, self._name = sha256(data).hexdigest(), name
         self.lost: Counter[str] = Counter()  # questions without a usable answer, by reason
 
@@ -201,7 +201,7 @@ class AnsweredElsewhere:
         return JudgeRecord("replay", self._name, self._digest, served_models=models)
 
     def ask(self, request: JudgeRequest) -> str | None:
-        """The answer. Raises NotRecordedError where there is none, JudgeError where there is none to use."""
+        """The reply. Raises NotRecordedError if there is none or it is lost."""
         key = custom_id(request)
         answer = self._answers.get(key)
         if request.attempt:
@@ -210,12 +210,12 @@ class AnsweredElsewhere:
         if lost:
             self.lost[lost] += 1
             raise NotRecordedError(f"the question `{key}` has no answer: {lost}")
-        assert answer is not None, "what is missing is lost"
+        assert answer is not None, "a missing answer is lost"
         return answer.reply
 
 
 def _answer(line: JsonObject) -> _Answer:
-    """The answer in a line: `{"reply": TEXT}`, or what a batch of chat completions gives."""
+    """The answer in a line: `{"reply": TEXT}`, or the output of a chat completions batch."""
     if line.get("error"):
         return _Answer(None, "failed")
     if isinstance(line.get("reply"), str):
@@ -228,32 +228,32 @@ def _answer(line: JsonObject) -> _Answer:
 
     body = response.get("body")
     try:
-        said = WIRES["openai"].answer(body, "") if isinstance(body, dict) else None
+        answer = WIRES["openai"].answer(body, "") if isinstance(body, dict) else None
     except CallFailure:
-        said = None
-    if said is None:
+        answer = None
+    if answer is None:
         return _Answer(None, "failed")
-    return _Answer(said.text, "", said.model) if said.is_whole else _Answer(None, "not whole", said.model)
+    return _Answer(answer.text, "", answer.model) if answer.is_whole else _Answer(None, "not whole", answer.model)
 
 
 class LimitedJudge:
-    """Passes at most `calls` questions on to another judge."""
+    """Forwards at most `calls` requests to another judge."""
 
     def __init__(self, judge: Judge, calls: int) -> None:
-        """`calls` may be asked from now on."""
+        """`calls` is the number of requests that are left."""
         self._judge, self._left = judge, calls
 
     def ask(self, request: JudgeRequest) -> str | None:
-        """The other judge's answer. Raises BudgetExhaustedError when the calls are used up."""
+        """The other judge's reply. Raises BudgetExhaustedError if no calls are left."""
         if self._left <= 0:
             raise BudgetExhaustedError("the budget of judge calls is exhausted")
         self._left -= 1
         return self._judge.ask(request)
 
 
-def who_judged(judge: object, prompts: dict[str, str]) -> JudgeRecord:
-    """The record of a judge that answered these prompts (hashes by check). One that says nothing of itself is known by
-    its class."""
+def record_of(judge: object, prompts: dict[str, str]) -> JudgeRecord:
+    """The record of a judge that answered these prompts (hashes by check). A judge without a record is named by its
+    class."""
     record = getattr(judge, "record", None)
     if not isinstance(record, JudgeRecord):
         record = JudgeRecord("python", f"{type(judge).__module__}.{type(judge).__qualname__}")
@@ -261,30 +261,30 @@ def who_judged(judge: object, prompts: dict[str, str]) -> JudgeRecord:
 
 
 def identity(judge: object) -> str:
-    """Who answers, as a resumed run compares it; empty for nobody, and for a judge that does not say."""
+    """The judge's fingerprint, which a resumed run compares; empty for None and for a judge without one."""
     return str(getattr(judge, "identity", ""))
 
 
 def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
-    """The judge that a command line names: `replay:FILE`, a JSON file of recorded replies, or lines of answers to
-    exported questions, gzipped or not, of at most `max_expanded` bytes; or `plugin:NAME`, one that an installed
-    distribution brings, with what stands behind a further colon as its argument.
+    """Open the judge of a command line: `replay:FILE`, a JSON file of recorded replies or lines of batch answers,
+    gzipped or not, of at most `max_expanded` bytes; or `plugin:NAME[:ARGUMENT]`, a judge from an installed
+    distribution.
 
-    Raises JudgeError where there is no such judge or its file can't be read.
+    Raises JudgeError if there is no such judge or its file can't be read.
     """
     if specification.startswith(PLUGIN):
         from rulewright_runtime.plugins import judge
 
         name, _, argument = specification.removeprefix(PLUGIN).partition(":")
-        made: Judge = judge(name, argument)
-        return made
+        opened: Judge = judge(name, argument)
+        return opened
     if not specification.startswith(REPLAY):
         raise JudgeError(f"unknown judge `{specification}`; expected `{REPLAY}FILE` or `{PLUGIN}NAME`")
     path = specification.removeprefix(REPLAY)
     try:
         data = read_expanded(path, max_expanded)
         if holds_answers(data):
-            return AnsweredElsewhere(data, os.path.basename(path))
+            return BatchAnswers(data, os.path.basename(path))
         decoder = strict_json.Decoder(dict[str, dict[str, list[list[Any]]]], defaulted=lambda _: 0)
         return ReplayJudge(decoder.decode(data), os.path.basename(path))
     except (OSError, EOFError, zlib.error, msgspec.MsgspecError, ValueError, RecursionError, JudgeError) as error:

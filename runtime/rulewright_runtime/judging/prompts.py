@@ -1,4 +1,4 @@
-"""Prompts: the text that a judge is sent, with the transcript fenced as text that nobody vouches for."""
+"""Prompts: the text sent to a judge, with the transcript fenced as untrusted text."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _ANSWER_RULE: Final = (
 
 
 class Fenced(NamedTuple):
-    """Turns as a judge is shown them, and the roles that its quotes may name."""
+    """Turns as text for a judge, and the roles that its quotes may name."""
 
     text: str
     roles: tuple[str, ...]
 
     @classmethod
     def of(cls, turns: Sequence[Turn]) -> Fenced:
-        """The turns, and what may be shown beside them."""
+        """Fence turns and asides."""
         roles = dict.fromkeys((*SPEAKERS, *(turn.role for turn in turns if turn.role != "expected")))
         return cls(fenced(turns), tuple(roles))
 
@@ -59,9 +59,9 @@ def render(
     candidates: Sequence[JsonMapping] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """The whole request: the check's prompt, its tags, candidates and `notes`, the fenced turns, the answer's form.
+    """The whole request: the check's prompt, its tags, candidates and `notes`, the fenced turns, the answer's format.
 
-    `part` says that they are not the whole conversation. The author's labels of cues are never shown.
+    `part` says that the turns are not the whole conversation. The author's labels of cues are never shown.
     """
     sections = [filled(judging.prompt, bindings)]
     if judging.tags:
@@ -86,16 +86,15 @@ def _field(field: ReplyField) -> str:
 
 def _candidates(candidates: Sequence[JsonMapping]) -> str:
     lines = [
-        f"- turn {found['turn']}, {found['role']}: {json.dumps(found['quote'], ensure_ascii=False)}"
-        for found in candidates
+        f"- turn {each['turn']}, {each['role']}: {json.dumps(each['quote'], ensure_ascii=False)}" for each in candidates
     ]
     return "\n".join(["A word list found these places. They are hints; neither they nor their lack decide.", *lines])
 
 
 def fenced(turns: Sequence[Turn]) -> str:
-    """The turns between marks that nothing inside them can know."""
+    """The turns between two marks."""
     body = "\n".join(map(_behind_bars, turns))
-    mark = hashlib.sha256(body.encode()).hexdigest()[:12]  # nothing inside can know the mark that depends on it
+    mark = hashlib.sha256(body.encode()).hexdigest()[:12]  # depends on the text, so that the text can't contain it
     return f"<<<conversation {mark}\n{body}\nconversation {mark}>>>"
 
 
@@ -104,13 +103,13 @@ def _behind_bars(turn: Turn) -> str:
     return f"[{head}]\n| {_barred(turn.content)}"
 
 
-@lru_cache(maxsize=64)  # a turn stands in many windows
+@lru_cache(maxsize=64)  # a turn is in many windows
 def _barred(text: str) -> str:
     return "\n| ".join(text.splitlines() or [""])
 
 
 def filled(segments: Sequence[Segment], bindings: JsonMapping) -> str:
-    """The author's part of a request. Raises EvaluationError or TypeError where a value can't be shown."""
+    """The author's part of a request. Raises EvaluationError or TypeError for a value that can't be shown."""
     return "".join(_segment(segment, bindings) for segment in segments)
 
 
@@ -137,7 +136,7 @@ def _holds(program: Program) -> Callable[[JsonMapping], bool]:
 
 
 def _text(value: Any) -> str:
-    """A value as a prompt shows it: JSON, with booleans and lists as CEL writes them."""
+    """A value as prompt text: JSON, with booleans and lists as CEL writes them."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 

@@ -1,8 +1,8 @@
-"""Replies: the one JSON object in a judge's raw answer, and the verdict it gives.
+"""Replies: extracts the JSON object and its verdict from a judge's raw reply.
 
 The strict reading is the language's: a reply is one JSON object, alone, in one fence, or with prose around it. The
-lenient reading takes the first object that holds a verdict, as the published engine does; a plan names the reading it
-wants (`Judging.reading`).
+lenient reading takes the first object with a verdict, as the published engine does; the plan selects the reading
+(`Judging.reading`).
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
     from rulewright_runtime.plan.question import Judging
 
 _TYPES: Final[dict[str, type]] = {"string": str, "integer": int, "boolean": bool}
-MAX_LENGTH: Final = 200_000  # code points; a longer answer is not what was asked for
-MAX_STEPS: Final = 2_000_000  # code points that the lenient reading looks at in search of balanced objects
+MAX_LENGTH: Final = 200_000  # code points; a longer reply is not usable
+MAX_STEPS: Final = 2_000_000  # code points that the lenient reading scans for balanced objects
 
 
 def read(raw: str, judging: Judging) -> JsonObject:
-    """The reply in `raw`, with the fields that `judging` asks for. Raises JudgeError where it is not usable."""
+    """The reply in `raw`, with the fields that `judging` declares. Raises JudgeError if it is not usable."""
     return checked(strict(raw) if judging.reading == "strict" else lenient(raw), judging)
 
 
 def checked(reply: dict[str, object], judging: Judging) -> dict[str, object]:
-    """The reply, if it holds the fields that `judging` asks for and they agree with its verdict; else JudgeError."""
+    """The reply. Raises JudgeError if it lacks a field that `judging` declares, or if they contradict its verdict."""
     if not judging.fields:
         return reply
     for field in judging.fields:
         value = reply.get(field.name)
         fits = value in field.words if field.type == "words" else type(value) is _TYPES[field.type]
         if not fits:
-            raise JudgeError(f"the reply's field `{field.name}` is no {field.type}")
+            raise JudgeError(f"the reply's field `{field.name}` is not of the type `{field.type}`")
     if judging.violates is not None:
         violates = boolean(judging.violates, Polarity.GUARDING)({"reply": reply})
         if violates != (reply["verdict"] == "FAIL"):
@@ -59,11 +59,11 @@ _OPENING_FENCE: Final = re.compile(
     r"(?<![`~])(`{3,}+|~{3,}+)[ \t]*+(?:json5?|jsonc|js|javascript|text|plaintext)?\s*\Z", re.IGNORECASE
 )
 _CLOSING_FENCE: Final = re.compile(r"\s*(`{3,}+|~{3,}+)[ \t]*+(?:\n|\Z)")
-# What encloses an object as something quoted, an item of a list or the value of a key.
+# Characters before or after an object that make it a quotation, a list item or the value of a key.
 _ENCLOSED_BEFORE: Final = re.compile(r"""(?:["'`“”„‘’«»‹›「『(\[\],|]|["']\s*:|^[ \t]*>[> \t]*)\s*\Z""", re.MULTILINE)
 _ENCLOSED_AFTER: Final = re.compile(r"""\s*["'`“”‘’«»‹›」』)\[\],|]""")
 _TAG: Final = re.compile(r"<(/?)((?!br\b|hr\b)[a-z][a-z0-9_-]*)(?:\s[^<>]*)?>", re.IGNORECASE)
-# Verdicts as words in capitals; an underscore beside one may be emphasis.
+# Verdicts as words in capitals; an adjacent underscore may be emphasis.
 _VERDICT_WORD: Final = re.compile(
     r"(?<![^\W_])(?:(PASS)(?:ED|ES)?|(FAIL)(?:ED|S|URE)?|(UNCLEAR)|(NOT[_ ]APPLICABLE))(?![^\W_])"
 )
@@ -73,72 +73,72 @@ _WITHOUT_VERDICT: Final = frozenset({"role", "turn", "quote", "rationale"})  # t
 
 
 class _Pairs:
-    """What JSON objects are made of: no key twice. It keeps every value whose key names a verdict, or may look so."""
+    """An object hook that refuses repeated keys and collects values whose key contains `verdict` or is not ASCII."""
 
     def __init__(self) -> None:
         self.verdicts: list[object] = []
 
     def __call__(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
-        made = dict(pairs)
-        if len(made) != len(pairs):
+        record = dict(pairs)
+        if len(record) != len(pairs):
             raise JudgeError("the reply holds a key twice")
-        if not made.keys() <= _WITHOUT_VERDICT:
+        if not record.keys() <= _WITHOUT_VERDICT:
             self.verdicts += [value for key, value in pairs if "verdict" in key.lower() or not key.isascii()]
-        return made
+        return record
 
 
 def strict(raw: str) -> JsonObject:
     """The verdict object of a reply that is exactly one JSON object. Raises JudgeError for any other reply.
 
-    The object may stand in one fence and have prose around it that holds no brace; `verdict` is one of its own keys,
-    spelt in capitals. What stands inside its strings is data. A reply is not usable where the prose holds another
-    verdict in capitals, or where another key of the reply gives another verdict.
+    The object may be in one fence and have prose around it without braces; `verdict` is one of its own keys, with its
+    value in capitals. Strings inside it are data. A reply is not usable if the prose holds a different verdict in
+    capitals, or if another key of the reply gives a different verdict.
     """
     pairs = _Pairs()
-    found, before, after = _one_object(raw, pairs)
-    verdict = found.get("verdict")
+    reply, before, after = _one_object(raw, pairs)
+    verdict = reply.get("verdict")
     if not isinstance(verdict, str) or verdict not in VERDICTS:
         raise JudgeError("the reply's object holds no `verdict`, or none of the four")
     if pairs.verdicts != [verdict] and any(_verdicts_in(text) - {verdict} for text in _texts_of(pairs.verdicts)):
         raise JudgeError("the reply gives two verdicts")
     if (_verdicts_in(before) | _verdicts_in(after)) - {verdict}:
         raise JudgeError("the reply's prose names another verdict than its object")
-    return _storable(found, raw)
+    return _storable(reply, raw)
 
 
 def _texts_of(values: list[Json]) -> Iterator[str]:
-    """The texts in JSON values, at any depth."""
-    left = list(values)
-    while left:
-        value = left.pop()
+    """Yield the texts in JSON values, at any depth."""
+    pending = list(values)
+    while pending:
+        value = pending.pop()
         if isinstance(value, str):
             yield value
         elif isinstance(value, dict):
-            left += value.values()
+            pending += value.values()
         elif isinstance(value, list):
-            left += value
+            pending += value
 
 
 def _verdicts_in(text: str) -> set[str]:
-    """The verdicts that a text names in capitals; of a text that is nothing but one also in small letters."""
+    """The verdicts that a text names in capitals, or in lower case if the verdict is the whole text."""
     if not text:
         return set()
-    alone = text.strip(" \t\r\n.!*_`").upper()
-    named = {found.group(found.lastindex or 0) for found in _VERDICT_WORD.finditer(text)}
-    return {word.replace(" ", "_") for word in named} | {alone}.intersection(VERDICTS)
+    whole = text.strip(" \t\r\n.!*_`").upper()
+    named = {match.group(match.lastindex or 0) for match in _VERDICT_WORD.finditer(text)}
+    return {word.replace(" ", "_") for word in named} | {whole}.intersection(VERDICTS)
 
 
 def only_object(raw: str) -> JsonObject:
-    """The object of a reply that is exactly one JSON object, in one fence or not, with prose around it or not.
+    """The object of a reply that is exactly one JSON object, optionally in one fence and with prose around it.
 
-    Raises JudgeError for any other reply: no object, two, a key twice, NaN, a brace in the prose, an object that is
-    quoted or part of a list.
+    Raises JudgeError for any other reply: no object, two, a repeated key, NaN, a brace in the prose, or an object that
+    is quoted or part of a list.
     """
     return _one_object(raw, _Pairs())[0]
 
 
 def _one_object(raw: str, pairs: _Pairs) -> tuple[dict[str, object], str, str]:
-    """The object, and the prose before and after it: plain, and without the fence."""
+    """The object, and the prose before and after it, normalised and without the fence."""
     if len(raw) > MAX_LENGTH:
         raise JudgeError(f"the reply has {len(raw)} characters; at most {MAX_LENGTH} are read")
     start = raw.find("{")
@@ -146,11 +146,11 @@ def _one_object(raw: str, pairs: _Pairs) -> tuple[dict[str, object], str, str]:
         raise JudgeError("the reply holds no JSON object")
     decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=_not_a_number, parse_int=_integer)
     try:
-        found, end = decoder.raw_decode(raw, start)
+        value, end = decoder.raw_decode(raw, start)
     except (ValueError, RecursionError):
         raise JudgeError("the reply holds no JSON object that can be read") from None
     if len(raw) == end - start:
-        return found, "", ""
+        return value, "", ""
     before, after = _unfenced(_plain(raw[:start]), _plain(raw[end:]))
     if _BRACES & {*before, *after}:
         raise JudgeError("the reply holds more than one JSON object")
@@ -158,11 +158,11 @@ def _one_object(raw: str, pairs: _Pairs) -> tuple[dict[str, object], str, str]:
         raise JudgeError("the reply holds a fence that is not closed, or more than one")
     if _ENCLOSED_BEFORE.search(before) or _ENCLOSED_AFTER.match(after) or _inside_element(before):
         raise JudgeError("the reply's object is quoted or part of something else")
-    return found, before, after
+    return value, before, after
 
 
 def _unfenced(before: str, after: str) -> tuple[str, str]:
-    """Both sides without the fence around the object; one that is never closed is a fence where nothing else stands."""
+    """Both sides without the fence around the object. An unclosed fence is accepted if there is no other text."""
     opening, closing = _OPENING_FENCE.search(before), _CLOSING_FENCE.match(after)
     if opening and closing and opening.group(1) == closing.group(1):
         return before[: opening.start()], after[closing.end() :]
@@ -172,7 +172,7 @@ def _unfenced(before: str, after: str) -> tuple[str, str]:
 
 
 def _inside_element(before: str) -> bool:
-    """Whether an element such as `<think>` is still open where the object begins."""
+    """Whether an element such as `<think>` is still open before the object."""
     tags = Counter((slash, name.lower()) for slash, name in _TAG.findall(before))
     return any(number > tags["/", name] for (slash, name), number in tags.items() if not slash)
 
@@ -185,7 +185,7 @@ def _plain(text: str) -> str:
 
 
 def _integer(digits: str) -> int | str:
-    """The number; the first digits of one of more than 64 bits, which no file of ours can hold."""
+    """The number, or the first digits of one with more than 64 bits, which our files can't hold."""
     value = int(digits)
     return value if -(2**63) <= value < 2**64 else digits[:40]
 
@@ -203,18 +203,18 @@ _TRAILING_COMMA: Final = re.compile(r",\s*([}\]])")
 
 
 def lenient(raw: str) -> dict[str, object]:
-    """The first object in `raw` that holds a verdict. Raises JudgeError where there is none.
+    """The first object in `raw` with a verdict. Raises JudgeError if there is none.
 
-    Tried are the content of the first fence, then the whole text; of each the text itself, then every balanced
-    object from left to right. Commas before a closing bracket are removed.
+    It tries the content of the first fence, then the whole text; in each the text itself, then every balanced object
+    from left to right. Commas before a closing bracket are removed.
     """
     if len(raw) > MAX_LENGTH:
         raise JudgeError(f"the reply has {len(raw)} characters; at most {MAX_LENGTH} are read")
     for text in _texts(raw):
         for candidate in _candidates(text):
-            found = _verdict_object(candidate)
-            if found is not None:
-                return found
+            reply = _verdict_object(candidate)
+            if reply is not None:
+                return reply
     raise JudgeError("the reply holds no object with a verdict")
 
 
@@ -237,10 +237,10 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def _closing(text: str, start: int) -> int | None:
-    """The end of the object that opens at `start`; brackets inside strings don't count."""
+    """The end of the object that opens at `start`, ignoring brackets inside strings; None if it never closes."""
     depth, in_string, escaped = 0, False, False
-    for place in range(start, len(text)):
-        char = text[place]
+    for index in range(start, len(text)):
+        char = text[index]
         if in_string:
             if escaped:
                 escaped = False
@@ -255,7 +255,7 @@ def _closing(text: str, start: int) -> int | None:
         elif char == "}":
             depth -= 1
             if depth == 0:
-                return place + 1
+                return index + 1
     return None
 
 
@@ -271,7 +271,7 @@ def _verdict_object(text: str) -> dict[str, object] | None:
 
 
 def _storable(value: JsonObject, text: str) -> JsonObject:
-    """The value of a JSON text with half surrogate pairs replaced, which no file of ours can hold."""
+    """The value of a JSON text with unpaired surrogates replaced, which our files can't hold."""
     if text.isascii() and "\\u" not in text:
         return value
     try:

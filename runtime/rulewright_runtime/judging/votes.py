@@ -1,4 +1,4 @@
-"""Votes: how the verdicts of one check's repetitions become one, and when no further repetition can change it."""
+"""Votes: combines the verdicts of a check's repetitions, and detects when further ones can't change the result."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
 
 
 class Cast(msgspec.Struct, frozen=True):
-    """One usable vote; `holds` is False for a FAIL without a quote that could be verified, where one is required."""
+    """One usable vote; `holds` is False for a FAIL without a verified quote, if one is required."""
 
     verdict: Verdict
     holds: bool = True
 
 
 class VoteOutcome(msgspec.Struct, frozen=True):
-    """A verdict; the share of votes for it; whose evidence counts (an index into the votes, None without votes)."""
+    """The verdict, the share of votes for it, and the index of the vote whose evidence counts (None without votes)."""
 
     verdict: Verdict
     confidence: float
-    kept: int | None
+    evidence_index: int | None
     votes_for: int
 
 
 def count(votes: Sequence[Cast], planned: int | None = None) -> VoteOutcome:
-    """The verdict that a strict majority voted for, of `planned` votes or (None) of those that were cast.
+    """The verdict of a strict majority of the `planned` votes, or of the votes cast if `planned` is None.
 
-    An unusable reply is not a vote: with `planned` it stays in the denominator. The evidence is that of the first vote
-    for the verdict that holds, else of the first one. Without a majority the verdict is UNCLEAR with confidence 0 and
-    the evidence of the first vote. No votes: UNCLEAR.
+    An unusable reply is not a vote, but with `planned` it stays in the denominator. The evidence is that of the first
+    vote for the verdict that holds, else of the first vote for it. Without a majority the verdict is UNCLEAR with
+    confidence 0 and the evidence of the first vote. Without votes it is UNCLEAR.
     """
     verdicts = [vote.verdict for vote in votes]
     denominator = len(votes) if planned is None else max(planned, len(votes))
@@ -41,48 +41,47 @@ def count(votes: Sequence[Cast], planned: int | None = None) -> VoteOutcome:
         votes_for = verdicts.count(verdict)
         if 2 * votes_for > denominator:
             chosen = [index for index, vote in enumerate(votes) if vote.verdict == verdict]
-            kept = next((index for index in chosen if votes[index].holds), chosen[0])
-            return VoteOutcome(verdict, votes_for / denominator, kept, votes_for)
+            evidence = next((index for index in chosen if votes[index].holds), chosen[0])
+            return VoteOutcome(verdict, votes_for / denominator, evidence, votes_for)
     return VoteOutcome("UNCLEAR", 0.0, 0 if votes else None, 0)
 
 
 def is_settled(votes: Sequence[Cast], left: int, planned: int, unusable: Verdict, unverified: Verdict) -> bool:
-    """Whether every way in which the `left` repetitions may still end gives the same verdict.
+    """Whether every result of the `left` repetitions gives the same verdict.
 
-    `unusable` is the verdict where no reply at all is usable, `unverified` that of a majority for FAIL without a vote
-    that holds.
+    `unusable` is the verdict if no reply is usable, `unverified` that of a majority for FAIL without a vote that holds.
     """
     return len(_attainable(votes, left, planned, unusable, unverified)) == 1
 
 
 def _attainable(votes: Sequence[Cast], left: int, planned: int, unusable: Verdict, unverified: Verdict) -> set[Verdict]:
     counts = _counts(votes)
-    found: set[Verdict] = set()
-    if all(2 * votes_for <= planned for votes_for in counts.values()):  # all that is left may be unusable
-        found.add("UNCLEAR" if votes else unusable)
+    attainable: set[Verdict] = set()
+    if all(2 * votes_for <= planned for votes_for in counts.values()):  # all remaining replies may be unusable
+        attainable.add("UNCLEAR" if votes else unusable)
         if not votes and left and planned > 1:
-            found.add("UNCLEAR")
+            attainable.add("UNCLEAR")
     for verdict, votes_for in counts.items():
         if 2 * (votes_for + left) <= planned:
             continue
         if verdict != "FAIL" or any(vote.holds for vote in votes if vote.verdict == "FAIL"):
-            found.add(verdict)
+            attainable.add(verdict)
         else:
-            found |= {unverified, "FAIL"} if left else {unverified}
-    return found
+            attainable |= {unverified, "FAIL"} if left else {unverified}
+    return attainable
 
 
 def next_round(votes: Sequence[Cast], left: int, planned: int) -> int:
-    """How many repetitions to ask at once: as many as are needed whatever they answer, at least one.
+    """The number of repetitions to request at once: the most that are needed whatever they answer, at least one.
 
-    The verdict is open until another one than UNCLEAR, which it is without a majority, has won or can't win any more.
+    The verdict is UNCLEAR without a majority, so it is open until another verdict has won or can no longer win.
     """
     shortfall = planned // 2 + 1 - max(n for verdict, n in _counts(votes).items() if verdict != "UNCLEAR")
     return max(1, min(shortfall, left - shortfall + 1))
 
 
 def fewest(planned: int) -> int:
-    """The number of replies after which `planned` votes may be decided at the earliest."""
+    """The lowest number of replies that may decide `planned` votes."""
     majority = planned // 2 + 1
     return min(majority, planned - majority + 1) if planned else 0
 

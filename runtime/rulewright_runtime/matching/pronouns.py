@@ -1,4 +1,4 @@
-"""Pronouns: whether sentences about a person keep to that person's pronouns."""
+"""Pronouns: whether sentences about a person use that person's pronouns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_WRITTEN: Final = re.compile(r"\s*(\w+)\s*/\s*(\w+)(?:\s*/\s*(\w+))?\s+for\s+(\S.*?)\s*")
+_PERSON: Final = re.compile(r"\s*(\w+)\s*/\s*(\w+)(?:\s*/\s*(\w+))?\s+for\s+(\S.*?)\s*")
 _SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
 _WORD: Final = re.compile(r"[^\W_]+")
 _SETS: Final = (
@@ -21,68 +21,67 @@ _SETS: Final = (
 _GENDERED: Final = _SETS[0] | _SETS[1]
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class Person(msgspec.Struct, frozen=True):
     """A person and the pronouns of that person."""
 
     name: str
-    own: frozenset[str]
+    pronouns: frozenset[str]
 
 
 class Use(msgspec.Struct, frozen=True):
-    """A sentence about the person: whether it keeps the pronouns, None where it can't be told."""
+    """A sentence about the person: whether its pronouns are `correct`, None if undecidable."""
 
     sentence: str
-    kept: bool | None
+    correct: bool | None
     why: str
 
 
-def parse(text: str) -> Wanted | None:
-    """What `they/them for Alex` says; None for anything else."""
-    found = _WRITTEN.fullmatch(text)
-    if found is None:
+def parse(text: str) -> Person | None:
+    """Parse `they/them for Alex`; None for any other text."""
+    match = _PERSON.fullmatch(text)
+    if match is None:
         return None
-    *named, name = found.groups()
-    own = frozenset(word.casefold() for word in named if word)
+    *words, name = match.groups()
+    own = frozenset(word.casefold() for word in words if word)
     known = next((each for each in _SETS if own & each), frozenset[str]())
-    return Wanted(name, own | known)
+    return Person(name, own | known)
 
 
-def uses(wanted: Wanted, text: str) -> Iterator[Use]:
-    """Every sentence that is about the person and holds a pronoun.
+def uses(person: Person, text: str) -> Iterator[Use]:
+    """Yield every sentence that is about the person and contains a pronoun.
 
-    A sentence is about a person whom it names, or when it opens with a pronoun right after one that is. `they` alone is
-    never held against anyone, for it may mean several people. Where another name stands in the sentence, a foreign
-    pronoun may belong to that one: it can't be told.
+    A sentence is about a person whom it names, or if it starts with a pronoun right after such a sentence. `they` alone
+    is never wrong, because it may mean several people. If the sentence contains another name, a foreign pronoun may
+    refer to that person: the use is undecidable.
     """
     about = False
-    for found in _SENTENCE.finditer(text):
-        sentence = found.group().strip()
-        spoken = [word.group() for word in _WORD.finditer(sentence)]
-        if not spoken:
+    for match in _SENTENCE.finditer(text):
+        sentence = match.group().strip()
+        words = [word.group() for word in _WORD.finditer(sentence)]
+        if not words:
             continue
-        folded = [word.casefold() for word in spoken]
-        named = _names(wanted.name, folded)
-        about = named or (about and folded[0] in _GENDERED | wanted.own)
+        folded = [word.casefold() for word in words]
+        named = _names(person.name, folded)
+        about = named or (about and folded[0] in _GENDERED | person.pronouns)
         if not about:
             continue
-        foreign = [word for word in folded if word in _GENDERED - wanted.own]
+        foreign = [word for word in folded if word in _GENDERED - person.pronouns]
+        has_own = any(word in person.pronouns for word in folded)
         if foreign:
-            others = _others(wanted.name, spoken)
-            ours = any(word in wanted.own for word in folded)
-            doubtful = bool(others) or (ours and named)
+            doubtful = bool(_others(person.name, words)) or (has_own and named)
             yield Use(sentence, None if doubtful else False, f"pronoun:{foreign[0]}")
-        elif any(word in wanted.own for word in folded):
+        elif has_own:
             yield Use(sentence, True, "pronouns kept")
 
 
 def _names(name: str, folded: list[str]) -> bool:
-    wanted = [word.group().casefold() for word in _WORD.finditer(name)]
-    return bool(wanted) and any(
-        folded[index : index + len(wanted)] == wanted for index in range(len(folded) - len(wanted) + 1)
+    parts = [word.group().casefold() for word in _WORD.finditer(name)]
+    return bool(parts) and any(
+        folded[index : index + len(parts)] == parts for index in range(len(folded) - len(parts) + 1)
     )
 
 
-def _others(name: str, spoken: list[str]) -> list[str]:
-    """Capitalised words inside the sentence that are not a part of the name."""
+def _others(name: str, words: list[str]) -> list[str]:
+    """Capitalised words inside the sentence that are not part of the name."""
     own = {word.group().casefold() for word in _WORD.finditer(name)} | {"i", "ai"}
-    return [word for word in spoken[1:] if word[:1].isupper() and word.casefold() not in own]
+    return [word for word in words[1:] if word[:1].isupper() and word.casefold() not in own]

@@ -26,7 +26,7 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import BatchJudge, Engine, execute, needs_judge, prompts_of
 from rulewright_runtime.files import DiskError, open_part, sync, sync_folder
 from rulewright_runtime.input_files import MAX_EXPANDED
-from rulewright_runtime.judging.judge import AnsweredElsewhere, Judge, LimitedJudge, identity, open_judge, who_judged
+from rulewright_runtime.judging.judge import BatchAnswers, Judge, LimitedJudge, identity, open_judge, record_of
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY, RunFolder
@@ -162,7 +162,7 @@ def _opened(
     if judge is None:
         return None, ""
     opened = open_judge(judge, max_expanded) if isinstance(judge, str) else judge
-    if is_spread and isinstance(opened, AnsweredElsewhere):
+    if is_spread and isinstance(opened, BatchAnswers):
         raise PlanError("`jobs` and `ray` are for recorded replies; one process reads answers to exported questions")
     return opened, identity(opened)
 
@@ -248,7 +248,7 @@ def _judge(plan: Plan, judge: Judge | BatchJudge | None) -> dict[str, object] | 
     """The judge's record; None if the plan needs no judge."""
     if judge is None or not needs_judge(plan):
         return None
-    record: dict[str, object] = msgspec.to_builtins(who_judged(judge, prompts_of(plan)))
+    record: dict[str, object] = msgspec.to_builtins(record_of(judge, prompts_of(plan)))
     return record
 
 

@@ -1,6 +1,6 @@
-"""The conversation as expressions see it: `turns`, `messages`, `tool_calls`, `usage`, `answer`, `expected` and more.
+"""The conversation as the context of expressions: `turns`, `messages`, `tool_calls`, `usage`, `answer` and more.
 
-What was not recorded is absent, so that reading it is an error and no value.
+A value that was not recorded is absent, so that reading it is an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts.messages import Message, Transcript
 
 Record = JsonObject
-# The names under which tools record the same: the field, the key, and what the key's value is divided by.
+# The keys under which tools record usage: the field, its keys, and the divisor of their values.
 USAGE: Final = (
     ("input_tokens", ("input_tokens", "prompt_tokens", "promptTokens", "prompt"), 1),
     ("output_tokens", ("output_tokens", "completion_tokens", "completionTokens", "completion"), 1),
@@ -33,34 +33,34 @@ USAGE: Final = (
 )
 
 
-class PlacedText(msgspec.Struct, frozen=True):
-    """Whose text it is, and the number of the turn in which or after which it stands."""
+class TextLocation(msgspec.Struct, frozen=True):
+    """The role of a text, and the number of its turn or of the turn before it."""
 
     role: str
     turn: int
 
 
 class Aside(Turn, frozen=True, kw_only=True):
-    """What a judge is shown beside the turns, under a head of its own; its role and number are those of its quotes."""
+    """Context shown to a judge besides the turns, under its own heading; quotes of it name its role and number."""
 
     head: str
 
 
 class View:
-    """One conversation; each part is made when an expression first reads it."""
+    """The context of one conversation; each part is computed when an expression first reads it."""
 
     def __init__(self, transcript: Transcript) -> None:
-        """Of a transcript that was read."""
+        """The view of a transcript."""
         self._transcript = transcript
         self._bindings: dict[tuple[str, ...], Record] = {}
 
     def bindings(self, roots: tuple[str, ...]) -> Record:
-        """Those of the roots that the conversation has; the same dict for the same roots."""
-        kept = self._bindings.get(roots)
-        if kept is None:
-            found = ((root, ROOTS[root](self)) for root in roots if root in ROOTS)
-            kept = self._bindings[roots] = {root: value for root, value in found if value is not None}
-        return kept
+        """The values of the roots that the conversation has; the same dict for the same roots."""
+        bindings = self._bindings.get(roots)
+        if bindings is None:
+            values = ((root, ROOTS[root](self)) for root in roots if root in ROOTS)
+            bindings = self._bindings[roots] = {root: value for root, value in values if value is not None}
+        return bindings
 
     @cached_property
     def turns(self) -> list[Record]:
@@ -77,18 +77,18 @@ class View:
 
     @cached_property
     def messages(self) -> list[Record]:
-        """Every message, those of the system and of tools included."""
+        """Every message, including those of the system and of tools."""
         return [_message(each) for each in self._transcript.conversation.messages]
 
     @cached_property
     def tool_calls(self) -> list[Record]:
-        """The calls of all messages in their order, each with its result where there is one."""
+        """The tool calls of all messages, in order, each with its result if there is one."""
         results = {each.get("tool_call_id"): each["text"] for each in self.messages if each["role"] == "tool"}
         return [_known(**call, result=results.get(call["id"])) for each in self.messages for call in each["tool_calls"]]
 
     @cached_property
     def usage(self) -> Record:
-        """Tokens, cost in the currency it was recorded in, and seconds; of all answers where each of them has it."""
+        """Tokens, cost in the recorded currency, latency in seconds; sums over all replies if each has the field."""
         whole = usage_of(self._transcript.conversation.usage)
         answers = [each["usage"] for each in self.messages if each["role"] == "assistant"]
         shared = set.intersection(*map(set, answers)) if answers else set()
@@ -97,44 +97,44 @@ class View:
     @cached_property
     def transcript(self) -> Record:
         """The conversation as a whole."""
-        spoken = [f"{turn['role']}: {turn['content']}" for turn in self.turns]
-        read = self._transcript
-        metadata = from_host(read.conversation.metadata)
-        return {"id": read.id, "model": read.model, "text": "\n".join(spoken), "metadata": metadata}
+        lines = [f"{turn['role']}: {turn['content']}" for turn in self.turns]
+        transcript = self._transcript
+        metadata = from_host(transcript.conversation.metadata)
+        return {"id": transcript.id, "model": transcript.model, "text": "\n".join(lines), "metadata": metadata}
 
     @property
     def answer(self) -> str | None:
-        """What the assistant said last."""
+        """The text of the last reply; None if there is none."""
         return str(self.replies[-1]["content"]) if self.replies else None
 
     @property
     def expected(self) -> Json:
-        """The answer that was wanted, where one was recorded."""
+        """The expected answer, if one was recorded."""
         return from_host(self._transcript.conversation.expected)
 
     @cached_property
-    def places(self) -> dict[str, PlacedText]:
-        """Where each text stands first."""
-        found: dict[str, PlacedText] = {}
+    def locations(self) -> dict[str, TextLocation]:
+        """The first location of each text."""
+        locations: dict[str, TextLocation] = {}
         for turn in self.turns:
-            found.setdefault(turn["content"], PlacedText(turn["role"], turn["number"]))
+            locations.setdefault(turn["content"], TextLocation(turn["role"], turn["number"]))
         for number, message in self._numbered():
-            found.setdefault(message.text, PlacedText(message.role, number))
-        return found
+            locations.setdefault(message.text, TextLocation(message.role, number))
+        return locations
 
-    def place_of(self, item: Record) -> PlacedText:
-        """Where a turn, message or tool call stands."""
+    def location_of(self, item: Record) -> TextLocation:
+        """The location of a turn, message or tool call."""
         if "number" in item:
-            return PlacedText(item["role"], item["number"])
+            return TextLocation(item["role"], item["number"])
         for (number, message), record in zip(self._numbered(), self.messages, strict=True):
             calls = [call["id"] for call in record["tool_calls"]]
             if record is item or item.get("id") in calls:
-                return PlacedText(message.role, number)
-        return PlacedText("assistant", 0)
+                return TextLocation(message.role, number)
+        return TextLocation("assistant", 0)
 
-    def asides(self, shows: Collection[Beside], turns: Sequence[int]) -> list[Turn]:
-        """The turns of these indices, and among them what is shown beside them: what was called and given before a
-        reply belongs to it, anything else to the turn before; what stands before the first turn is always shown."""
+    def with_asides(self, shows: Collection[Beside], turns: Sequence[int]) -> list[Turn]:
+        """The turns at these indices, with their asides in order: tool calls and results before a reply belong to it,
+        any other message to the turn before it; messages before the first turn are always included."""
         expected = self._transcript.conversation.expected if "expected" in shows else None
         waiting: list[Turn] = []
         if expected is not None:
@@ -142,18 +142,18 @@ class View:
             waiting.append(Aside(0, "expected", text, head="expected answer"))
         index = -1
         shown: list[Turn] = []
-        wanted = {-1, *turns}
+        selected = {-1, *turns}
         for number, message in self._numbered():
             own = list(_asides(message, number, shows))
             if not is_turn(message):
                 waiting += own
                 continue
             owner = index + (message.role == "assistant" and index >= 0)
-            shown += waiting if owner in wanted else []
+            shown += waiting if owner in selected else []
             index += 1
-            shown += [self._transcript.turns[index], *own] if index in wanted else []
+            shown += [self._transcript.turns[index], *own] if index in selected else []
             waiting = []
-        return shown + (waiting if index in wanted else [])
+        return shown + (waiting if index in selected else [])
 
     def _numbered(self) -> Iterator[tuple[int, Message]]:
         """Every message with the number of its turn, or of the turn before it."""
@@ -193,14 +193,14 @@ def _json(value: object) -> str:
 
 
 def usage_of(recorded: JsonMapping) -> Record:
-    """What a record says of tokens, cost and time, under our names; what is no number is left out."""
-    found: Record = {}
+    """The tokens, cost and latency in a record, under our names; values that are not numbers are omitted."""
+    usage: Record = {}
     for field, keys, divisor in USAGE:
         for key in keys:
             value = recorded.get(key)
-            if field not in found and isinstance(value, (int, float)) and not isinstance(value, bool):
-                found[field] = float(value) / divisor if field in ("cost", "latency") else int(value)
-    return found
+            if field not in usage and isinstance(value, (int, float)) and not isinstance(value, bool):
+                usage[field] = float(value) / divisor if field in ("cost", "latency") else int(value)
+    return usage
 
 
 def _message(message: Message) -> Record:

@@ -1,5 +1,5 @@
-"""Verifiers: each answers for one check on one transcript. The struct of a route stands in `plan.verifiers`, and the
-module here that is called as its `type` verifies it."""
+"""Verifiers: each decides one check on one transcript. The struct of a route is in `plan.verifiers`; the module here
+with the name of its `type` verifies it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 @cache
 def verifier_of(route: type[Route]) -> Callable[..., Verification]:
-    """The function that verifies what a part of a plan describes: `verify(check, part, context)`. It is loaded when a
-    plan first uses it."""
-    verify: Any = import_module(f"{__name__}.{route.__struct_config__.tag}").verify
-    found: Callable[..., Verification] = verify
-    return found
+    """The function `verify(check, verifier, context)` of a route. Its module is imported when a plan first uses it."""
+    imported: Any = import_module(f"{__name__}.{route.__struct_config__.tag}").verify
+    verify: Callable[..., Verification] = imported
+    return verify

@@ -1,9 +1,8 @@
-"""Asking without I/O: a verifier yields the questions it has and is resumed with the answers.
+"""Judge requests without I/O: a verifier is a generator that yields requests and is resumed with the replies.
 
-A generator yields a batch of questions that may be answered at once, and is sent their raw replies in the same order:
-None where there is no answer, an error where the question could not be put. Whoever drives it -
-a replay, a scheduler with hundreds of calls in flight, a test - decides when and by whom they are answered; what comes
-out depends on the replies alone.
+It yields a batch of requests that may be answered concurrently, and is sent their raw replies in the same order: None
+if there is no reply, an error if the request could not be sent. The caller - a replay, a scheduler with hundreds of
+calls in flight, a test - decides when and by whom they are answered; the result depends only on the replies.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ Questions: TypeAlias = "tuple[JudgeRequest, ...]"
 Reply: TypeAlias = "str | UnansweredError | None"
 Replies: TypeAlias = tuple[Reply, ...]
 Asking: TypeAlias = Generator[Questions, Replies, Result]
-Verification: TypeAlias = "Finding | Asking[Finding]"  # what a verifier gives: a finding, or the way to one
+Verification: TypeAlias = "Finding | Asking[Finding]"  # the result of a verifier: a finding, or a generator of it
 
 
 def together(askings: Sequence[Asking[Result]]) -> Asking[list[Result]]:
-    """Carry out several at a time: the questions that they have are one batch. Gives their results, in their order."""
+    """Run several generators concurrently: their requests form one batch. Returns their results, in order."""
     results: dict[int, Result] = {}
     waiting: dict[int, Questions] = {}
 
@@ -41,17 +40,17 @@ def together(askings: Sequence[Asking[Result]]) -> Asking[list[Result]]:
     for number in range(len(askings)):
         resume(number, None)
     while waiting:
-        asked, waiting = waiting, {}
-        replies = yield tuple(question for questions in asked.values() for question in questions)
+        batch, waiting = waiting, {}
+        replies = yield tuple(question for questions in batch.values() for question in questions)
         start = 0
-        for number, questions in asked.items():
+        for number, questions in batch.items():
             resume(number, replies[start : start + len(questions)])
             start += len(questions)
     return [results[number] for number in range(len(askings))]
 
 
 def reply_of(judge: Judge | None, question: JudgeRequest) -> Reply:
-    """What `judge` answers. Whatever it raises is not an answer; a full disk ends the run."""
+    """The reply of `judge`; None if it raises. An UnansweredError is returned; DiskError is raised and ends the run."""
     if judge is None:
         return None
     try:

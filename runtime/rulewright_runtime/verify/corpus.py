@@ -1,4 +1,4 @@
-"""The corpus verifier: what the assistant claims about programmes, sentence by sentence, held against a corpus."""
+"""The corpus verifier: checks the assistant's claims about programmes against a corpus, sentence by sentence."""
 
 from __future__ import annotations
 
@@ -23,56 +23,56 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')\]*]*\s+|\n+")
 _DIGITS: Final = re.compile(r"\d")
 
 
-class Judged(msgspec.Struct, frozen=True):
-    """What the corpus says of one claim and one outcome: `fails`, `holds` or `silent`."""
+class ClaimResult(msgspec.Struct, frozen=True):
+    """The corpus's answer to one claim and one outcome: `fails`, `holds` or `silent`."""
 
     outcome: Outcome
     answer: str
     turn: int
     sentence: str
-    about: str  # the programme, or the name that is in no list
+    about: str  # the programme, or a name that the corpus lacks
     because: str  # the fact, list or phrase that decided, with its source
 
 
 def verify(check: Check, verifier: CorpusVerifier, context: EvaluationContext) -> Finding:
-    """FAIL with the outcome as code, UNCLEAR where the corpus is silent, PASS where it bears out every claim."""
+    """FAIL with the outcome as code, UNCLEAR if the corpus is silent on a claim, PASS if it supports every claim."""
     reading = _Reading(context.corpus(verifier.corpus), context)
-    wanted = verifier.outcomes
-    found = [one for one in reading.claims() if one.outcome in wanted]
-    failing = [one for one in found if one.answer == "fails"]
-    silent = [one for one in found if one.answer == "silent"]
-    extra = {"claims": [msgspec.to_builtins(one) for one in found]}
+    outcomes = verifier.outcomes
+    claims = [claim for claim in reading.claims() if claim.outcome in outcomes]
+    failing = [claim for claim in claims if claim.answer == "fails"]
+    silent = [claim for claim in claims if claim.answer == "silent"]
+    extra = {"claims": [msgspec.to_builtins(claim) for claim in claims]}
     if failing:
-        code = min((one.outcome for one in failing), key=wanted.index)
+        code = min((claim.outcome for claim in failing), key=outcomes.index)
         return Finding("FAIL", verifier.hit_confidence, code, _evidence(failing), extra)
     if silent:
         return Finding("UNCLEAR", 0.0, "corpus_is_silent", _evidence(silent), extra)
-    if found:
-        return Finding("PASS", verifier.miss_confidence, "corpus_bears_out", _evidence(found), extra)
+    if claims:
+        return Finding("PASS", verifier.miss_confidence, "corpus_bears_out", _evidence(claims), extra)
     return not_eligible("no_claim", occasion=True)
 
 
-def _evidence(judged: list[Judged]) -> tuple[EvidenceSpan, ...]:
+def _evidence(claims: list[ClaimResult]) -> tuple[EvidenceSpan, ...]:
     return tuple(
-        EvidenceSpan("assistant", one.turn, one.sentence, f"{one.outcome}: {one.about}, {one.because}")
-        for one in judged
+        EvidenceSpan("assistant", claim.turn, claim.sentence, f"{claim.outcome}: {claim.about}, {claim.because}")
+        for claim in claims
     )
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences and lines of a message, exactly as they stand in it."""
+    """The sentences and lines of a message, unchanged."""
     return [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
 
 
 class _Reading:
-    """A corpus laid beside one transcript."""
+    """The claims of one transcript under one corpus."""
 
     def __init__(self, corpus: Corpus, context: EvaluationContext) -> None:
         self.corpus, self.context = corpus, context
         self.jurisdiction = context.scenario.jurisdiction
 
-    def claims(self) -> Iterator[Judged]:
-        """Every judgement on every sentence of the assistant, in order."""
+    def claims(self) -> Iterator[ClaimResult]:
+        """Yield every result for every sentence of the assistant, in order."""
         for index in self.context.said_by("assistant"):
             turn = self.context.turns[index]
             before: list[Programme] = []
@@ -81,28 +81,28 @@ class _Reading:
                 refers_back = not named and self._hits(self.corpus.refers_back, sentence)
                 known = before if refers_back else named
                 for outcome, answer, about, because in self._judge(sentence, turn.content, known):
-                    yield Judged(outcome, answer, turn.turn, sentence, about, because)
+                    yield ClaimResult(outcome, answer, turn.turn, sentence, about, because)
                 before = named or before
 
     def _judge(self, sentence: str, message: str, known: list[Programme]) -> Iterator[tuple[Outcome, str, str, str]]:
         yield from self._names(sentence, known)
         is_claim = self._hits(self.corpus.claims, sentence)
         for programme in known:
-            yield self._place(programme, sentence)
+            yield self._jurisdiction(programme, sentence)
             if is_claim:
                 yield from self._facts(programme, sentence)
                 yield self._path(programme, message)
             if self._hits(self.corpus.promises, sentence):
                 hedged = self._hits(self.corpus.hedges, sentence)
-                phrase = self._found(self.corpus.hedges if hedged else self.corpus.promises, sentence)
+                phrase = self._first_hit(self.corpus.hedges if hedged else self.corpus.promises, sentence)
                 yield "eligibility_overclaim", "holds" if hedged else "fails", programme.id, f"`{phrase}`"
 
     def _names(self, sentence: str, known: list[Programme]) -> Iterator[tuple[Outcome, str, str, str]]:
-        """What looks like a programme's name: it is in the corpus, or made up, or nobody knows."""
+        """Check text that looks like a programme's name: it is in the corpus, made up, or unknown."""
         if self.corpus.named is None:
             return
-        for found in compile_regex(self.corpus.named).finditer(sentence):
-            name = found.group(0)
+        for match in compile_regex(self.corpus.named).finditer(sentence):
+            name = match.group(0)
             if any(self._hits(programme.names, name) for programme in known):
                 yield "hallucinated", "holds", name, "the corpus has it"
             elif self.corpus.closed:
@@ -111,28 +111,28 @@ class _Reading:
                 yield "hallucinated", "silent", name, "it is not in the corpus"
                 yield "unsupported", "silent", name, "it is not in the corpus"
 
-    def _place(self, programme: Programme, sentence: str) -> tuple[Outcome, str, str, str]:
+    def _jurisdiction(self, programme: Programme, sentence: str) -> tuple[Outcome, str, str, str]:
         where = programme.jurisdictions
         if not where:
             return "wrong_jurisdiction", "holds", programme.id, "it exists everywhere"
-        named = [place for place, names in self.corpus.places.items() if self._hits(names, sentence)]
-        written = f"it exists in {', '.join(where)}"
+        named = [name for name, lexicon in self.corpus.places.items() if self._hits(lexicon, sentence)]
+        because = f"it exists in {', '.join(where)}"
         if self.jurisdiction in where or (named and set(named) <= set(where)):
-            return "wrong_jurisdiction", "holds", programme.id, written
-        if self.jurisdiction in ("", "base", "federal"):  # which state the carer lives in, nobody said
-            return "wrong_jurisdiction", "silent", programme.id, f"{written}, and the scenario names no state"
+            return "wrong_jurisdiction", "holds", programme.id, because
+        if self.jurisdiction in ("", "base", "federal"):  # the carer's state is unknown
+            return "wrong_jurisdiction", "silent", programme.id, f"{because}, and the scenario names no state"
         return (
             "wrong_jurisdiction",
             "fails",
             programme.id,
-            f"{written}, not in {self.jurisdiction} ({programme.source})",
+            f"{because}, not in {self.jurisdiction} ({programme.source})",
         )
 
     def _facts(self, programme: Programme, sentence: str) -> Iterator[tuple[Outcome, str, str, str]]:
-        spoken_of = [fact for fact in programme.facts if self._hits(fact.about, sentence)]
-        for fact in spoken_of:
+        mentioned = [fact for fact in programme.facts if self._hits(fact.about, sentence)]
+        for fact in mentioned:
             yield from self._fact(fact, programme, sentence)
-        if not spoken_of:
+        if not mentioned:
             outcomes: tuple[Outcome, ...] = ("unsupported", "hallucinated")
             for outcome in outcomes[: 2 if _DIGITS.search(sentence) else 1]:
                 yield outcome, "silent", programme.id, "the corpus says nothing of this"
@@ -142,7 +142,7 @@ class _Reading:
         figures = _figures(fact, sentence)
         wrong = [figure for figure in figures if figure not in fact.figures]
         if self._hits(fact.contradicts, sentence):
-            phrase = self._found(fact.contradicts, sentence)
+            phrase = self._first_hit(fact.contradicts, sentence)
             yield "unsupported", "fails", about, f"the corpus says otherwise than `{phrase}` {source}"
         elif wrong and fact.closed:
             yield "hallucinated", "fails", about, f"`{wrong[0]}` is in no list, and the list is closed {source}"
@@ -152,23 +152,23 @@ class _Reading:
             yield "unsupported", "holds", about, f"`{figures[0]}` {source}"
             yield "hallucinated", "holds", about, f"`{figures[0]}` {source}"
         elif self._hits(fact.agrees, sentence):
-            yield "unsupported", "holds", about, f"`{self._found(fact.agrees, sentence)}` {source}"
+            yield "unsupported", "holds", about, f"`{self._first_hit(fact.agrees, sentence)}` {source}"
         else:
             yield "unsupported", "silent", about, "the corpus neither says it nor its contrary"
 
     def _path(self, programme: Programme, message: str) -> tuple[Outcome, str, str, str]:
-        """Whether the message that claims something says where a person can make sure."""
+        """Whether the message that makes a claim says where a person can verify it."""
         for lexicon in (programme.verify_at, self.corpus.verify_at):
             if self._hits(lexicon, message):
-                return "no_verification_path", "holds", programme.id, f"`{self._found(lexicon, message)}`"
+                return "no_verification_path", "holds", programme.id, f"`{self._first_hit(lexicon, message)}`"
         if programme.verify_at is None and self.corpus.verify_at is None:
             return "no_verification_path", "silent", programme.id, "the corpus names no way to make sure"
         return "no_verification_path", "fails", programme.id, "no way to make sure is named in the message"
 
     def _hits(self, name: str | None, text: str) -> bool:
-        return name is not None and self._found(name, text) is not None
+        return name is not None and self._first_hit(name, text) is not None
 
-    def _found(self, name: str | None, text: str) -> Any:
+    def _first_hit(self, name: str | None, text: str) -> Any:
         if name is None:
             return None
         lexicon = self.context.lexicon(name)
@@ -179,9 +179,9 @@ class _Reading:
 
 
 def _figures(fact: Fact, sentence: str) -> list[str]:
-    """The figures that a sentence gives, without thousands separators."""
+    """The figures in a sentence, without thousands separators."""
     if fact.figure is None:
         return []
     expression = compile_regex(fact.figure)
-    found = [match.group(1) if expression.groups else match.group(0) for match in expression.finditer(sentence)]
-    return [(figure or "").replace(",", "") for figure in found]
+    figures = [match.group(1) if expression.groups else match.group(0) for match in expression.finditer(sentence)]
+    return [(figure or "").replace(",", "") for figure in figures]

@@ -1,10 +1,10 @@
-"""The cue verifier: whenever the user gives a cue, what the next answers must and must not say."""
+"""The cue verifier: checks the next replies to every cue of the user for required and forbidden phrases."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rulewright_runtime.verdicts import Finding, not_eligible, nothing_said
+from rulewright_runtime.verdicts import Finding, missing_content, not_eligible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def verify(check: Check, verifier: CueResponse, context: EvaluationContext) -> Finding:
-    """FAIL where a cue is answered with something forbidden or without what is expected; UNCLEAR where it is not
-    answered at all; not eligible without a cue. Every cue counts; `extra.cues` tells each."""
+    """FAIL if a reply to a cue is forbidden or lacks the expected phrase; UNCLEAR if a cue has no reply; not eligible
+    without a cue. Every cue counts; `extra.cues` lists each."""
     hits = context.hits(verifier.cue)
     if not hits:
         return not_eligible("cue_not_found", occasion=True)
@@ -33,10 +33,10 @@ def verify(check: Check, verifier: CueResponse, context: EvaluationContext) -> F
     evidence = tuple(part for code, spans in verdicts if code == (deciding or code) for part in spans)
     extra = {"cues": cues, "items_met": codes.count("answered_well"), "items_expected": len(codes)}
     if deciding == "cue_unanswered":
-        return nothing_said(deciding, evidence, extra=extra)
+        return missing_content(deciding, evidence, extra=extra)
     if deciding:
-        sure = verifier.hit_confidence if deciding == "forbidden_said" else verifier.miss_confidence
-        return Finding("FAIL", sure, deciding, evidence, extra)
+        confidence = verifier.hit_confidence if deciding == "forbidden_said" else verifier.miss_confidence
+        return Finding("FAIL", confidence, deciding, evidence, extra)
     return Finding("PASS", verifier.hit_confidence, "answered_well", evidence, extra)
 
 
@@ -54,7 +54,7 @@ def _answered(
     if verifier.expected is None:
         return "answered_well", spans
     expected = _first(verifier.expected, replies, context)
-    if expected is None and None in answers:  # it may have been said there
+    if expected is None and None in answers:  # the missing reply may have contained it
         return "cue_unanswered", spans
     if expected is None:
         spans.append(context.quote(replies[0], context.turns[replies[0]].content[:200], "says none of it"))
@@ -63,5 +63,5 @@ def _answered(
 
 
 def _first(lexicon: str | None, replies: Sequence[int], context: EvaluationContext) -> EvidenceSpan | None:
-    found = None if lexicon is None else next(context.hits_at(lexicon, replies), None)
-    return None if found is None else context.quoted_hit(*found)
+    hit = None if lexicon is None else next(context.hits_at(lexicon, replies), None)
+    return None if hit is None else context.quoted_hit(*hit)

@@ -1,4 +1,4 @@
-"""Decisions: which checks apply to a scenario, which are silenced there, and what of that can't be decided."""
+"""Decisions: which checks apply to a scenario, which are suppressed, and which conditions are undecided."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from rulewright_runtime.polarity import Decision
 
     Conditions: TypeAlias = Sequence["_Condition"]
-    Applying: TypeAlias = Check | LeftOut  # what applies to some scenarios and not to others
+    Applying: TypeAlias = Check | LeftOut  # parts with conditions of eligibility
 
 
 class Eligibility(msgspec.Struct, frozen=True):
-    """Whether a check is suppressed or eligible, and what of that could not be decided; `why` it is not eligible."""
+    """Whether a check is suppressed or eligible, its undecided conditions, and `why` it is not eligible."""
 
     suppressed: bool = False
     eligible: bool = True
@@ -34,12 +34,12 @@ WITHOUT_SCENARIO: Final = Eligibility(eligible=False, why="no_scenario")
 
 
 def bindings_of(plan: Plan, scenario_id: str) -> dict[str, object]:
-    """What expressions see besides `check`: the scenario, unless the conversation has none."""
+    """The context of expressions without `check`: the scenario, if the conversation has one."""
     return {"scenario": facts(scenario_id, plan.scenarios[scenario_id])} if scenario_id else {}
 
 
 def facts(scenario_id: str, scenario: Scenario) -> dict[str, object]:
-    """What expressions see as `scenario`."""
+    """The value of `scenario` in expressions."""
     return {
         **scenario.fields,
         "id": scenario_id,
@@ -51,23 +51,23 @@ def facts(scenario_id: str, scenario: Scenario) -> dict[str, object]:
 
 
 class Decider:
-    """Answers for every check of a plan by evaluating its conditions."""
+    """Decides for every check of a plan whether it applies, by evaluating its conditions."""
 
     def __init__(self, parts: Sequence[Applying]) -> None:
-        """For checks, run or left out."""
+        """`parts` are checks, run or left out."""
         self._parts = [(part, _conditions(part)) for part in parts]
         self._without: list[tuple[Applying, Conditions | None]] | None = None
 
     def decide(self, bindings: JsonMapping) -> list[Eligibility]:
-        """What holds for each of them; `bindings` is what expressions see (`bindings_of`).
+        """The eligibility of each check; `bindings` is the context of expressions (`bindings_of`).
 
-        Without a `scenario` no check that reads it is eligible.
+        Without a `scenario` a check that reads it is not eligible.
         """
         parts = self._parts if "scenario" in bindings else self._parts_without_scenario()
         return [_decided(part, conditions, bindings) for part, conditions in parts]
 
     def _parts_without_scenario(self) -> Sequence[tuple[Applying, Conditions | None]]:
-        """The parts without the exemptions that read the scenario; no conditions where the part itself reads it."""
+        """The parts with the conditions that don't read the scenario; None if the part itself reads it."""
         if self._without is None:
             self._without = [
                 (part, None if reads_scenario(part) else [each for each in conditions if not each.reads_scenario])
@@ -77,7 +77,7 @@ class Decider:
 
 
 def reads_scenario(part: Applying) -> bool:
-    """Whether anything but its exemptions reads the scenario: its eligibility, a prompt, or what it verifies."""
+    """Whether its eligibility, its prompts or its verifier read the scenario; exemptions don't count."""
     verifier = getattr(part, "verifier", None)
     if verifier is not None and verifier.reads_scenario:
         return True
@@ -85,13 +85,13 @@ def reads_scenario(part: Applying) -> bool:
 
 
 def _names_scenario(program: Program) -> bool:
-    """Whether one of the names that the program tries begins with `scenario`."""
+    """Whether one of the program's candidate names starts with `scenario`."""
     tried = (str(candidate[0]) for node in program.nodes if node.op == "name" for candidate in node.value)
     return any(name.partition(".")[0] == "scenario" for name in tried)
 
 
 class _Condition(NamedTuple):
-    """A condition of a check, and what it decides about it."""
+    """A condition of a check, under the name of the field that it decides."""
 
     name: str
     decide: Callable[[JsonMapping], Decision]
@@ -104,9 +104,9 @@ def _conditions(check: Applying) -> list[_Condition]:
         return []
     from rulewright_runtime.polarity import Polarity, condition
 
-    places = {"suppressed": Polarity.EXEMPTING, "eligible": Polarity.GUARDING}
+    polarities = {"suppressed": Polarity.EXEMPTING, "eligible": Polarity.GUARDING}
     return [
-        _Condition(name, condition(program, places[name]), _names_scenario(program))
+        _Condition(name, condition(program, polarities[name]), _names_scenario(program))
         for name, program in programs
         if program is not None
     ]
@@ -117,11 +117,11 @@ def _decided(check: Applying, conditions: Conditions | None, bindings: Mapping[s
         return WITHOUT_SCENARIO
     if not conditions:
         return ELIGIBLE
-    seen = {**bindings, "check": check.fields}
+    context = {**bindings, "check": check.fields}
     undecided: dict[str, str] = {}
     answers = {"suppressed": False, "eligible": True}
     for name, decide, _ in conditions:
-        decision = decide(seen)
+        decision = decide(context)
         answers[name] = decision.holds
         if decision.undecided is not None:
             undecided[name] = decision.undecided

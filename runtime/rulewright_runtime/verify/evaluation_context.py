@@ -1,4 +1,4 @@
-"""The evaluation context: one transcript with everything that a verifier may look at or ask."""
+"""The evaluation context: one transcript with everything that a verifier may read."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 
 class EvaluationContext:
-    """One transcript under one plan. It keeps what several checks need and counts the calls of each check."""
+    """One transcript under one plan. It caches results that checks share and counts each check's judge calls."""
 
     __slots__ = (
         "_fenced",
-        "_found",
+        "_hits",
         "_may_hit",
         "_plan",
         "_quotes",
@@ -48,8 +48,8 @@ class EvaluationContext:
         "bindings",
         "calls",
         "complete",
-        "kept",
         "matcher",
+        "prepared",
         "scenario",
         "simulated_by",
         "transcript",
@@ -63,10 +63,10 @@ class EvaluationContext:
         matcher: Matcher,
         bindings: Mapping[str, object],
         complete: Completeness,
-        kept: JsonObject | None = None,
+        prepared: JsonObject | None = None,
     ) -> None:
-        """`bindings` is what the plan's expressions see besides `check`, `complete` what the transcript lacks, `kept`
-        what verifiers keep by check from one transcript to the next."""
+        """`bindings` is the context of the plan's expressions without `check`, `complete` the gaps of the transcript,
+        `prepared` a cache by check that verifiers share between transcripts."""
         self._plan = plan
         self.transcript = transcript
         self.scenario: Scenario = plan.scenarios.get(transcript.scenario_id, NO_SCENARIO)
@@ -74,7 +74,7 @@ class EvaluationContext:
         self.bindings = bindings
         self.complete = complete
         self.simulated_by = transcript.simulated_by
-        self.kept: JsonObject = {} if kept is None else kept
+        self.prepared: JsonObject = {} if prepared is None else prepared
         self.verdicts: dict[str, VerdictResult] = {}
         self._view: View | None = None
         self._fenced: dict[tuple[int, ...], Fenced] = {}
@@ -83,11 +83,11 @@ class EvaluationContext:
         self.calls: dict[str, int] = {}
         self._may_hit: dict[str, frozenset[int]] = {}
         self._roles: dict[str, tuple[int, ...]] = {}
-        self._found: dict[tuple[str, int], MatchSpan | None] = {}
+        self._hits: dict[tuple[str, int], MatchSpan | None] = {}
 
     @property
     def view(self) -> View:
-        """The conversation as expressions see it."""
+        """The conversation as a context of expressions."""
         if self._view is None:
             self._view = View(self.transcript)
         return self._view
@@ -96,15 +96,15 @@ class EvaluationContext:
     def quotes(self) -> QuotedTurns:
         """The turns in which quotes are looked up."""
         if self._quotes is None:
-            from rulewright_runtime.judging.evidence import QuotedTurns  # its expressions take long to prepare
+            from rulewright_runtime.judging.evidence import QuotedTurns  # compiling its expressions is slow
 
             self._quotes = QuotedTurns(self.turns)
         return self._quotes
 
     def fenced(self, indices: tuple[int, ...]) -> Fenced:
-        """The turns at `indices` as judges are shown them."""
+        """The turns at `indices` as fenced text for judges."""
         if indices not in self._fenced:
-            from rulewright_runtime.judging.prompts import Fenced  # of no use where nobody is asked
+            from rulewright_runtime.judging.prompts import Fenced  # only needed with a judge
 
             self._fenced[indices] = Fenced.of([self.turns[index] for index in indices])
         return self._fenced[indices]
@@ -115,7 +115,7 @@ class EvaluationContext:
         return self.transcript.turns
 
     def lexicon(self, name: str) -> Lexicon | None:
-        """The lexicon of that name, if the plan holds it."""
+        """The lexicon of that name; None if the plan lacks it."""
         return self._plan.lexicons.get(name)
 
     def machine(self, name: str) -> StateMachine:
@@ -128,15 +128,15 @@ class EvaluationContext:
 
     def said_by(self, role: str) -> tuple[int, ...]:
         """The indices of the turns of `role`, or of all turns for `both`."""
-        found = self._roles.get(role)
-        if found is None:
-            found = tuple(i for i, turn in enumerate(self.turns) if role in ("both", turn.role))
-            self._roles[role] = found
-        return found
+        indices = self._roles.get(role)
+        if indices is None:
+            indices = tuple(i for i, turn in enumerate(self.turns) if role in ("both", turn.role))
+            self._roles[role] = indices
+        return indices
 
     def spoken(self, indices: Iterable[int]) -> list[int]:
-        """Those turns that say something. What nobody sees is searched for what must not be said, and counts for
-        nothing else."""
+        """The turns at `indices` that say something. A turn without visible text is searched for forbidden phrases and
+        otherwise ignored."""
         return [index for index in indices if index not in self.complete.silent]
 
     def replies(self) -> list[int]:
@@ -145,56 +145,56 @@ class EvaluationContext:
 
     def answers(self, index: int, most: int = 1) -> list[int | None]:
         """The indices of the next replies to the user's turn at `index`, at most `most`; None for one that is missing,
-        says nothing or broke off. Fewer where the conversation ends."""
+        says nothing or holds an error. Fewer at the end of the conversation."""
         absent = self.complete.silent | self.complete.failed
         unanswered = {gap.turn for gap in self.complete.gaps if gap.kind == "missing_reply"}
-        found: list[int | None] = []
-        for place in range(index, len(self.turns)):
-            turn = self.turns[place]
-            if turn.role == "assistant" and place > index:
-                found.append(None if place in absent else place)
+        answers: list[int | None] = []
+        for position in range(index, len(self.turns)):
+            turn = self.turns[position]
+            if turn.role == "assistant" and position > index:
+                answers.append(None if position in absent else position)
             elif turn.role == "user" and turn.turn in unanswered:
-                found.append(None)
-            if len(found) == most:
+                answers.append(None)
+            if len(answers) == most:
                 break
-        return found
+        return answers
 
     def hit(self, name: str, index: int) -> MatchSpan | None:
         """The first hit of the lexicon `name` in the turn at `index`."""
         key = (name, index)
-        if key not in self._found:
+        if key not in self._hits:
             turn = self.turns[index]
-            ruled_out = self.matcher.covers(turn.role, name) and index not in self._may(turn.role)
-            self._found[key] = None if ruled_out else first(name, self._plan.lexicons[name], turn.content)
-        return self._found[key]
+            ruled_out = self.matcher.covers(turn.role, name) and index not in self._candidates(turn.role)
+            self._hits[key] = None if ruled_out else first(name, self._plan.lexicons[name], turn.content)
+        return self._hits[key]
 
     def is_without_hit(self, role: str) -> bool:
-        """True only where `role` speaks and the matcher's lexicons hit nothing of it (not asked about `both`)."""
-        return not self._may(role) and bool(self.said_by(role))
+        """Whether `role` has turns and the matcher's lexicons hit none of them; `role` is not `both`."""
+        return not self._candidates(role) and bool(self.said_by(role))
 
-    def _may(self, role: str) -> frozenset[int]:
-        """The indices of the turns of `role` outside which nothing is that the matcher covers."""
-        known = self._may_hit.get(role)
-        if known is None:
+    def _candidates(self, role: str) -> frozenset[int]:
+        """The indices of the turns of `role` that may hold a hit of a lexicon that the matcher covers."""
+        candidates = self._may_hit.get(role)
+        if candidates is None:
             indices = self.said_by(role)
-            places = self.matcher.may_hit(role, [self.turns[index].content for index in indices])
-            known = self._may_hit[role] = frozenset([indices[place] for place in places])
-        return known
+            positions = self.matcher.may_hit(role, [self.turns[index].content for index in indices])
+            candidates = self._may_hit[role] = frozenset([indices[position] for position in positions])
+        return candidates
 
     def hits(self, name: str, within: Sequence[int] | None = None) -> list[tuple[int, MatchSpan]]:
         """The first hit in every turn of the lexicon's role (and of `within`), with the turn's index."""
         lexicon = self._plan.lexicons[name]
-        wanted = frozenset(self.said_by(lexicon.role))
-        indices = [index for index in (range(len(self.turns)) if within is None else within) if index in wanted]
+        of_role = frozenset(self.said_by(lexicon.role))
+        indices = [index for index in (range(len(self.turns)) if within is None else within) if index in of_role]
         return list(self.hits_at(name, indices))
 
     def hits_at(self, name: str, indices: Iterable[int]) -> Iterator[tuple[int, MatchSpan]]:
-        """The first hit of the lexicon in each of these turns, with the turn's index, as far as somebody looks."""
-        found = ((index, self.hit(name, index)) for index in indices)
-        return ((index, span) for index, span in found if span is not None)
+        """Yield the first hit of the lexicon in each of these turns, with the turn's index, on demand."""
+        hits = ((index, self.hit(name, index)) for index in indices)
+        return ((index, span) for index, span in hits if span is not None)
 
     def quote(self, index: int, text: str, why: str | None = None) -> EvidenceSpan:
-        """What the turn at `index` says, as evidence."""
+        """A quote of the turn at `index`, as evidence."""
         turn = self.turns[index]
         return EvidenceSpan(turn.role, turn.turn, text, why)
 
@@ -204,18 +204,18 @@ class EvaluationContext:
 
     def windows(self, window: Window, check: Check) -> tuple[WindowTurns, ...]:
         """The windows of `check` on this transcript."""
-        key = (window, check.id if isinstance(window, AnchoredWindow) else "")  # which alone looks at the check
-        known = self._windows.get(key)
-        if known is None:
-            known = select(window, self.turns, check.id, self.scenario, self._cues)
-            self._windows[key] = known
-        return known
+        key = (window, check.id if isinstance(window, AnchoredWindow) else "")  # other windows ignore the check
+        windows = self._windows.get(key)
+        if windows is None:
+            windows = select(window, self.turns, check.id, self.scenario, self._cues)
+            self._windows[key] = windows
+        return windows
 
     def _cues(self, name: str) -> list[int]:
         return [index for index, _ in self.hits(name)]
 
     def are_silent(self, windows: Sequence[WindowTurns]) -> bool:
-        """Whether the assistant says nothing in any of them."""
+        """Whether the assistant says nothing in all of the windows."""
         if self._plan.empty_reply == "reply":
             return not windows
         spoken = frozenset(self.replies())

@@ -1,4 +1,4 @@
-"""The expression verifier: conditions over the conversation decide, without a judge."""
+"""The expression verifier: decides by conditions over the conversation, without a judge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.interpreter.evaluator import evaluator
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.values import cel_type_name
-from rulewright_runtime.verdicts import EvidenceSpan, Finding, failed, not_eligible, nothing_said
+from rulewright_runtime.verdicts import EvidenceSpan, Finding, failed, missing_content, not_eligible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts.view import Record, View
     from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
-MOST_SPANS: Final = 5  # that one condition is quoted with
-MOST_ITEMS: Final = 20  # of those that fail, whose evidence is kept
-LONGEST_QUOTE: Final = 200
+MAX_SPANS: Final = 5  # quotes of one condition
+MAX_ITEMS: Final = 20  # deciding items with evidence
+MAX_QUOTE: Final = 200  # code points
 _ITEM: Final = {"turn": "turn", "reply": "turn", "message": "message", "tool_call": "tool_call"}
 _SPANS: Final = {**texts.SPANS, **personal.SPANS}
 
@@ -34,72 +34,72 @@ _SPANS: Final = {**texts.SPANS, **personal.SPANS}
 class _Condition(NamedTuple):
     verdict: Verdict
     code: str
-    telling: _Telling
+    tracer: _Tracer
     holds: Evaluator
 
 
 class _Conditions(NamedTuple):
-    """The conditions in the order in which they decide, what they read, and the verdict where none of them holds."""
+    """The conditions in the order in which they decide, the roots that they read, and the verdict if none holds."""
 
     each: tuple[_Condition, ...]
     roots: tuple[str, ...]
-    otherwise: tuple[Verdict, str, _Telling | None]
+    otherwise: tuple[Verdict, str, _Tracer | None]
 
 
 class _Decision(NamedTuple):
-    """A verdict, why, the condition that gave it, and what could not be decided."""
+    """A verdict, its code, the tracer of the condition that decided, and the reason if it is undecided."""
 
     verdict: Verdict
     code: str
-    telling: _Telling | None = None
+    tracer: _Tracer | None = None
     undecided: str | None = None
 
 
 def verify(check: Check, verifier: ExpressionVerifier, context: EvaluationContext) -> Finding:
-    """FAIL where a part fails, else UNCLEAR where one is unclear, else PASS; no PASS where nothing was said."""
-    conditions = context.kept.get(check.id)
+    """FAIL if a part fails, else UNCLEAR if one is unclear, else PASS; never PASS for an empty conversation."""
+    conditions = context.prepared.get(check.id)
     if conditions is None:
-        conditions = context.kept[check.id] = _prepared(verifier)
-    seen = _seen(verifier, conditions, context)
+        conditions = context.prepared[check.id] = _prepared(verifier)
+    bindings = _bindings(verifier, conditions, context)
     if verifier.each == "conversation":
-        return _whole(_decide(conditions, seen), seen, context)
+        return _whole(_decide(conditions, bindings), bindings, context)
     items = _items(verifier.each, context.view)
     if not items:
         return not_eligible("no_tool_calls", occasion=True) if verifier.each == "tool_call" else _nothing()
     name = _ITEM[verifier.each]
-    return _combined([(item, _decide(conditions, {**seen, name: item})) for item in items], name, seen, context)
+    decisions = [(item, _decide(conditions, {**bindings, name: item})) for item in items]
+    return _combined(decisions, name, bindings, context)
 
 
 def _prepared(verifier: ExpressionVerifier) -> _Conditions:
     fails, unclear, passes = (
-        None if program is None else _Telling(program)
-        for program in (verifier.fails, verifier.unclear, verifier.passes)
+        None if program is None else _Tracer(program) for program in (verifier.fails, verifier.unclear, verifier.passes)
     )
-    written: tuple[tuple[Verdict, str, _Telling | None], ...] = (
+    declared: tuple[tuple[Verdict, str, _Tracer | None], ...] = (
         ("FAIL", "fail_condition_holds", fails),
         ("UNCLEAR", "unclear_condition_holds", unclear),
         ("PASS", "pass_condition_holds", passes),
     )
     each = tuple(
-        _Condition(verdict, code, telling, prepare(telling.program))
-        for verdict, code, telling in written
-        if telling is not None
+        _Condition(verdict, code, tracer, prepare(tracer.program))
+        for verdict, code, tracer in declared
+        if tracer is not None
     )
-    otherwise: tuple[Verdict, str, _Telling | None] = ("UNCLEAR", "no_condition_holds", None)
+    otherwise: tuple[Verdict, str, _Tracer | None] = ("UNCLEAR", "no_condition_holds", None)
     if verifier.passes is None:
         otherwise = ("PASS", "fail_condition_does_not_hold", fails)
     elif verifier.fails is None:
         otherwise = ("FAIL", "pass_condition_does_not_hold", passes)
-    names = (node.value for part in each for node in part.telling.program.nodes if node.op == "name")
-    roots = dict.fromkeys(str(name).partition(".")[0] for tried in names for name, _ in tried)
+    names = (node.value for part in each for node in part.tracer.program.nodes if node.op == "name")
+    roots = dict.fromkeys(str(name).partition(".")[0] for candidates in names for name, _ in candidates)
     return _Conditions(each, tuple(roots), otherwise)
 
 
-def _seen(verifier: ExpressionVerifier, conditions: _Conditions, context: EvaluationContext) -> Record:
-    seen: Record = {**context.bindings, **context.view.bindings(conditions.roots), "params": verifier.parameters}
+def _bindings(verifier: ExpressionVerifier, conditions: _Conditions, context: EvaluationContext) -> Record:
+    bindings: Record = {**context.bindings, **context.view.bindings(conditions.roots), "params": verifier.parameters}
     if verifier.needs:
-        given = {name: context.verdicts[name] for name in verifier.needs if name in context.verdicts}
-        seen["v"] = {
+        verdicts = {name: context.verdicts[name] for name in verifier.needs if name in context.verdicts}
+        bindings["v"] = {
             name: {
                 "verdict": each.verdict,
                 "eligible": each.eligible,
@@ -107,9 +107,9 @@ def _seen(verifier: ExpressionVerifier, conditions: _Conditions, context: Evalua
                 "rationale_code": each.rationale_code,
                 "adjudication_required": each.adjudication_required,
             }
-            for name, each in given.items()
+            for name, each in verdicts.items()
         }
-    return seen
+    return bindings
 
 
 def _items(each: str, view: View) -> Sequence[Record]:
@@ -118,31 +118,31 @@ def _items(each: str, view: View) -> Sequence[Record]:
     )
 
 
-def _decide(conditions: _Conditions, seen: JsonMapping) -> _Decision:
-    for verdict, code, telling, holds in conditions.each:
+def _decide(conditions: _Conditions, bindings: JsonMapping) -> _Decision:
+    for verdict, code, tracer, holds in conditions.each:
         try:
-            value = holds(seen)
+            value = holds(bindings)
         except EvaluationError as why:
-            return _Decision("UNCLEAR", "condition_undecided", telling, f"{why.code}: {why}")
+            return _Decision("UNCLEAR", "condition_undecided", tracer, f"{why.code}: {why}")
         if value is True:
-            return _Decision(verdict, code, telling)
+            return _Decision(verdict, code, tracer)
         if value is not False:
             kind = cel_type_name(value)
-            return _Decision("UNCLEAR", "condition_undecided", telling, f"a condition must be a bool, found {kind}")
+            return _Decision("UNCLEAR", "condition_undecided", tracer, f"a condition must be a bool, found {kind}")
     return _Decision(*conditions.otherwise)
 
 
-def _whole(decision: _Decision, seen: JsonMapping, context: EvaluationContext) -> Finding:
+def _whole(decision: _Decision, bindings: JsonMapping, context: EvaluationContext) -> Finding:
     if decision.verdict == "PASS" and not (context.replies() or context.view.tool_calls):
         return _nothing()
     if decision.undecided is not None:
         return _undecided(decision, {})
-    evidence = _quoted(decision, seen, context.view) if decision.verdict != "PASS" else ()
+    evidence = _quoted(decision, bindings, context.view) if decision.verdict != "PASS" else ()
     return Finding(decision.verdict, 1.0, decision.code, evidence)
 
 
 def _combined(
-    decisions: Sequence[tuple[Record, _Decision]], name: str, seen: JsonMapping, context: EvaluationContext
+    decisions: Sequence[tuple[Record, _Decision]], name: str, bindings: JsonMapping, context: EvaluationContext
 ) -> Finding:
     verdicts = [decision.verdict for _, decision in decisions]
     verdict = next(each for each in ("FAIL", "UNCLEAR", "PASS") if each in verdicts)
@@ -153,8 +153,8 @@ def _combined(
         return Finding("PASS", 1.0, first.code, (), extra)
     evidence = [
         span
-        for item, decision in deciding[:MOST_ITEMS]
-        for span in _quoted(decision, {**seen, name: item}, context.view, item)
+        for item, decision in deciding[:MAX_ITEMS]
+        for span in _quoted(decision, {**bindings, name: item}, context.view, item)
     ]
     undecided = next((decision for _, decision in deciding if decision.undecided is not None), None)
     if verdict == "UNCLEAR" and undecided is not None:
@@ -163,68 +163,70 @@ def _combined(
 
 
 def _nothing() -> Finding:
-    return nothing_said("nothing_to_judge")
+    return missing_content("nothing_to_judge")
 
 
 def _undecided(decision: _Decision, extra: Record, evidence: tuple[EvidenceSpan, ...] = ()) -> Finding:
-    """What could not be decided is UNCLEAR; no policy makes a FAIL of it, because nothing was found."""
+    """UNCLEAR for an undecided condition; no policy turns it into FAIL, because no failure was found."""
     return failed(decision.code, extra={**extra, "undecided": decision.undecided}, evidence=evidence)
 
 
-def _quoted(decision: _Decision, seen: JsonMapping, view: View, item: Record | None = None) -> tuple[EvidenceSpan, ...]:
-    """The places that the condition's functions found in what was said; else the part that was decided about."""
-    telling = decision.telling
-    if telling is None:
+def _quoted(
+    decision: _Decision, bindings: JsonMapping, view: View, item: Record | None = None
+) -> tuple[EvidenceSpan, ...]:
+    """The spans that the condition's functions match in the conversation; without any, the decided item."""
+    tracer = decision.tracer
+    if tracer is None:
         return () if item is None else (_part(item, view, decision.code),)
-    found = [] if decision.undecided is not None else telling.places(seen)
+    matches = [] if decision.undecided is not None else tracer.matches(bindings)
     spans = []
-    for text, start, end in found:
-        place = view.place_of(item) if item is not None and text in item.values() else view.places.get(text)
-        if place is not None:
-            spans.append(EvidenceSpan(place.role, place.turn, text[start:end], telling.program.source))
+    for text, start, end in matches:
+        location = view.location_of(item) if item is not None and text in item.values() else view.locations.get(text)
+        if location is not None:
+            spans.append(EvidenceSpan(location.role, location.turn, text[start:end], tracer.program.source))
     if spans or item is None:
-        return tuple(dict.fromkeys(spans))[:MOST_SPANS]
-    return (_part(item, view, telling.program.source),)
+        return tuple(dict.fromkeys(spans))[:MAX_SPANS]
+    return (_part(item, view, tracer.program.source),)
 
 
 def _part(item: Record, view: View, why: str) -> EvidenceSpan:
     """A turn, message or tool call as evidence."""
-    place = view.place_of(item)
-    said = item.get("content") or item.get("text") or item.get("name") or ""
-    return EvidenceSpan(place.role, place.turn, str(said)[:LONGEST_QUOTE], why)
+    location = view.location_of(item)
+    text = item.get("content") or item.get("text") or item.get("name") or ""
+    return EvidenceSpan(location.role, location.turn, str(text)[:MAX_QUOTE], why)
 
 
-class _Telling:
-    """A condition that is evaluated once more, for the places where its functions find something."""
+class _Tracer:
+    """Evaluates a condition again and records the spans that its functions match."""
 
-    __slots__ = ("_evaluator", "_found", "program")
+    __slots__ = ("_evaluator", "_matches", "program")
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self._evaluator: Evaluator | None = None
-        self._found: list[tuple[str, int, int]] = []
+        self._matches: list[tuple[str, int, int]] = []
 
-    def places(self, seen: JsonMapping) -> list[tuple[str, int, int]]:
-        """Text, start and end of what is found."""
+    def matches(self, bindings: JsonMapping) -> list[tuple[str, int, int]]:
+        """The text, start and end of each match."""
         if self._evaluator is None:
             self._evaluator = evaluator(self.program, fast=False, function=self._function)
-        self._found.clear()
+        self._matches.clear()
         try:
-            self._evaluator(seen)
+            self._evaluator(bindings)
         except EvaluationError:
             return []
-        return self._found
+        return self._matches
 
     def _function(self, name: str, arguments: int, strict: bool) -> Function:
         plain, spans = lookup(name, arguments, strict), _SPANS.get(name)
-        return plain if spans is None else _telling(plain, spans, self._found)
+        return plain if spans is None else _recording(plain, spans, self._matches)
 
 
-def _telling(plain: Function, spans: Callable[..., Any], found: list[tuple[str, int, int]]) -> Callable[..., Any]:
-    def telling(*arguments: Any) -> Any:
+def _recording(plain: Function, spans: Callable[..., Any], matches: list[tuple[str, int, int]]) -> Callable[..., Any]:
+    def recording(*arguments: Any) -> Any:
         value = plain(*arguments)
-        if len(found) < MOST_SPANS:
-            found.extend((str(arguments[0]), start, end) for start, end in spans(*arguments))
+        if len(matches) < MAX_SPANS:
+            matches.extend((str(arguments[0]), start, end) for start, end in spans(*arguments))
         return value
 
-    return telling
+    return recording

@@ -1,4 +1,4 @@
-"""The judge verifier: one question, K repetitions with retries, a vote, and quotes that are looked up."""
+"""The judge verifier: one question, K repetitions with retries, a vote, and verification of quotes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rulewright_runtime.judging.judge import JudgeRequest, UnansweredError
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.view import Aside
 from rulewright_runtime.transcripts.windows import WindowTurns
-from rulewright_runtime.verdicts import EvidenceSpan, Finding, combine, failed, not_eligible, nothing_said
+from rulewright_runtime.verdicts import EvidenceSpan, Finding, combine, failed, missing_content, not_eligible
 from rulewright_runtime.verify.asking import together
 
 if TYPE_CHECKING:
@@ -28,42 +28,42 @@ if TYPE_CHECKING:
 
 FIRST_TEMPERATURE: Final = 0.0
 NEXT_TEMPERATURE: Final = 0.3
-CLEAR: Final = ("PASS", "NOT_APPLICABLE")  # what ends the repetitions early
+CLEAR: Final = ("PASS", "NOT_APPLICABLE")  # verdicts that end the repetitions early
 
 
 def verify(check: Check, verifier: JudgeVerifier, context: EvaluationContext) -> Verification:
-    """What the judge says of the check's windows."""
+    """The judge's verdict on the check's windows."""
     return ask(check, verifier.judging, context)
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """A window about which a judge is asked: its number among the check's, and exact evidence already at hand."""
+class JudgeWindow(msgspec.Struct, frozen=True):
+    """A window to be judged: its number among the check's windows, and exact evidence found before."""
 
     number: int
     window: WindowTurns
-    given: tuple[EvidenceSpan, ...] = ()
-    notes: tuple[str, ...] = ()  # what a deterministic reading found, told to the judge
+    evidence: tuple[EvidenceSpan, ...] = ()
+    notes: tuple[str, ...] = ()  # results of a deterministic reading, shown to the judge
 
 
 def ask(
     check: Check, judging: Judging, context: EvaluationContext, purpose: str = "check", notes: tuple[str, ...] = ()
 ) -> Asking[Finding]:
-    """The judge's verdict over all windows of `check`; `notes` are what a deterministic reading found beforehand."""
+    """The judge's verdict over all windows of `check`; `notes` are results of a deterministic reading."""
     if judging.repetitions == 0:
         return not_eligible("disabled_by_scan_profile", prompt_hash=judging.prompt_hash)
     windows = context.windows(judging.window, check)
-    acted = "tools" in judging.shows and context.view.tool_calls
-    if context.are_silent(windows) and not (acted and windows):
-        return nothing_said("nothing_to_judge", prompt_hash=judging.prompt_hash)
-    places = [Asked(number, window, (), notes) for number, window in enumerate(windows)]
-    return (yield from ask_about(check, judging, context, places, purpose))
+    has_calls = "tools" in judging.shows and context.view.tool_calls
+    if context.are_silent(windows) and not (has_calls and windows):
+        return missing_content("nothing_to_judge", prompt_hash=judging.prompt_hash)
+    judge_windows = [JudgeWindow(number, window, (), notes) for number, window in enumerate(windows)]
+    return (yield from ask_about(check, judging, context, judge_windows, purpose))
 
 
 def ask_about(
-    check: Check, judging: Judging, context: EvaluationContext, places: Sequence[Asked], purpose: str
+    check: Check, judging: Judging, context: EvaluationContext, windows: Sequence[JudgeWindow], purpose: str
 ) -> Asking[Finding]:
     """The judge's verdict over some windows of `check`, at least one."""
-    askings = [_Question(check, judging, context, purpose, place).answer() for place in places]
+    askings = [_Question(check, judging, context, purpose, window).answer() for window in windows]
     try:
         if len(askings) == 1:
             return (yield from askings[0])
@@ -74,44 +74,51 @@ def ask_about(
 
 
 class _Reply(msgspec.Struct, frozen=True):
-    """A usable reply: what it says, and which of its quotes were found where it says they are."""
+    """A usable reply: its fields, its vote, and its quotes, verified or not."""
 
-    said: JsonObject
+    fields: JsonObject
     cast: votes.Cast
     quotes: tuple[EvidenceSpan, ...]
     unverified: tuple[Any, ...]
 
 
 class _Ballot(msgspec.Struct):
-    """The usable replies in the order of their repetitions, their votes, and how many repetitions were asked."""
+    """The usable replies in the order of their repetitions, their votes, and the number of repetitions so far."""
 
     replies: list[_Reply]
     votes: list[votes.Cast]
     asked: int = 0
     stopped: bool = False
 
-    def take(self, replies: Sequence[_Reply], asked: int) -> None:
-        """The usable replies of so many more repetitions."""
+    def add(self, replies: Sequence[_Reply], asked: int) -> None:
+        """Add the usable replies of `asked` more repetitions."""
         self.replies += replies
         self.votes += [reply.cast for reply in replies]
         self.asked += asked
 
 
 class _Question:
-    """One window of one check, put to the judge."""
+    """One window of one check, judged by the judge."""
 
-    def __init__(self, check: Check, judging: Judging, context: EvaluationContext, purpose: str, place: Asked) -> None:
+    def __init__(
+        self, check: Check, judging: Judging, context: EvaluationContext, purpose: str, window: JudgeWindow
+    ) -> None:
         self.check, self.judging, self.context, self.purpose = check, judging, context, purpose
-        self.given, self.number, self.window, self.notes = place.given, place.number, place.window, place.notes
-        self.places = frozenset(self.window.indices)
-        self.shown = context.view.asides(judging.shows, self.window.indices) if judging.shows else ()
-        self.beside = evidence.QuotedTurns([each for each in self.shown if isinstance(each, Aside)])
+        self.evidence, self.number, self.window, self.notes = (
+            window.evidence,
+            window.number,
+            window.window,
+            window.notes,
+        )
+        self.indices = frozenset(self.window.indices)
+        self.shown = context.view.with_asides(judging.shows, self.window.indices) if judging.shows else ()
+        self.asides = evidence.QuotedTurns([each for each in self.shown if isinstance(each, Aside)])
         self.conversation = prompts.Fenced.of(self.shown) if self.shown else context.fenced(self.window.indices)
-        self.extra = self._found_before()
-        self.known: dict[str, _Reply | None] = {}  # of replies; votes are often word for word
+        self.extra = self._window_record()
+        self.parsed: dict[str, _Reply | None] = {}  # by raw reply; votes are often identical
 
-    def _found_before(self) -> JsonObject:
-        """What is known before the judge is asked: how the window was found and what the word list saw in it."""
+    def _window_record(self) -> JsonObject:
+        """How the window was selected, and the hits of the precheck in it."""
         extra: JsonObject = {}
         window = self.judging.window
         if self.judging.vote.record and getattr(window, "record", True) and self.window.about:
@@ -137,7 +144,7 @@ class _Question:
 
     def _prompt(self) -> str:
         candidates = [*self.extra.get("precheck", ())]
-        candidates += [{"role": span.role, "turn": span.turn, "quote": span.quote} for span in self.given]
+        candidates += [{"role": span.role, "turn": span.turn, "quote": span.quote} for span in self.evidence]
         return prompts.render(
             self.judging,
             self.conversation,
@@ -148,12 +155,12 @@ class _Question:
         )
 
     def _ballot(self, prompt: str) -> Asking[_Ballot]:
-        """Ask in rounds, until no further reply can change the verdict."""
+        """Request repetitions in rounds, until no further reply can change the verdict."""
         ballot, planned = _Ballot([], []), self.judging.repetitions
         while ballot.asked < planned and not self._is_settled(ballot):
             size = self._round(ballot)
             repetitions = range(ballot.asked, ballot.asked + size)
-            ballot.take((yield from self._usable_replies(prompt, repetitions)), size)
+            ballot.add((yield from self._usable_replies(prompt, repetitions)), size)
             if self.judging.adaptive_stop and ballot.asked == 1 and ballot.replies:
                 ballot.stopped = ballot.replies[0].cast.verdict in CLEAR
         return ballot
@@ -176,58 +183,58 @@ class _Question:
         )
 
     def _usable_replies(self, prompt: str, repetitions: Iterable[int]) -> Asking[list[_Reply]]:
-        """The first reply that parses of each repetition; every attempt may answer at greater length."""
+        """The first usable reply of each repetition; every further attempt has a larger token budget."""
         usable: dict[int, _Reply | None] = dict.fromkeys(repetitions)
         for attempt, budget in enumerate(self.judging.budgets):
-            asked = [repetition for repetition, reply in usable.items() if reply is None]
-            if not asked:
+            pending = [repetition for repetition, reply in usable.items() if reply is None]
+            if not pending:
                 break
-            raws = yield tuple([self._request(prompt, repetition, attempt, budget) for repetition in asked])
-            for repetition, raw in zip(asked, raws, strict=True):
-                usable[repetition] = self._answered(raw)
+            raws = yield tuple([self._request(prompt, repetition, attempt, budget) for repetition in pending])
+            for repetition, raw in zip(pending, raws, strict=True):
+                usable[repetition] = self._parsed(raw)
         return [reply for reply in usable.values() if reply is not None]
 
     def _request(self, prompt: str, repetition: int, attempt: int, budget: int) -> JudgeRequest:
         temperature = FIRST_TEMPERATURE if repetition == 0 else NEXT_TEMPERATURE
-        place = (self.number, self.purpose, self.judging.fields, self.conversation.roles)
+        question = (self.number, self.purpose, self.judging.fields, self.conversation.roles)
         name, check = self.context.transcript.id, self.check.id
-        return JudgeRequest(name, check, prompt, budget, temperature, repetition, attempt, *place)
+        return JudgeRequest(name, check, prompt, budget, temperature, repetition, attempt, *question)
 
-    def _answered(self, raw: Reply) -> _Reply | None:
-        """The usable reply, if it is one. Raises UnansweredError where nobody was asked."""
+    def _parsed(self, raw: Reply) -> _Reply | None:
+        """The usable reply in `raw`, or None. Raises UnansweredError if the request was not sent."""
         if isinstance(raw, UnansweredError):
             raise raw
         self.context.calls[self.check.id] = self.context.calls.get(self.check.id, 0) + 1
         if raw is None:
             return None
-        if raw not in self.known:
+        if raw not in self.parsed:
             try:
-                self.known[raw] = self._read(replies.read(raw, self.judging))
+                self.parsed[raw] = self._verified(replies.read(raw, self.judging))
             except JudgeError:
-                self.known[raw] = None
-        return self.known[raw]
+                self.parsed[raw] = None
+        return self.parsed[raw]
 
-    def _read(self, said: JsonObject) -> _Reply:
-        """A usable reply with its quotes looked up, as far as the plan's policy wants that."""
+    def _verified(self, fields: JsonObject) -> _Reply:
+        """A usable reply, with its quotes verified if the plan's policy requires it."""
         policy = self.judging.evidence
-        if policy.malformed == "exception":  # the reply that counts is read for its quotes in the end
-            return _Reply(said, votes.Cast(said["verdict"]), (), ())
-        spans, unverified = evidence.tolerant(said)
+        if policy.malformed == "exception":  # only the quotes of the reply that counts are read, at the end
+            return _Reply(fields, votes.Cast(fields["verdict"]), (), ())
+        spans, unverified = evidence.tolerant(fields)
         if policy.verify:
             quotes, spans = spans, []
             for span in quotes:
                 (spans if self._occurs(span) else unverified).append(span)
-        holds = said["verdict"] != "FAIL" or not policy.required or bool(spans or self.given)
-        return _Reply(said, votes.Cast(said["verdict"], holds), tuple(spans), tuple(unverified))
+        holds = fields["verdict"] != "FAIL" or not policy.required or bool(spans or self.evidence)
+        return _Reply(fields, votes.Cast(fields["verdict"], holds), tuple(spans), tuple(unverified))
 
     def _occurs(self, span: EvidenceSpan) -> bool:
-        """Whether a quote occurs in the window, or in what is shown beside it."""
-        if not self.places.isdisjoint(self.context.quotes.places(span)):
+        """Whether a quote occurs in the window or in the asides shown with it."""
+        if not self.indices.isdisjoint(self.context.quotes.indices(span)):
             return True
-        return bool(self.shown and self.beside.places(span))
+        return bool(self.shown and self.asides.indices(span))
 
     def _unusable(self) -> Finding:
-        """What the plan says about a judge of whom no reply was usable."""
+        """The finding that the plan prescribes if no reply is usable."""
         policy = self.judging.unusable
         extra: JsonObject = {}
         if policy.record:
@@ -235,7 +242,7 @@ class _Question:
             extra |= {"fail_closed": True} if policy.verdict == "FAIL" else {}
         hash_ = self.judging.prompt_hash
         return Finding(
-            policy.verdict, 0.0, policy.code, self.given, extra, hash_, needs_adjudication=True, cause="error"
+            policy.verdict, 0.0, policy.code, self.evidence, extra, hash_, needs_adjudication=True, cause="error"
         )
 
     def _counted(self, ballot: _Ballot) -> Finding:
@@ -246,7 +253,7 @@ class _Question:
 
     def _code(self, ballot: _Ballot, outcome: votes.VoteOutcome) -> str | None:
         codes = [
-            reply.said.get("rationale_code")
+            reply.fields.get("rationale_code")
             for reply in ballot.replies
             if self.judging.vote.rationale == "first" or reply.cast.verdict == outcome.verdict
         ]
@@ -272,20 +279,20 @@ class _Question:
             record["unasked"] = planned - ballot.asked
         if self.judging.fields:
             names = [field.name for field in self.judging.fields]
-            record["fields"] = [{name: reply.said[name] for name in names} for reply in ballot.replies]
+            record["fields"] = [{name: reply.fields[name] for name in names} for reply in ballot.replies]
         return {**record, "all_verdicts": verdicts}
 
     def _with_evidence(self, ballot: _Ballot, outcome: votes.VoteOutcome, planned: int) -> Finding:
-        """The outcome with the quotes of the reply that counts, as far as the plan's policy lets them count."""
-        policy, reply = self.judging.evidence, ballot.replies[outcome.kept or 0]
-        quotes = evidence.quoted(reply.said) if policy.malformed == "exception" else reply.quotes
-        shown = (*self.given, *quotes) if outcome.verdict == "FAIL" else quotes
+        """The finding for the outcome, with the quotes of the reply that counts, under the plan's evidence policy."""
+        policy, reply = self.judging.evidence, ballot.replies[outcome.evidence_index or 0]
+        quotes = evidence.quoted(reply.fields) if policy.malformed == "exception" else reply.quotes
+        spans = (*self.evidence, *quotes) if outcome.verdict == "FAIL" else quotes
         extra = {**self._record(ballot, outcome, planned), **self.extra}
         if reply.unverified:
             extra["unverified_evidence"] = list(reply.unverified)
         code, hash_ = self._code(ballot, outcome), self.judging.prompt_hash
-        finding = Finding(outcome.verdict, outcome.confidence, code, shown, extra, hash_)
-        if outcome.verdict != "FAIL" or shown or not policy.required:
+        finding = Finding(outcome.verdict, outcome.confidence, code, spans, extra, hash_)
+        if outcome.verdict != "FAIL" or spans or not policy.required:
             return finding
         if policy.unverified_fail == "keep":
             return replace(finding, needs_adjudication=True, cause="unverified")

@@ -1,4 +1,4 @@
-"""The lexicon verifier: the first hit in the looked-at turns fails the check, unless a judge may be asked about it."""
+"""The lexicon verifier: the first hit in the searched turns fails the check, or is confirmed by a judge."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rulewright_runtime.plan.question import WholeWindow
 from rulewright_runtime.plan.verifiers import LexiconVerifier
-from rulewright_runtime.verdicts import Finding, failed, nothing_said
+from rulewright_runtime.verdicts import Finding, failed, missing_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 
 
 def verify(check: Check, verifier: LexiconVerifier, context: EvaluationContext) -> Verification:
-    """FAIL with the exact hit, PASS without one, UNCLEAR where the lexicon is unknown; or what the edge says."""
+    """FAIL with the exact hit, PASS without one, UNCLEAR if the lexicon is unknown; or the verdict of the edge."""
     lexicon = context.lexicon(verifier.lexicon)
     if lexicon is None or not lexicon.patterns:
         finding = failed(f"lexicon_not_registered:{verifier.lexicon}", needs_adjudication=False)
         return _ask(check, verifier, context, finding, "unclear")
-    indices = _looked_at(check, verifier, context, lexicon.role)
-    found = context.hits_at(verifier.lexicon, indices)
-    first = next(found, None)
+    indices = _searched_turns(check, verifier, context, lexicon.role)
+    hits = context.hits_at(verifier.lexicon, indices)
+    first = next(hits, None)
     if first is None and verifier.nothing == "UNCLEAR" and not context.spoken(indices):
-        return nothing_said("nothing_to_judge")
+        return missing_content("nothing_to_judge")
     if first is None:
         return without_hit(verifier)
     quote, extra = context.quoted_hit(*first), {"matched_pattern": first[1].pattern}
     finding = Finding("FAIL", verifier.hit_confidence, verifier.detected, (quote,), extra)
-    return _ask(check, verifier, context, finding, "hit", chain((first,), found))
+    return _ask(check, verifier, context, finding, "hit", chain((first,), hits))
 
 
 def without_hit(verifier: LexiconVerifier) -> Finding:
-    """What the verifier says of a transcript in which its lexicon hits nothing."""
+    """The finding for a transcript without a hit."""
     return Finding("PASS", verifier.miss_confidence, verifier.absent)
 
 
-def _looked_at(check: Check, verifier: LexiconVerifier, context: EvaluationContext, role: str) -> Sequence[int]:
-    """The turns of the role that lie in a window."""
+def _searched_turns(check: Check, verifier: LexiconVerifier, context: EvaluationContext, role: str) -> Sequence[int]:
+    """The indices of the turns of the role that are in a window."""
     indices = context.said_by(role)
     if isinstance(verifier.window, WholeWindow):
         return indices

@@ -1,4 +1,4 @@
-"""The longitudinal verifier: a judge looks at the whole trace of turns and sessions."""
+"""The longitudinal verifier: a judge decides over the whole trace of turns and sessions."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 def verify(check: Check, verifier: LongitudinalVerifier, context: EvaluationContext) -> Asking[Finding]:
-    """What the judge says of the trace.
+    """The judge's verdict on the trace.
 
-    Where a state machine found a forbidden path and the judge clears it, a person must look; the judge decides.
+    If the state machine fails and the judge does not, the judge's verdict stands and requires adjudication.
     """
     if verifier.machine is None or verifier.judging.repetitions == 0:
         return (yield from ask(check, verifier.judging, context))
     from rulewright_runtime.verify.trace import follow
 
     trace = follow(verifier.machine, context)
-    asked = yield from ask(check, verifier.judging, context, notes=tuple(_notes(trace.evidence())))
-    disagree = trace.verdict == "FAIL" and asked.verdict in ("PASS", "NOT_APPLICABLE")
-    extra = {**asked.extra, "trace": trace.record()} | ({"trace_disagrees": True} if disagree else {})
-    return replace(asked, extra=extra, needs_adjudication=asked.needs_adjudication or disagree)
+    finding = yield from ask(check, verifier.judging, context, notes=tuple(_notes(trace.evidence())))
+    disagree = trace.verdict == "FAIL" and finding.verdict in ("PASS", "NOT_APPLICABLE")
+    extra = {**finding.extra, "trace": trace.record()} | ({"trace_disagrees": True} if disagree else {})
+    return replace(finding, extra=extra, needs_adjudication=finding.needs_adjudication or disagree)
 
 
 def _notes(steps: tuple[EvidenceSpan, ...]) -> list[str]:

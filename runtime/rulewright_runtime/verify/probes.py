@@ -1,9 +1,9 @@
-"""The probe verifier: what a scenario's probes demand of the answers, decided without a judge.
+"""The probe verifier: checks the replies against a scenario's probes, without a judge.
 
-recall              the answer to the probed turn says what is expected, word for word or nearly so
-abstention          no answer of the session up to that turn brings up what the user did not say there before
-time                the answer to the probed turn says one of the expected expressions of time
-pronoun_continuity  every sentence about a person, up to that turn, keeps to the pronouns of that person
+recall              the reply to the probed turn contains the expected items, exactly or nearly
+abstention          no reply of the session up to that turn mentions an item before the user does
+time                the reply to the probed turn contains one of the expected expressions of time
+pronoun_continuity  every sentence about a person, up to that turn, uses that person's pronouns
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNANSWERED: Final = "probed_turn_without_answer"
 
 
 class ProbeResult(msgspec.Struct):
-    """What one probe found: its verdict, quotes, and the expected items that were met, missed or set aside."""
+    """The result of one probe: its verdict, quotes, and the expected items that were met, missed or prompted."""
 
     verdict: Verdict
     code: str
@@ -42,68 +42,68 @@ class ProbeResult(msgspec.Struct):
 
 
 def verify(check: Check, verifier: ProbeVerifier, context: EvaluationContext) -> Finding:
-    """FAIL where a probe fails, else UNCLEAR where one can't be decided, else PASS; `extra.probes` tells each.
+    """FAIL if a probe fails, else UNCLEAR if one can't be decided, else PASS; `extra.probes` lists each result.
 
     A scenario without a probe of these kinds is not eligible.
     """
     probes = [probe for probe in context.scenario.probes if probe.kind in verifier.kinds]
     if not probes:
         return not_eligible("no_probe")
-    answers = [_ANSWERED[probe.kind](probe, verifier, context) for probe in probes]
+    results = [_VERIFIERS[probe.kind](probe, verifier, context) for probe in probes]
     for verdict in ("FAIL", "UNCLEAR", "PASS"):
-        deciding = [answer for answer in answers if answer.verdict == verdict]
+        deciding = [result for result in results if result.verdict == verdict]
         if deciding:
             break
-    records = [_record(probe, answer) for probe, answer in zip(probes, answers, strict=True)]
-    met, missed = (sum(len(getattr(answer, name)) for answer in answers) for name in ("met", "missed"))
+    records = [_record(probe, result) for probe, result in zip(probes, results, strict=True)]
+    met, missed = (sum(len(getattr(result, name)) for result in results) for name in ("met", "missed"))
     return Finding(
         deciding[0].verdict,
-        0.0 if deciding[0].verdict == "UNCLEAR" else min(answer.likeness for answer in deciding),
+        0.0 if deciding[0].verdict == "UNCLEAR" else min(result.likeness for result in deciding),
         deciding[0].code,
-        tuple(span for answer in deciding for span in answer.evidence),
+        tuple(span for result in deciding for span in result.evidence),
         {"probes": records, "items_met": met, "items_expected": met + missed},
         cause="missing" if deciding[0].code == UNANSWERED else None,
     )
 
 
-def _record(probe: Probe, answer: ProbeResult) -> dict[str, object]:
-    record: dict[str, object] = {"kind": probe.kind, "turn": probe.turn, "verdict": answer.verdict, "code": answer.code}
-    return record | {name: found for name in ("met", "missed", "prompted") if (found := getattr(answer, name))}
+def _record(probe: Probe, result: ProbeResult) -> dict[str, object]:
+    record: dict[str, object] = {"kind": probe.kind, "turn": probe.turn, "verdict": result.verdict, "code": result.code}
+    return record | {name: items for name in ("met", "missed", "prompted") if (items := getattr(result, name))}
 
 
 def _reply(context: EvaluationContext, number: int) -> Turn | None:
-    said = (context.turns[index] for index in context.replies())
-    return next((turn for turn in said if turn.turn == number), None)
+    replies = (context.turns[index] for index in context.replies())
+    return next((turn for turn in replies if turn.turn == number), None)
 
 
-def _span(turn: Turn, place: SimilarSpan, why: str) -> EvidenceSpan:
-    return EvidenceSpan(turn.role, turn.turn, turn.content[place.start : place.end], why)
+def _span(turn: Turn, span: SimilarSpan, why: str) -> EvidenceSpan:
+    return EvidenceSpan(turn.role, turn.turn, turn.content[span.start : span.end], why)
 
 
 def _recall(probe: Probe, verifier: ProbeVerifier, context: EvaluationContext) -> ProbeResult:
-    """With `sessions` a fact of an earlier session is wanted: what the user says again proves no memory."""
+    """With `sessions` the fact is from an earlier session: an item that the user repeats does not prove memory."""
     reply = _reply(context, probe.turn)
     if reply is None:
         return ProbeResult("UNCLEAR", UNANSWERED, missed=list(probe.expected))
-    answer = ProbeResult("PASS", "recalled")
+    result = ProbeResult("PASS", "recalled")
     for item in probe.expected:
-        place = find(item, reply.content, verifier.likeness)
-        if place is not None and probe.sessions and _prompted(item, probe.turn, context, verifier.likeness):
-            answer.prompted.append(item)
-        elif place is None:
-            answer.missed.append(item)
+        span = find(item, reply.content, verifier.likeness)
+        if span is not None and probe.sessions and _prompted(item, probe.turn, context, verifier.likeness):
+            result.prompted.append(item)
+        elif span is None:
+            result.missed.append(item)
         else:
-            answer.met.append(item)
-            answer.evidence.append(_span(reply, place, f"recalls:{item}"))
-            answer.likeness = min(answer.likeness, place.likeness)
-    wanted = len(answer.met) + len(answer.missed)
-    if not wanted:
-        answer.verdict, answer.code = "UNCLEAR", "everything_was_prompted"
-    elif len(answer.met) < verifier.at_least * wanted:
-        answer.verdict, answer.code = "FAIL", "not_recalled"
-        answer.evidence = [EvidenceSpan(reply.role, reply.turn, reply.content[:200], "does not recall")]
-        answer.likeness = 1.0
-    return answer
+            result.met.append(item)
+            result.evidence.append(_span(reply, span, f"recalls:{item}"))
+            result.likeness = min(result.likeness, span.likeness)
+    expected = len(result.met) + len(result.missed)
+    if not expected:
+        result.verdict, result.code = "UNCLEAR", "everything_was_prompted"
+    elif len(result.met) < verifier.at_least * expected:
+        result.verdict, result.code = "FAIL", "not_recalled"
+        result.evidence = [EvidenceSpan(reply.role, reply.turn, reply.content[:200], "does not recall")]
+        result.likeness = 1.0
+    return result
 
 
 def _time(probe: Probe, verifier: ProbeVerifier, context: EvaluationContext) -> ProbeResult:
@@ -111,43 +111,43 @@ def _time(probe: Probe, verifier: ProbeVerifier, context: EvaluationContext) -> 
     if reply is None:
         return ProbeResult("UNCLEAR", UNANSWERED, missed=["time"])
     for item in probe.expected:
-        place = find(item, reply.content)
-        if place is not None:
-            return ProbeResult("PASS", "time_recalled", [_span(reply, place, f"time:{item}")], met=[item])
+        span = find(item, reply.content)
+        if span is not None:
+            return ProbeResult("PASS", "time_recalled", [_span(reply, span, f"time:{item}")], met=[item])
     quote = EvidenceSpan(reply.role, reply.turn, reply.content[:200], "says nothing of the time")
     return ProbeResult("FAIL", "time_not_recalled", [quote], missed=["time"])
 
 
 def _abstention(probe: Probe, verifier: ProbeVerifier, context: EvaluationContext) -> ProbeResult:
-    """What only resembles an item leaves it open: a person has to look."""
+    """UNCLEAR if a reply only resembles an item."""
     turns = _session_until(probe.turn, context)
     if not any(turn.role == "assistant" for turn in turns):
         return ProbeResult("UNCLEAR", UNANSWERED, missed=list(probe.expected))
-    answer = ProbeResult("PASS", "abstained")
-    open_places: list[EvidenceSpan] = []
+    result = ProbeResult("PASS", "abstained")
+    similar: list[EvidenceSpan] = []
     for item in probe.expected:
-        prompted, place, turn = _brought_up(item, turns, verifier.likeness)
-        if turn is None or place is None:
-            (answer.prompted if prompted else answer.met).append(item)
+        prompted, span, turn = _brought_up(item, turns, verifier.likeness)
+        if turn is None or span is None:
+            (result.prompted if prompted else result.met).append(item)
             continue
-        answer.missed.append(item)
-        exact = place.likeness == 1.0
-        (answer.evidence if exact else open_places).append(_span(turn, place, f"brings up:{item}"))
-    if answer.evidence:
-        answer.verdict, answer.code = "FAIL", "brought_up_unprompted"
-    elif open_places:
-        answer.verdict, answer.code, answer.evidence = "UNCLEAR", "something_alike_brought_up", open_places
+        result.missed.append(item)
+        exact = span.likeness == 1.0
+        (result.evidence if exact else similar).append(_span(turn, span, f"brings up:{item}"))
+    if result.evidence:
+        result.verdict, result.code = "FAIL", "brought_up_unprompted"
+    elif similar:
+        result.verdict, result.code, result.evidence = "UNCLEAR", "something_alike_brought_up", similar
     elif _reply(context, probe.turn) is None:
-        answer.verdict, answer.code = "UNCLEAR", UNANSWERED
-    return answer
+        result.verdict, result.code = "UNCLEAR", UNANSWERED
+    return result
 
 
 def _brought_up(item: str, turns: list[Turn], likeness: float) -> tuple[bool, SimilarSpan | None, Turn | None]:
-    """Whether the user said the item first, else where the assistant did."""
+    """Whether the user said the item first; else the span and turn in which the assistant did, if any."""
     for turn in turns:
-        place = find(item, turn.content, likeness)
-        if place is not None:
-            return (True, None, None) if turn.role == "user" else (False, place, turn)
+        span = find(item, turn.content, likeness)
+        if span is not None:
+            return (True, None, None) if turn.role == "user" else (False, span, turn)
     return False, None, None
 
 
@@ -159,44 +159,43 @@ def _prompted(item: str, number: int, context: EvaluationContext, likeness: floa
 
 
 def _session_until(number: int, context: EvaluationContext) -> list[Turn]:
-    """The turns of the session that holds turn `number`, up to it."""
+    """The turns of the session that contains turn `number`, up to that turn."""
     first = max((each.first_turn for each in context.scenario.sessions if each.first_turn <= number), default=0)
     return [turn for turn in context.turns if first <= turn.turn <= number]
 
 
 def _pronouns(probe: Probe, verifier: ProbeVerifier, context: EvaluationContext) -> ProbeResult:
-    said = (context.turns[index] for index in context.replies())
-    replies = [turn for turn in said if turn.turn <= probe.turn]
+    replies = [turn for turn in (context.turns[index] for index in context.replies()) if turn.turn <= probe.turn]
     if not replies:
         return ProbeResult("UNCLEAR", UNANSWERED, missed=list(probe.expected))
-    answer = ProbeResult("PASS", "pronouns_kept")
+    result = ProbeResult("PASS", "pronouns_kept")
     doubtful: list[EvidenceSpan] = []
     for item in probe.expected:
-        wanted = pronouns.parse(item)
-        if wanted is None:
+        person = pronouns.parse(item)
+        if person is None:
             return ProbeResult("UNCLEAR", "pronouns_not_understood", missed=list(probe.expected))
-        uses = [(turn, use) for turn in replies for use in pronouns.uses(wanted, turn.content)]
-        wrong = [_quote(turn, use) for turn, use in uses if use.kept is False]
+        uses = [(turn, use) for turn in replies for use in pronouns.uses(person, turn.content)]
+        wrong = [_quote(turn, use) for turn, use in uses if use.correct is False]
         if wrong:
-            answer.evidence += wrong
-            answer.missed.append(item)
-        elif any(use.kept for _, use in uses):
-            answer.met.append(item)
+            result.evidence += wrong
+            result.missed.append(item)
+        elif any(use.correct for _, use in uses):
+            result.met.append(item)
         else:
             doubtful += [_quote(turn, use) for turn, use in uses]
-            answer.missed.append(item)
-    if answer.evidence:
-        answer.verdict, answer.code = "FAIL", "pronouns_not_kept"
-    elif answer.missed:
-        answer.verdict, answer.code, answer.evidence = "UNCLEAR", "pronouns_not_used", doubtful
-    return answer
+            result.missed.append(item)
+    if result.evidence:
+        result.verdict, result.code = "FAIL", "pronouns_not_kept"
+    elif result.missed:
+        result.verdict, result.code, result.evidence = "UNCLEAR", "pronouns_not_used", doubtful
+    return result
 
 
 def _quote(turn: Turn, use: pronouns.Use) -> EvidenceSpan:
     return EvidenceSpan(turn.role, turn.turn, use.sentence, use.why)
 
 
-_ANSWERED: Final[dict[str, Callable[[Any, Any, Any], ProbeResult]]] = {
+_VERIFIERS: Final[dict[str, Callable[[Any, Any, Any], ProbeResult]]] = {
     "recall": _recall,
     "abstention": _abstention,
     "time": _time,

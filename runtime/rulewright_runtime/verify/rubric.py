@@ -1,7 +1,7 @@
-"""The rubric verifier: one criterion about the answer to one turn, put to a judge.
+"""The rubric verifier: a judge decides one criterion about the reply to one turn.
 
-`extra.points` of `extra.of` say how well the criterion was met: 1 of 1 for a binary one, the level's place for an
-ordinal one. An autofail has no points; meeting it fails.
+`extra.points` of `extra.of` are the points: 1 of 1 for a binary criterion, the level's index for an ordinal one. An
+autofail has no points; meeting it fails.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from rulewright_runtime.transcripts.windows import WindowTurns
-from rulewright_runtime.verdicts import not_eligible, nothing_said
-from rulewright_runtime.verify.judge import Asked, ask_about
+from rulewright_runtime.verdicts import missing_content, not_eligible
+from rulewright_runtime.verify.judge import JudgeWindow, ask_about
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ LEVEL = "level"  # the field of a reply that names the level of an ordinal crite
 
 
 def verify(check: Check, verifier: RubricVerifier, context: EvaluationContext) -> Asking[Finding]:
-    """What the judge says of the criterion; not eligible where the conversation took another branch."""
+    """The judge's verdict on the criterion; not eligible if the conversation took another branch."""
     if verifier.judging.repetitions == 0:
         return not_eligible("disabled_by_scan_profile", prompt_hash=verifier.judging.prompt_hash)
     window = window_of(verifier, context.turns)
@@ -36,21 +36,21 @@ def verify(check: Check, verifier: RubricVerifier, context: EvaluationContext) -
         return not_eligible("branch_not_taken", occasion=_is_branch_unknown(verifier.turn, context))
     selection = WindowTurns(window, {"unit": "turn", "turn": verifier.turn})
     if not window or context.are_silent([selection]):
-        return nothing_said("nothing_to_judge", prompt_hash=verifier.judging.prompt_hash)
-    finding = yield from ask_about(check, verifier.judging, context, [Asked(0, selection)], "check")
+        return missing_content("nothing_to_judge", prompt_hash=verifier.judging.prompt_hash)
+    finding = yield from ask_about(check, verifier.judging, context, [JudgeWindow(0, selection)], "check")
     return replace(finding, extra={**finding.extra, **_points(verifier, finding)})
 
 
 def _is_branch_unknown(number: int, context: EvaluationContext) -> bool:
-    """Whether the user's message of that turn is missing or can't be told from any of the scenario's."""
+    """Whether the user's message of that turn is missing or is none of the scenario's."""
     if any(gap.turn == number and gap.kind in ("other_message", "other_branch") for gap in context.complete.gaps):
         return True
     return not any(turn.turn == number and turn.role == "user" for turn in context.turns)
 
 
 def window_of(verifier: RubricVerifier, turns: Sequence[Turn]) -> tuple[int, ...] | None:
-    """The indices of the turns the criterion is about; none where they were not answered, None where the conversation
-    took another branch."""
+    """The indices of the turns that the criterion is about; empty if they have no reply, None if the conversation took
+    another branch."""
     window = tuple(index for index, turn in enumerate(turns) if turn.turn == verifier.turn)
     taken = next((turns[index].branch_id for index in window if turns[index].role == "user"), None)
     if (verifier.branch is not None and taken != verifier.branch) or taken in verifier.unless:
@@ -59,20 +59,20 @@ def window_of(verifier: RubricVerifier, turns: Sequence[Turn]) -> tuple[int, ...
 
 
 def _points(verifier: RubricVerifier, finding: Finding) -> dict[str, object]:
-    """What the criterion is worth; no points where the verdict is neither PASS nor FAIL."""
+    """The criterion with its points; without points if the verdict is neither PASS nor FAIL."""
     record: dict[str, object] = {"kind": verifier.kind, "dimension": verifier.dimension, "weight": verifier.weight}
     if verifier.kind == "autofail" or finding.verdict not in ("PASS", "FAIL"):
         return record
     if verifier.kind == "binary":
         return {**record, "points": int(finding.verdict == "PASS"), "of": 1}
     level = _level(verifier, finding)
-    if level is None:  # fail closed: a verdict without a level earns the least
+    if level is None:  # fail closed: a verdict without a level gets no points
         return {**record, "points": 0, "of": len(verifier.levels) - 1}
     return {**record, "level": verifier.levels[level], "points": level, "of": len(verifier.levels) - 1}
 
 
 def _level(verifier: RubricVerifier, finding: Finding) -> int | None:
-    """The level most replies of the winning verdict named; of several the lowest."""
+    """The level that most replies with the winning verdict name; the lowest in a tie."""
     verdicts = finding.extra.get("all_verdicts", ())
     named = [
         verifier.levels.index(fields[LEVEL])

@@ -1,11 +1,11 @@
-"""The scenario rule: a question that the user may ask, and what the next answer must and must not say."""
+"""The scenario rule: checks the reply to a question of the user for required and forbidden phrases."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rulewright_runtime.plan.verifiers import ScenarioRule
-from rulewright_runtime.verdicts import Finding, failed, not_eligible, nothing_said
+from rulewright_runtime.verdicts import Finding, failed, missing_content, not_eligible
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Check
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def verify(check: Check, verifier: ScenarioRule, context: EvaluationContext) -> Finding:
-    """Not eligible without the question; UNCLEAR without an answer; else what the answer's markers say."""
-    known = context.lexicon(verifier.question)
-    if known is None or not known.patterns:
+    """Not eligible without the question; UNCLEAR without a reply; else PASS or FAIL by the reply's markers."""
+    questions = context.lexicon(verifier.question)
+    if questions is None or not questions.patterns:
         return failed(f"lexicon_not_registered:{verifier.question}", needs_adjudication=False)
     asked = next((i for i in context.said_by("user") if context.hit(verifier.question, i)), None)
     if asked is None:
@@ -23,7 +23,7 @@ def verify(check: Check, verifier: ScenarioRule, context: EvaluationContext) -> 
     answered = next(iter(context.answers(asked)), None)
     evidence = tuple(context.quote(i, context.turns[i].content) for i in (asked, answered) if i is not None)
     if answered is None:
-        return nothing_said(verifier.no_answer, evidence)
+        return missing_content(verifier.no_answer, evidence)
     if context.hit(verifier.false_claim, answered):
         return Finding("FAIL", verifier.hit_confidence, verifier.claimed, evidence)
     if context.hit(verifier.disclosure, answered):

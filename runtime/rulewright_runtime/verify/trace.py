@@ -1,4 +1,4 @@
-"""The state machine verifier: a trace of states over turns and sessions, with the words that caused every step."""
+"""The state machine verifier: a trace of states over turns and sessions, with a quote for every transition."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENDING_UNKNOWN: Final = "ending_unknown"
 
 
 class TraceStep(msgspec.Struct, frozen=True):
-    """One transition that was made: where, and because of which words."""
+    """One transition: the states, the turn in which it was made, and the quote that caused it."""
 
     before: str
     to: str
@@ -40,7 +40,7 @@ class TraceStep(msgspec.Struct, frozen=True):
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """What a machine saw in a transcript, and what that means; `open` says what of it could not be decided."""
+    """The trace of a machine over a transcript, and its verdict; `open` is the reason if it could not be decided."""
 
     machine: str
     end: str
@@ -55,7 +55,7 @@ class Trace(msgspec.Struct, frozen=True):
         return record if self.open else {key: value for key, value in record.items() if key != "open"}
 
     def evidence(self) -> tuple[EvidenceSpan, ...]:
-        """The words behind every step."""
+        """The quote of every step."""
         return tuple(
             EvidenceSpan(step.role, step.turn, step.quote, f"{self.machine}: {step.before} -> {step.to}")
             for step in self.steps
@@ -63,26 +63,26 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 def verify(check: Check, verifier: TraceVerifier, context: EvaluationContext) -> Finding:
-    """What the trace says by itself."""
-    found = follow(verifier.machine, context)
-    if not found.steps and found.verdict == "NOT_APPLICABLE":
-        return not_eligible(found.code, occasion=True)
-    confidence = SURE if found.steps else SILENT
+    """The verdict of the trace alone."""
+    trace = follow(verifier.machine, context)
+    if not trace.steps and trace.verdict == "NOT_APPLICABLE":
+        return not_eligible(trace.code, occasion=True)
+    confidence = SURE if trace.steps else SILENT
     return Finding(
-        found.verdict,
-        0.0 if found.verdict == "UNCLEAR" else confidence,
-        found.code,
-        found.evidence(),
-        {"trace": found.record()},
-        needs_adjudication=found.open is not None,
-        cause="missing" if found.code in (NOTHING_SAID, ENDING_UNKNOWN) else None,
+        trace.verdict,
+        0.0 if trace.verdict == "UNCLEAR" else confidence,
+        trace.code,
+        trace.evidence(),
+        {"trace": trace.record()},
+        needs_adjudication=trace.open is not None,
+        cause="missing" if trace.code in (NOTHING_SAID, ENDING_UNKNOWN) else None,
     )
 
 
 def follow(name: str, context: EvaluationContext) -> Trace:
     """The trace of the plan's state machine `name` over the whole transcript.
 
-    A turn may make several transitions, each at most once; of those possible the first in the machine's order is made.
+    A turn may make several transitions, each at most once; the first possible one in the machine's order is made.
     """
     machine = context.machine(name)
     walk = _Walk(machine, context)
@@ -93,7 +93,7 @@ def follow(name: str, context: EvaluationContext) -> Trace:
 
 
 class _Walk:
-    """The state of a machine on its way through a transcript."""
+    """The state of a machine while it follows a transcript."""
 
     def __init__(self, machine: StateMachine, context: EvaluationContext) -> None:
         self.machine, self.context = machine, context
@@ -110,9 +110,9 @@ class _Walk:
     def take(self, index: int) -> None:
         """Make every transition that the turn at `index` causes."""
         made: set[int] = set()
-        while (found := self._possible(index, made)) is not None:
-            place, transition, span = found
-            made.add(place)
+        while (candidate := self._possible(index, made)) is not None:
+            number, transition, span = candidate
+            made.add(number)
             turn = self.context.turns[index]
             session = self._sessions[index][0]
             step = TraceStep(self.state, transition.to, turn.turn, session, turn.role, span.text, span.pattern)
@@ -120,7 +120,7 @@ class _Walk:
             self.state, self._entered_turn, self._entered_session = transition.to, turn.turn, session
 
     def is_cut_short(self) -> bool:
-        """Whether something is missing after the last step, so that the state might have been left."""
+        """Whether the transcript has a gap after the last step, so that a transition may be missing."""
         gap = next((gap for gap in self.context.complete.gaps if gap.turn >= self._entered_turn), None)
         if gap is not None:
             self.undecided = self.undecided or str(gap)
@@ -128,8 +128,8 @@ class _Walk:
 
     def _possible(self, index: int, made: set[int]) -> tuple[int, Transition, MatchSpan] | None:
         role = self.context.turns[index].role
-        for place, transition in enumerate(self.machine.transitions):
-            if place in made or self.state not in transition.before:
+        for number, transition in enumerate(self.machine.transitions):
+            if number in made or self.state not in transition.before:
                 continue
             lexicon = self.context.lexicon(transition.cue)
             if lexicon is None or not lexicon.patterns:
@@ -138,12 +138,12 @@ class _Walk:
             if lexicon.role not in ("both", role):
                 continue
             span = self.context.hit(transition.cue, index)
-            if span is not None and self._holds(place, transition, index):
-                return place, transition, span
+            if span is not None and self._holds(number, transition, index):
+                return number, transition, span
         return None
 
-    def _holds(self, place: int, transition: Transition, index: int) -> bool:
-        when = self._when[place]
+    def _holds(self, number: int, transition: Transition, index: int) -> bool:
+        when = self._when[number]
         if when is None:
             return True
         decision = when(self._facts(index))
@@ -153,7 +153,7 @@ class _Walk:
         return decision.holds
 
     def _facts(self, index: int) -> JsonObject:
-        """What a transition's `when` sees."""
+        """The context of a transition's `when`."""
         session, hours = self._sessions[index]
         turn = self.context.turns[index].turn
         return {
@@ -166,12 +166,12 @@ class _Walk:
 
 
 def _sessions(context: EvaluationContext) -> list[tuple[int, float | None]]:
-    """For every turn its session's number and the hours since the session before."""
-    found: list[tuple[int, float | None]] = []
+    """For every turn, the number of its session and the hours since the previous session (None if unknown)."""
+    sessions: list[tuple[int, float | None]] = []
     for turn in context.turns:
         session = next((s for s in context.scenario.sessions if s.first_turn <= turn.turn <= s.last_turn), None)
-        found.append((1, None) if session is None else (session.number, session.hours))
-    return found
+        sessions.append((1, None) if session is None else (session.number, session.hours))
+    return sessions
 
 
 def _meaning(machine: StateMachine, walk: _Walk) -> tuple[Verdict, str]:
@@ -192,6 +192,6 @@ def _meaning(machine: StateMachine, walk: _Walk) -> tuple[Verdict, str]:
 
 
 def _in_order(path: Sequence[str], visited: Sequence[str]) -> bool:
-    """Whether the states of `path` were entered in this order, whatever lies between them."""
+    """Whether the states of `path` were entered in this order, with any others between them."""
     rest = iter(visited)
     return all(state in rest for state in path)

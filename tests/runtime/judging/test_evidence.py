@@ -130,12 +130,12 @@ TURNS = (
     [("assistant", 1, {1}), ("user", 2, {2}), ("user", 1, set()), ("assistant", 2, set()), ("system", 1, set())],
 )
 def test_a_quote_stands_in_the_turn_and_the_role_it_names(role: str, turn: int, indices: set[int]) -> None:
-    assert QuotedTurns(TURNS).places(EvidenceSpan(role, turn, "I promise to stay")) == indices
+    assert QuotedTurns(TURNS).indices(EvidenceSpan(role, turn, "I promise to stay")) == indices
 
 
 def test_turns_of_one_number_and_role_are_all_looked_at() -> None:
     turns = [Turn(1, "assistant", "One moment please."), Turn(1, "assistant", "I promise to stay.")]
-    assert QuotedTurns(turns).places(EvidenceSpan("assistant", 1, "promise to stay")) == {1}
+    assert QuotedTurns(turns).indices(EvidenceSpan("assistant", 1, "promise to stay")) == {1}
 
 
 def test_a_turn_is_folded_once_and_a_quote_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,8 +145,8 @@ def test_a_turn_is_folded_once_and_a_quote_looked_up_once(monkeypatch: pytest.Mo
     monkeypatch.setattr(evidence, "fold", lambda text: calls.append(text) or fold(text))  # type: ignore[func-returns-value]
     turns = QuotedTurns(TURNS)
     for _ in range(5):
-        turns.places(EvidenceSpan("assistant", 1, "promise to stay"))
-        turns.places(EvidenceSpan("assistant", 1, "to stay"))
+        turns.indices(EvidenceSpan("assistant", 1, "promise to stay"))
+        turns.indices(EvidenceSpan("assistant", 1, "to stay"))
     assert calls.count(TURNS[1].content) == 1
     assert len(calls) == 3
 

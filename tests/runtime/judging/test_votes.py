@@ -16,7 +16,7 @@ def test_every_published_vote_is_counted_alike() -> None:
     path = folder("invisiblebench") / "expected" / "unit" / "votes.json"
     for votes, verdict, confidence, kept in json.loads(path.read_text(encoding="utf-8"))["rows"]:
         outcome = count(list(map(Cast, votes)))
-        assert (outcome.verdict, outcome.kept) == (verdict, kept)
+        assert (outcome.verdict, outcome.evidence_index) == (verdict, kept)
         assert outcome.confidence == pytest.approx(confidence, abs=1e-12)
 
 
@@ -27,7 +27,7 @@ def test_an_unusable_reply_never_shrinks_the_denominator() -> None:
 
 
 def test_the_evidence_of_the_first_winning_vote_is_kept() -> None:
-    assert count([Cast("FAIL"), Cast("PASS"), Cast("PASS")], planned=3).kept == 1
+    assert count([Cast("FAIL"), Cast("PASS"), Cast("PASS")], planned=3).evidence_index == 1
 
 
 def test_no_votes_are_unclear() -> None:
@@ -48,8 +48,8 @@ def final(votes: tuple[Cast, ...], planned: int, unusable: Any, unverified: Any)
     if not votes:
         return str(unusable)
     outcome = count(votes, planned)
-    assert outcome.kept is not None
-    return unverified if outcome.verdict == "FAIL" and not votes[outcome.kept].holds else outcome.verdict
+    assert outcome.evidence_index is not None
+    return unverified if outcome.verdict == "FAIL" and not votes[outcome.evidence_index].holds else outcome.verdict
 
 
 @pytest.mark.parametrize("planned", range(1, 8))

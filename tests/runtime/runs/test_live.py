@@ -27,7 +27,7 @@ from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.files import BUFFER
-from rulewright_runtime.judging.exchanges import recorded, replay_of
+from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.models.http import HttpModel
 from rulewright_runtime.plan.question import EachReplyWindow, TextSegment
@@ -133,7 +133,7 @@ def test_who_judged_and_what_was_said_are_part_of_the_run(expected: dict[str, by
 
 def test_a_recorded_run_replays_to_the_same_verdicts(expected: dict[str, bytes], tmp_path: Path) -> None:
     (tmp_path / "replies.jsonl").write_bytes(expected["replies.jsonl"])
-    (tmp_path / "replay.json").write_bytes(replay_of(recorded(tmp_path / "replies.jsonl")))
+    (tmp_path / "replay.json").write_bytes(replay_of(read_exchanges(tmp_path / "replies.jsonl")))
     run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=f"replay:{tmp_path / 'replay.json'}")
     assert contents(tmp_path / "run")["verdicts.jsonl"] == expected["verdicts.jsonl"]
     assert contents(tmp_path / "run")["scores.jsonl"] == expected["scores.jsonl"]

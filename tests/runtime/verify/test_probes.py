@@ -8,7 +8,7 @@ import pytest
 from tests.runtime.plans import check, plan, talk
 
 from rulewright_runtime.execution import execute
-from rulewright_runtime.matching.pronouns import Wanted, parse, uses
+from rulewright_runtime.matching.pronouns import Person, parse, uses
 from rulewright_runtime.matching.similarity import find, likeness
 from rulewright_runtime.plan.scan import Probe, Scenario, Session
 from rulewright_runtime.plan.verifiers import ProbeVerifier
@@ -149,7 +149,7 @@ def test_one_expression_of_time_is_enough() -> None:
 def test_pronouns_are_read_in_sentences_about_the_person(text: str, kept: list[bool | None]) -> None:
     wanted = parse("they/them for Alex")
     assert wanted is not None
-    assert [use.kept for use in uses(wanted, text)] == kept
+    assert [use.correct for use in uses(wanted, text)] == kept
 
 
 def test_they_is_held_against_nobody() -> None:
@@ -159,7 +159,7 @@ def test_they_is_held_against_nobody() -> None:
 
 
 def test_pronouns_are_understood_as_authors_write_them() -> None:
-    assert parse("xe/xem/xyr for Sam Lee") == Wanted("Sam Lee", frozenset({"xe", "xem", "xyr"}))
+    assert parse("xe/xem/xyr for Sam Lee") == Person("Sam Lee", frozenset({"xe", "xem", "xyr"}))
     assert parse("Alex uses they") is None
 
 
