@@ -115,4 +115,7 @@ def policy_diff_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set a parameter of both")
     parser.add_argument("--config", metavar="FILE", help="the settings file, or what declares a policy's variables")
     parser.add_argument("--run", metavar="RUN", help="name what changes of this run, or of this report")
+    parser.add_argument(
+        "--project", metavar="PATH", help="where checks belong (default: the project around ONE or TWO)"
+    )
     parser.add_argument("--format", choices=("human", "json"), default="human")

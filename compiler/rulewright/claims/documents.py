@@ -168,7 +168,11 @@ def project_around(path: Path) -> Project | None:
 
 def lowered_alone_or_in_project(path: Path, root: Mapping) -> tuple[ScorecardDocument, ScorecardPlan]:
     """A scorecard with its plan, in the project around its file where there is one. Raises DocumentError."""
-    project = project_around(path)
+    return lowered_alone_or_in(project_around(path), root)
+
+
+def lowered_alone_or_in(project: Project | None, root: Mapping) -> tuple[ScorecardDocument, ScorecardPlan]:
+    """A scorecard with its plan, in a project where there is one. Raises DocumentError."""
     document, mistakes = read_scorecard(root)
     mistakes = [*validate("scorecard", root), *mistakes]
     if document is None or mistakes:

@@ -14,6 +14,8 @@ from rulewright.commands.running import parameters_given
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.policies.compare import CASES, DIFFERENT, EQUAL, policy_diff
+from rulewright.policies.rows import verdicts_of
+from rulewright.project import load_project
 from rulewright.reporting.stored_run import read_run
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.strict_json import JsonMapping
@@ -37,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
         given=parameters_given(args.set),
         assignments=args.set,
         config=args.config,
+        project=None if args.project is None else load_project(args.project),
         run=None if args.run is None or is_report else read_run(Path(args.run)),
         report=Path(args.run) if is_report else None,
     )
@@ -147,7 +150,7 @@ def _value(value: Any) -> str:
 
 
 def _row(row: JsonMapping, name: str) -> str:
-    verdicts = ", ".join(f"{each['check_id']} {each['verdict']}" for each in row["verdicts"]) or "no verdicts"
+    verdicts = verdicts_of(row)
     before, after = (each["engine"]["outcome"] if name == "engine" else each.get(name) for each in row["rows"])
     if isinstance(before, dict) and isinstance(after, dict):
         apart = [key for key in before.keys() | after.keys() if before.get(key) != after.get(key)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from rulewright.check.workflow_check import compile_workflow
-from rulewright.claims.documents import card_of, lowered_alone_or_in_project, project_around, root_of
+from rulewright.claims.documents import card_of, lowered_alone_or_in, project_around, root_of
 from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.lexicon import read_lexicon, read_lexicons
@@ -26,10 +26,11 @@ from rulewright.policies.conversations import conversations_apart
 from rulewright.policies.decisions import Policy
 from rulewright.policies.lexicons import compare_lexicons
 from rulewright.policies.regions import Comparison, Region, compare
-from rulewright.policies.rows import rows_apart, shown_by
+from rulewright.policies.rows import Step, rows_apart, shown_by, verdicts_of
 from rulewright.policies.scorecards import in_words, policy_of_scorecard
 from rulewright.policies.tables import policy_of_cases, policy_of_cases_under_any_settings, policy_of_table
 from rulewright.policies.workflows import policy_of_workflow
+from rulewright.project import Project
 from rulewright.proving.domains import Domain, Domains
 from rulewright.proving.domains import Path as Variable
 from rulewright.proving.results import Unknown
@@ -46,6 +47,7 @@ from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.verify.decisions import Decider, bindings_of
 
 VERSION: Final = 1
+Projects: TypeAlias = tuple[Project | None, Project | None]
 EQUAL, DIFFERENT, UNDECIDED = "equal", "different", "undecided"
 CASES: Final = "scorecard over cases"
 LEXICONS: Final = "lexicon"
@@ -61,6 +63,7 @@ def policy_diff(
     given: JsonMapping | None = None,
     assignments: Sequence[str] = (),
     config: str | None = None,
+    project: Project | None = None,
     run: StoredRun | None = None,
     report: Path | None = None,
 ) -> JsonObject:
@@ -70,21 +73,24 @@ def policy_diff(
     words of the documents, and a `witness`: an input on which both were carried out. `settings` are the keys that
     differ and are no conditions, `unknown` what could be decided neither way, `flips` the stored rows of `run` that
     change. `verdict` is `equal` (proved), `different` (shown) or `undecided`; equal ones may be so `under` the values
-    of some parameters only. Raises UsageError and DocumentError for what can't be compared.
+    of some parameters only. The documents belong to `project`, else to those around them. Raises UsageError and
+    DocumentError for what can't be compared.
     """
     kinds = [_kind(path) for path in (one, two)]
     if kinds[0] != kinds[1]:
         raise UsageError(f"`{one}` is a {kinds[0]}, `{two}` a {kinds[1]}; two of one kind were expected")
     _refuse_rows(kinds[0], run, report)
+    projects = _projects(kinds[0], one, two, project)
     found: JsonObject = {"version": VERSION, "before": str(one), "after": str(two), "kind": kinds[0]}
     if kinds[0] == "scorecard":
-        found |= _scorecards(one, two, dict(given or {}), run)
+        found |= _scorecards(one, two, projects, dict(given or {}), run)
     elif kinds[0] == "check":
-        found |= _checks(one, two, run)
+        found |= _checks(one, two, projects, run)
     elif kinds[0] == CASES:
         found |= _cases(one, two, assignments, config, report)
     elif kinds[0] == LEXICONS:
-        found |= compare_lexicons(lexicons_of(one), lexicons_of(two))
+        lexicons = [lexicons_of(*each) for each in zip((one, two), projects, strict=True)]
+        found |= compare_lexicons(*lexicons)
     else:
         left, right = (_other(path, kinds[0], config) for path in (one, two))
         found |= _data(left, right, compared(left, right))
@@ -197,21 +203,26 @@ def _verdict(found: JsonMapping) -> str:
 # Scorecards over verdicts.
 
 
-def _scorecards(one: Path, two: Path, given: dict[str, object], run: StoredRun | None) -> dict[str, object]:
-    lowered = [lowered_alone_or_in_project(path, root_of(path)) for path in (one, two)]
+def _scorecards(
+    one: Path, two: Path, projects: Projects, given: dict[str, object], run: StoredRun | None
+) -> dict[str, object]:
+    lowered = [lowered_alone_or_in(project, root_of(path)) for path, project in zip((one, two), projects, strict=True)]
     plans = [plan for _, plan in lowered]
     vocabulary = lowered[0][0].vocabulary
     _refuse_unknown(given, plans)
     left = policy_of_scorecard(plans[0], plans[1], vocabulary, given)
     right = policy_of_scorecard(plans[1], plans[0], vocabulary, given)
-    left, right = _as_written(left, one, lowered[0][0]), _as_written(right, two, lowered[1][0])
+    left, right = (
+        _as_written(policy, project, document)
+        for policy, project, (document, _) in zip((left, right), projects, lowered, strict=True)
+    )
     comparisons = compared(left, right)
     found = _data(left, right, comparisons)
-    rows = _rows(found, plans, given, vocabulary)
+    rows, made = _rows(found, plans, given, vocabulary)
     regions = [region for comparison in comparisons.values() for region in comparison.regions]
     for entry, region in zip(found["regions"], regions, strict=True):
         _worded(entry)
-        _carry_out(entry, region, rows, plans, given)
+        _carry_out(entry, region, rows, made, plans, given)
     flips = {} if run is None else {"run": str(run.folder), "flips": stored_flips(run, plans, given)}
     found |= {"rows": rows, **flips}
     if _verdict(found) == EQUAL:
@@ -223,9 +234,18 @@ def _scorecards(one: Path, two: Path, given: dict[str, object], run: StoredRun |
     return found
 
 
-def _as_written(policy: Policy, path: Path, document: ScorecardDocument) -> Policy:
+def _projects(kind: str, one: Path, two: Path, chosen: Project | None) -> Projects:
+    """The projects that two documents belong to: the one that was chosen, or those around their files. A file that
+    stands in none belongs to that of the other, as an earlier version of it does that was put elsewhere."""
+    if chosen is not None or kind not in ("scorecard", "check", LEXICONS):
+        return chosen, chosen
+    first, second = project_around(one), project_around(two)
+    return first or second, second or first
+
+
+def _as_written(policy: Policy, project: Project | None, document: ScorecardDocument) -> Policy:
     """The policy of a scorecard without a project also holds what its weights read there."""
-    if project_around(path) is not None:
+    if project is not None:
         return policy
     written = {rate.name: rate.weight.value for rate in document.dimensions if rate.weight is not None}
     weights = {f"dimensions.{name}.weight, as written": each for name, each in written.items() if isinstance(each, str)}
@@ -239,12 +259,21 @@ def _refuse_unknown(given: Mapping[str, object], plans: Iterable[ScorecardPlan])
             raise UsageError(f"neither scorecard has a parameter `{name}`")
 
 
-def _rows(found: JsonMapping, plans: Sequence[ScorecardPlan], given: JsonMapping, vocabulary: Vocabulary) -> JsonObject:
-    """A row for each output that may differ, on which it does."""
+def _rows(
+    found: JsonMapping, plans: Sequence[ScorecardPlan], given: JsonMapping, vocabulary: Vocabulary
+) -> tuple[JsonObject, Mapping[Step, object]]:
+    """A row for each output that may differ, on which it does, and one for each step of a region that leads from one
+    word to another."""
     if not (found["regions"] or found["settings"] or found["unknown"]):
-        return {}
+        return {}, {}
     outputs = dict.fromkeys(part.name for plan in plans for part in plan.output)
-    return rows_apart(plans, given, vocabulary, list(outputs))
+    steps = {_step(each) for each in found["regions"] if each["place"].startswith("output.")}
+    words = {step for step in steps if all(said.startswith("'") or said in ("true", "false") for said in step[1:])}
+    return rows_apart(plans, given, vocabulary, list(outputs), words)
+
+
+def _step(entry: JsonMapping) -> Step:
+    return str(entry["place"]).partition(".")[2], entry["before"], entry["after"]
 
 
 def _worded(entry: JsonObject) -> None:
@@ -259,6 +288,7 @@ def _carry_out(
     entry: JsonObject,
     region: Region,
     rows: Mapping[str, object],
+    made: Mapping[Step, Any],
     plans: Sequence[ScorecardPlan],
     given: JsonMapping,
 ) -> None:
@@ -271,7 +301,10 @@ def _carry_out(
             if one == two:
                 entry["witness"], entry["why"] = None, _ALIKE
         return
-    entry["row"] = rows.get(name if place == "output" else ENGINE)
+    exactly = made.get(_step(entry)) if place == "output" else None
+    entry["row"] = exactly or rows.get(name if place == "output" else ENGINE)
+    if exactly is not None and entry["witness"] is None:
+        entry["witness"], entry["why"] = {"verdicts": verdicts_of(exactly)}, ""
     if entry["row"] is None:
         entry["witness"], entry["why"] = None, "no verdicts were found that lead there"
 
@@ -295,9 +328,9 @@ def stored_flips(run: StoredRun, plans: Sequence[ScorecardPlan], given: JsonMapp
 # Checks.
 
 
-def _checks(one: Path, two: Path, run: StoredRun | None) -> dict[str, object]:
+def _checks(one: Path, two: Path, projects: Projects, run: StoredRun | None) -> dict[str, object]:
     calls: dict[str, CallVariable] = {}
-    lowered = [_lowered_check(path) for path in (one, two)]
+    lowered = [_lowered_check(path, project) for path, project in zip((one, two), projects, strict=True)]
     pair = [policy_of_check(check, node, around, calls) for check, node, around in lowered]
     left, right = (replace(policy, domains=domains_of(calls, policy.domains)) for policy in pair)
     found = {
@@ -325,10 +358,9 @@ def _carry_out_checks(regions: Iterable[JsonObject], nodes: Sequence[Check], voc
             del each["why"]
 
 
-def _lowered_check(path: Path) -> tuple[CheckDocument, Check, LoweringContext]:
-    project = project_around(path)
+def _lowered_check(path: Path, project: Project | None) -> tuple[CheckDocument, Check, LoweringContext]:
     if project is None:
-        raise UsageError(f"no project holds `{path}`; checks are compared inside of one")
+        raise UsageError(f"no project holds `{path}`; checks are compared inside of one, which `--project` names")
     check = read_check(root_of(path), project.vocabulary)
     lowering = LoweringContext(project, every_check(), policies(project.semantics), [])
     node = lower_check(check, lowering)
@@ -337,9 +369,9 @@ def _lowered_check(path: Path) -> tuple[CheckDocument, Check, LoweringContext]:
     return check, node, lowering
 
 
-def lexicons_of(path: Path) -> dict[str, Lexicon]:
-    """The lexicons that a file holds, lowered as the project around it does, by their names."""
-    root, project = root_of(path), project_around(path)
+def lexicons_of(path: Path, project: Project | None) -> dict[str, Lexicon]:
+    """The lexicons that a file holds, lowered as in a project, by their names."""
+    root = root_of(path)
     documents = (read_lexicon(root, _LONE),) if kind_of(root) == "lexicon" else read_lexicons(root)
     usual = policies("seed" if project is None else project.semantics).fold
     return {each.name: lower_lexicon(each, usual) for each in documents}

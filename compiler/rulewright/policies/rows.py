@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, combinations, combinations_with_replacement, islice, product
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import chain, combinations, combinations_with_replacement, islice, pairwise, product
 from types import SimpleNamespace
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
 from rulewright.documents.vocabulary import Vocabulary
+from rulewright.proving.witness import in_words
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.export import export
 from rulewright_runtime.aggregate.outcome import ENGINE, NO_RECORD
-from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.ir import literal_value
+from rulewright_runtime.plan.part import VERDICTS, programs_of
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
+from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import Value
 
+Step: TypeAlias = tuple[str, str, str]  # an output, and what it is under the one and the other, as a document writes it
 MOST_ROWS: Final = 12_000
 MOST_KINDS: Final = 3  # of verdicts in one row
 MOST_OF_TWO: Final = 10  # verdicts of two kinds in one row
+MOST_OF_A_SHARE: Final = 40  # verdicts of a row in which one kind has a certain share
 _RECORD: Final[Mapping[str, object]] = {
     "eligible": True, "confidence": 1.0, "evidence": [], "scorer_version": "", "prompt_hash": None,
     "rationale_code": None, "adjudication_required": False, "secondary_tags": [], "extra": {},
@@ -40,20 +47,37 @@ def shown_by(
 
 
 def rows_apart(
-    plans: Sequence[ScorecardPlan], given: Mapping[str, object], vocabulary: Vocabulary, wanted: Sequence[str]
-) -> dict[str, dict[str, object]]:
+    plans: Sequence[ScorecardPlan],
+    given: Mapping[str, object],
+    vocabulary: Vocabulary,
+    wanted: Sequence[str],
+    steps: Collection[Step] = (),
+) -> tuple[dict[str, dict[str, object]], dict[Step, dict[str, object]]]:
     """For each wanted output the first row found on which the two scorecards give another value, and under `engine` the
-    first with another outcome."""
+    first with another outcome; for each of the `steps` the first row on which an output makes it."""
     cards = [_card(_knowing(plan, vocabulary), given) for plan in plans]
     found: dict[str, dict[str, object]] = {}
-    for verdicts in _rows(_pool(cards)):
+    made: dict[Step, dict[str, object]] = {}
+    names = sorted({name for name, _, _ in steps})
+    for verdicts in _rows(_pool(cards), _shares(cards)):
         rows = [card.aggregate(verdicts) for card in cards]
         for name in (*wanted, ENGINE):
             if name not in found and _value(rows[0], name) != _value(rows[1], name):
                 found[name] = _shown(verdicts, rows)
-        if len(found) == len(wanted) + 1:
+        for name in names:
+            step = name, in_words(rows[0].get(name)), in_words(rows[1].get(name))
+            if step in steps and step not in made:
+                made[step] = _shown(verdicts, rows)
+        if len(found) == len(wanted) + 1 and len(made) == len(steps):
             break
-    return found
+    return found, made
+
+
+def verdicts_of(row: Mapping[str, Value]) -> str:
+    """The verdicts of a row in words: equal ones once, with their number."""
+    counts = Counter(f"{each['check_id']} {each['verdict']}" for each in row["verdicts"])
+    told = [said if count == 1 else f"{said} ({count} times)" for said, count in counts.items()]
+    return ", ".join(told) or "no verdicts"
 
 
 def _value(row: Mapping[str, Value], name: str) -> Value:
@@ -111,8 +135,24 @@ def _does(card: Scorecard, record: Value) -> str:
     )
 
 
-def _rows(pool: Sequence[Value]) -> Iterator[list[Value]]:
-    """Rows of few verdicts, the shortest first, and longer ones of two kinds."""
+def _shares(cards: Sequence[Scorecard]) -> list[Fraction]:
+    """The shares between 0 and 1 that two scorecards may tell apart: the numbers that they and their parameters hold,
+    and what lies between two of them."""
+    numbers: set[Fraction] = set()
+    for card in cards:
+        plan = card.plan
+        programs = [*programs_of(plan), *([plan.minimum_coverage] if plan.minimum_coverage else [])]
+        values = [literal_value(node.value) for program in programs for node in program.nodes if node.op == "const"]
+        known = [each for each in (*values, *card.parameters.values()) if type(each) in (int, float, Score)]
+        numbers |= {Fraction(*exact_pair(each)) for each in known if 0 < each < 1}
+    line = sorted({*numbers, Fraction(0), Fraction(1)})
+    between = [(low + high) / 2 for low, high in pairwise(line)]
+    return [share.limit_denominator(MOST_OF_A_SHARE) for share in (*line[1:-1], *between)]
+
+
+def _rows(pool: Sequence[Value], shares: Sequence[Fraction]) -> Iterator[list[Value]]:
+    """Rows of few verdicts, the shortest first, rows of two kinds in which one has one of the shares, and longer ones
+    of two kinds."""
     short = (list(chosen) for size in range(MOST_KINDS) for chosen in combinations_with_replacement(pool, size))
     pairs = list(combinations(pool, 2))
     long = (
@@ -121,8 +161,15 @@ def _rows(pool: Sequence[Value]) -> Iterator[list[Value]]:
         for one, other in pairs
         for count in range(1, size)
     )
+    shared = (
+        [one] * share.numerator + [other] * (share.denominator - share.numerator)
+        for share in shares
+        for two in pairs
+        for one, other in (two, two[::-1])
+    )
     three = (list(chosen) for chosen in combinations(pool, MOST_KINDS))
-    return islice(chain(short, islice(three, MOST_ROWS // 3), long), MOST_ROWS)
+    some = MOST_ROWS // 3
+    return islice(chain(short, islice(shared, some), islice(three, some), long), MOST_ROWS)
 
 
 def _shown(verdicts: Sequence[Value], rows: Sequence[Mapping[str, Value]]) -> dict[str, Value]:

@@ -21,6 +21,7 @@ from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.lower.scorecard import verdict_type
 from rulewright.policies.compare import policy_diff
+from rulewright.policies.rows import verdicts_of
 from rulewright.proving.atoms import TRUE, bits_of
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.interpreter import prepare
@@ -136,6 +137,40 @@ def test_a_threshold_a_weight_and_an_output_are_shown_by_rows(tmp_path: Path) ->
     assert [region["witness"] for region in found["regions"]] == [None]
     found = policy_diff(*(card(tmp_path, name=name, weight=f"scoring.{name}") for name in ("one", "two")))
     assert [each["place"] for each in found["settings"]] == ["dimensions.d.weight, as written"]
+
+
+def test_a_region_of_outputs_is_shown_by_a_row_that_makes_its_step(tmp_path: Path) -> None:
+    two_tier = SAFE.with_name("two-tier.yaml")
+    other = tmp_path / "earlier.yaml"  # stands in no project, so it belongs to that of the first
+    other.write_text(two_tier.read_text(encoding="utf-8").replace("default: 0.80", "default: 0.95"), encoding="utf-8")
+    found = policy_diff(two_tier, other)
+    shown = [each for each in found["regions"] if each["place"] == "output.status"]
+    assert {(each["before"], each["after"]) for each in shown} == {
+        ("'valid'", "'invalid'"),
+        ("'needs_adjudication'", "'invalid'"),
+    }
+    for each in shown:
+        assert each["witness"] is not None
+        assert [f"'{row['status']}'" for row in each["row"]["rows"]] == [each["before"], each["after"]]
+
+
+def test_verdicts_of_a_row_are_told_once(tmp_path: Path) -> None:
+    verdicts = [{"check_id": name, "verdict": "PASS"} for name in ("A", "B", "A", "A")]
+    assert verdicts_of({"verdicts": verdicts}) == "A PASS (3 times), B PASS"
+    assert verdicts_of({"verdicts": []}) == "no verdicts"
+
+
+def test_checks_that_stand_in_no_project_are_compared_in_one_that_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = SAFE.parents[3] / "checks" / "RW-A1.yaml"
+    two = tmp_path / "RW-A1.yaml"
+    text = one.read_text(encoding="utf-8")
+    two.write_text(text.replace("any: [veiled_hopelessness]", "any: [veiled_hopelessness, grief]"), encoding="utf-8")
+    with pytest.raises(UsageError, match="which `--project` names"):
+        policy_diff(one, two)
+    assert main(["policy-diff", str(one), str(two), "--project", str(SAFE.parents[2])]) == 1
+    assert "eligibility: does not apply -> applies" in capsys.readouterr().out
 
 
 def test_labels_of_cases_are_compared_score_by_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
