@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec.structs import replace
@@ -97,26 +99,20 @@ def lower_scorecard(
     `scoring` is the scoring file as plain data, `checks` maps the id of every selected check (in plan order) to its
     fields, `labels` maps blindspot labels to checks. A label whose check is not selected stays with the flag null.
     """
-    lowering = _ScorecardLowering(document, dict(scoring))
-    plan = lowering.plan(tuple(labels.items()))
-    if lowering.findings:
-        return None, lowering.findings
-    return with_facts(plan, scoring, checks), []
+    plan, lowering = _lowered(document, json.dumps(scoring), tuple(labels.items()))
+    return (None, [*lowering.findings]) if lowering.findings else (with_facts(plan, scoring, checks), [])
 
 
 def lower_without_project(document: ScorecardDocument) -> tuple[ScorecardPlan | None, list[Diagnostic]]:
     """As `lower_scorecard`, for a scorecard outside a project: its plan holds neither checks nor the scoring file, and
     fields it reads from that file are not checked."""
-    lowering = _ScorecardLowering(document, None)
-    plan = lowering.plan(())
-    return None if lowering.findings else plan, lowering.findings
+    plan, lowering = _lowered(document, None, ())
+    return None if lowering.findings else plan, [*lowering.findings]
 
 
 def scorecard_expressions(document: ScorecardDocument) -> list[tuple[Scalar, Environment]]:
     """Return every expression of a scorecard with its environment."""
-    lowering = _ScorecardLowering(document, None)
-    lowering.plan(())
-    return lowering.expressions
+    return [*_lowered(document, None, ())[1].expressions]
 
 
 def with_facts(
@@ -146,6 +142,16 @@ def _programs(plan: ScorecardPlan) -> Iterator[Program]:
     yield from (part.value for part in (*plan.variables, *plan.output))
     if plan.minimum_coverage is not None:
         yield plan.minimum_coverage
+
+
+@lru_cache(maxsize=16)
+def _lowered(
+    document: ScorecardDocument, scoring: str | None, labels: tuple[tuple[str, str], ...]
+) -> tuple[ScorecardPlan, _ScorecardLowering]:
+    """Return the plan of a document with `scoring` (JSON), and its lowering; computed once for all projects that share
+    the document, as they share the shipped ones."""
+    lowering = _ScorecardLowering(document, None if scoring is None else json.loads(scoring))
+    return lowering.plan(labels), lowering
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ import pytest
 from tests.compiler.linting.fixing import fix_files
 from tests.compiler.mutations.operators import mutant
 from tests.compiler.test_rule_oracles import FOLDER, example, pool, written
-from tests.compiler.test_rules import BAD, name_of, unpacked
+from tests.compiler.test_rules import BAD, FIXABLE, code_of, name_of, unpacked
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.linting.fixes import fixed_texts
@@ -60,7 +60,7 @@ def check_fixes(report: Report) -> None:
         ) <= len(found.fix.edits), (found, texts)
 
 
-@pytest.mark.parametrize("path", BAD, ids=name_of)
+@pytest.mark.parametrize("path", [path for path in BAD if code_of(path) in FIXABLE], ids=name_of)
 def test_a_fix_changes_nothing_else(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     check_fixes(lint(unpacked(path, tmp_path)))
@@ -163,5 +163,7 @@ def test_fixing_mutants_mends_what_it_fixes_and_nothing_else_and_is_done_once(
         # What was mended may have hidden other mistakes: the wrong value of a key that was misspelt.
         assert not mended & (said(after.diagnostics) - (said(before.diagnostics) - mended))
         once = Path(path.name).read_bytes()
+        if once == text.encode():
+            continue  # nothing was fixed, and nothing would be again
         assert fix_files([path.name], unsafe=unsafe).diagnostics == after.diagnostics
         assert Path(path.name).read_bytes() == once

@@ -102,8 +102,11 @@ def test_fixing_what_is_broken_further_is_done_once_too(
     text = path.read_bytes().decode(errors="replace")
     for _ in range(ROUNDS):
         (tmp_path / path.name).write_text(broken(text, chance), encoding="utf-8")
+        before = (tmp_path / path.name).read_bytes()
         fix_files([path.name], unsafe=True)
         once = (tmp_path / path.name).read_bytes()
+        if once == before:
+            continue  # nothing was fixed, and nothing would be again
         fix_files([path.name], unsafe=True)
         assert (tmp_path / path.name).read_bytes() == once
 
