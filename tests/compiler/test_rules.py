@@ -72,7 +72,7 @@ FIXABLE: Final = {
     "unused-suppression",
     "yaml-trap",
 }
-REPORTING: Final = ("_refused", "mistake", "wrong")  # how the loader reports
+REPORTING: Final = ("_refused", "mistake", "report_broken")  # how the loader reports
 
 
 def too_large_a_file(folder: Path) -> None:

@@ -14,7 +14,7 @@ from rulewright.documents.validation import validate
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.load import Mapping
 from rulewright.load import load_errors as mistakes
-from rulewright.load.suppressions import OURS
+from rulewright.load.suppressions import SUPPRESSION_CODES
 from rulewright.lower.routing_conflicts import routing_conflicts_of
 from rulewright.rules import code_of, document_kind, findings, rule_page
 
@@ -43,7 +43,7 @@ def models_of(kind: str, root: Mapping, vocabulary: Vocabulary | None = None) ->
 def is_seen_alone(code: str) -> bool:
     """Whether all findings of a code are seen in the file they are about, without its project."""
     if rule_page(code) is None:
-        return code in OURS or code in mistakes.PAGES or code in STRUCTURE
+        return code in SUPPRESSION_CODES or code in mistakes.PAGES or code in STRUCTURE
     from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
 
     return code not in {*map(code_of, PROJECT), *map(code_of, UNREAD_FILES)}

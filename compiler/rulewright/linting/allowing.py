@@ -17,7 +17,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.documents.layout import project_file_above
 from rulewright.errors import UsageError
 from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_text, plain, walk
-from rulewright.load.suppressions import OURS, Suppression, read
+from rulewright.load.suppressions import SUPPRESSION_CODES, Suppression, read
 
 if TYPE_CHECKING:
     from rulewright.linting.report import Report
@@ -34,7 +34,7 @@ def allowing_texts(report: Report, reason: str) -> tuple[dict[str, str], list[Di
         raise UsageError("`--add-allow` needs a reason: say why this is tolerated")
     texts: dict[str, str] = {}
     left: list[Diagnostic] = []
-    found = [each for each in report.diagnostics if each.code not in OURS]
+    found = [each for each in report.diagnostics if each.code not in SUPPRESSION_CODES]
     for path in dict.fromkeys(each.span.path for each in found):
         here = [each for each in found if each.span.path == path]
         if path.endswith(".json"):
@@ -44,7 +44,7 @@ def allowing_texts(report: Report, reason: str) -> tuple[dict[str, str], list[Di
             left += rest
             if text != report.sources[path].text:
                 texts[path] = text
-    return texts, left + [each for each in report.diagnostics if each.code in OURS]
+    return texts, left + [each for each in report.diagnostics if each.code in SUPPRESSION_CODES]
 
 
 def _commented(source: Source, found: list[Diagnostic], reason: str) -> tuple[str, list[Diagnostic]]:

@@ -22,7 +22,7 @@ from rulewright.linting.repeated import DEPENDENT
 from rulewright.load import Loaded, walk
 from rulewright.load import Mapping as MappingNode
 from rulewright.load.source import Source
-from rulewright.load.suppressions import OURS
+from rulewright.load.suppressions import SUPPRESSION_CODES
 from rulewright.spelling import Guess
 
 Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # what is found where files hold these texts
@@ -123,7 +123,7 @@ def _corrected(found: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic |
 
 def _is_idle(found: Diagnostic, codes: Container[tuple[str, str]]) -> bool:
     """Whether a finding about what is allowed stands where these codes are found: no rule finds it again."""
-    return found.code in OURS and (found.about, os.path.abspath(found.span.path)) not in codes
+    return found.code in SUPPRESSION_CODES and (found.about, os.path.abspath(found.span.path)) not in codes
 
 
 def _place(found: Diagnostic) -> tuple[str, str, int]:

@@ -1,4 +1,4 @@
-"""Loading: YAML and JSON files become nodes with exact places, and every mistake a diagnostic."""
+"""Loads YAML and JSON files into nodes with exact spans; every mistake becomes a diagnostic."""
 
 from __future__ import annotations
 

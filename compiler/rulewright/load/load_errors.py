@@ -1,6 +1,6 @@
-"""The mistakes a file can hold before it means anything: one function for each, and its manual page.
+"""The loader's diagnostics: a function for each common mistake, and the manual pages.
 
-A page stands in `PAGES` under its code, as the docstring of a lint rule does for the rules.
+`PAGES` maps a code to its page; the page of a lint rule is its docstring instead.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from rulewright.load.source import Source
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 100
 MAX_VALUES = 100_000
-MAX_ALIASED = 50_000  # values that aliases add by being written out
-MAX_MISTAKES = 100  # a file that is not YAML at all need not fill the screen
+MAX_ALIASED = 50_000  # values that expanded aliases add
+MAX_MISTAKES = 100  # limits the output for a file that is not YAML at all
 MAX_DIGITS = 250  # so that every number, hexadecimal ones too, fits a double
 
 PAGES: dict[str, str] = {
-    "alias-bomb": """Aliases repeat so much that the document would grow beyond any use.
+    "alias-bomb": """Aliases expand the document beyond its size limit.
 
     Why it matters: nine levels of nine aliases make a billion values out of one screen of text.
     Instead: write the repeated part once, or put it in a file of its own and refer to it by id.
     """,
-    "control-character": """The file holds a character that text can't hold, for instance NUL.
+    "control-character": """The file holds a character that is not allowed in text, for instance NUL.
 
     Why it matters: such a file is binary or damaged, and tools disagree on where it ends.
     Instead: save it as plain UTF-8 text; inside double quotes write `\\0` or `\\x07` where you mean the character.
     """,
-    "custom-tag": """A value bears a tag such as `!!python/object` or `!env`.
+    "custom-tag": """A value has a tag such as `!!python/object` or `!env`.
 
     Why it matters: tags construct objects or change values while a file loads; rule files are data only.
     Instead: write the value itself. `!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!map` and `!!seq` are allowed.
     """,
     "duplicate-key": """A mapping has the same key twice.
 
-    Why it matters: most loaders keep the last value and drop the first without a word.
+    Why it matters: most loaders keep the last value and silently drop the first.
     Instead: keep one of them.
     """,
-    "file-too-large": """The file has more bytes or more values than a rule file can sensibly have.
+    "file-too-large": """The file has more bytes or more values than the loader's limit.
 
-    Why it matters: reading it would take the memory and time of everything else.
+    Why it matters: reading it would use too much memory and time.
     Instead: split it; transcripts belong into JSONL files, which are read line by line.
     """,
     "json-syntax": """The file is not JSON.
@@ -52,9 +52,9 @@ PAGES: dict[str, str] = {
     Why it matters: `1:` and `"1":` are different keys to YAML and the same key to most readers.
     Instead: put the key in quotes.
     """,
-    "lone-surrogate": """Half of a surrogate pair stands alone.
+    "lone-surrogate": """A string holds an unpaired surrogate.
 
-    Why it matters: it is not a character, and can't be written to any file again.
+    Why it matters: it is not a character, and can't be encoded in UTF-8.
     Instead: write the character itself, or both halves of the pair (JSON) or `\\U0001F600` (YAML).
     """,
     "merge-key": """A mapping uses the merge key `<<`.
@@ -64,20 +64,20 @@ PAGES: dict[str, str] = {
     """,
     "nested-too-deep": """Lists and mappings are nested more than 100 deep.
 
-    Why it matters: no rule file needs it, and readers that recurse crash on it.
+    Why it matters: no rule file needs it, and recursive parsers crash on it.
     Instead: flatten the document.
     """,
     "not-utf-8": """The file is not encoded as UTF-8.
 
-    Why it matters: its letters would be read as others.
+    Why it matters: its characters would be misread.
     Instead: save it as UTF-8.
     """,
-    "number-out-of-range": """A number is too large for what computes with it.
+    "number-out-of-range": """A number is too large for a double.
 
     Why it matters: it would become infinity, which passes every `>=`.
     Instead: write a smaller number, or quote it if it is a name.
     """,
-    "recursive-alias": """An alias stands inside the value it stands for.
+    "recursive-alias": """An alias refers to a value that it is part of.
 
     Why it matters: the document would be infinite.
     Instead: remove the alias.
@@ -94,17 +94,17 @@ PAGES: dict[str, str] = {
     """,
     "tab-indentation": """A tab indents a line.
 
-    Why it matters: YAML forbids it, since nobody can see how deep a tab is.
+    Why it matters: YAML forbids it, since the width of a tab depends on the editor.
     Instead: use spaces.
     """,
     "unknown-alias": """An alias names an anchor that the file doesn't define before it.
 
-    Why it matters: there is no value to put in its place.
+    Why it matters: the alias has no value.
     Instead: correct the name, or write the value.
     """,
     "unreadable-file": """The file can't be opened or read.
 
-    Why it matters: what can't be read can't be checked, and is never counted as right.
+    Why it matters: a file that can't be read can't be checked, and never counts as correct.
     Instead: correct the path, or the file's permissions.
     """,
     "yaml-syntax": """The file is not YAML.
@@ -116,37 +116,37 @@ PAGES: dict[str, str] = {
 
 
 def mistake(code: str, span: Span, message: str, *notes: Note, help: str | None = None) -> Diagnostic:
-    """An error of the loader; every code has its page."""
+    """Return an error of the loader; `code` must have a page."""
     assert code in PAGES, code
     return Diagnostic(code, Severity.ERROR, message, span, notes, help)
 
 
 def duplicate_key(key: Scalar, first: Scalar) -> Diagnostic:
-    """The same key twice in one mapping."""
+    """Return the finding for a key that a mapping has twice."""
     note = Note(first.span, "first given here")
     return mistake("duplicate-key", key.span, f"`{shorten(str(key.value))}` is given twice", note, help="keep one")
 
 
 def too_deep(source: Source, start: int) -> Diagnostic:
-    """Nesting beyond the limit, shown where the limit is passed."""
+    """Return the finding for nesting beyond the limit, at the offset that exceeds it."""
     message = f"lists and mappings are nested more than {MAX_DEPTH} deep"
     return mistake("nested-too-deep", source.span(start, start + 1), message)
 
 
 def too_many(source: Source, start: int) -> Diagnostic:
-    """More values than a file may hold, shown at the first one too many."""
+    """Return the finding for more values than a file may hold, at the first excess value."""
     message = f"the file holds more than {MAX_VALUES:,} values"
     return mistake("file-too-large", source.span(start, start + 1), message)
 
 
 def out_of_range(span: Span, text: str) -> Diagnostic:
-    """A number no double can hold."""
+    """Return the finding for a number outside the range of doubles."""
     return mistake(
         "number-out-of-range", span, f"`{shorten(text)}` is too large a number", help="quote it if it is a name"
     )
 
 
 def shorten(text: str, limit: int = 40) -> str:
-    """The text on one line, cut in the middle of nowhere when it is long: for quoting an author's words."""
+    """Return the text on one line, cut at `limit` characters, for quoting an author's words."""
     flat = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text[: limit * 4].split()))
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"

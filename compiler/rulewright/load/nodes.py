@@ -1,8 +1,7 @@
-"""What a file holds before anybody knows what it means: mappings, sequences and scalars with their places.
+"""The nodes of a loaded file: mappings, sequences and scalars with their offsets.
 
-Nodes keep offsets; lines and columns are computed when somebody asks for a span.
-Nodes have no subclasses: where it is asked most often, `type(node) is Scalar` says what `isinstance` says, which takes
-ten times as long to say no, because the metaclass of these structs has a say in it.
+Lines and columns are computed when a span is requested. Nodes have no subclasses, so hot paths test `type(node) is
+Scalar`: `isinstance` takes ten times as long for a negative answer, because of the metaclass of these structs.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Plain: TypeAlias = bool | int | float | str | None
 
 @final
 class Scalar(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A single value: `style`: `''` plain, `'` or `"` quoted, `|` literal, `>` folded, `j` a JSON string."""
+    """A single value. `style`: `''` plain, `'` or `"` quoted, `|` literal, `>` folded, `j` a JSON string."""
 
     value: Plain
     start: int
@@ -30,12 +29,12 @@ class Scalar(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def span(self) -> Span:
-        """Where the whole scalar stands, quotes and block indicators included."""
+        """The span of the whole scalar, including quotes and block indicators."""
         return self.source.span(self.start, self.end)
 
     @property
     def raw(self) -> str:
-        """The scalar as the author wrote it, quotes included: `0.80` where the value is 0.8."""
+        """The scalar's source text, including quotes: `0.80` where the value is 0.8."""
         return self.source.text[self.start : self.end]
 
 
@@ -50,7 +49,7 @@ class Sequence(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def span(self) -> Span:
-        """Where the whole list stands."""
+        """The span of the whole list."""
         return self.source.span(self.start, self.end)
 
     def __iter__(self) -> Iterator[Node]:
@@ -58,7 +57,7 @@ class Sequence(msgspec.Struct, frozen=True, eq=False, gc=False):
         return iter(self.items)
 
     def __len__(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return len(self.items)
 
 
@@ -76,7 +75,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 @final
 class Mapping(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """Keys with values, in the order of the file; of a key given twice the first counts."""
+    """Keys with values, in file order; of a duplicate key the first counts."""
 
     index: dict[str, Entry]
     start: int
@@ -85,31 +84,31 @@ class Mapping(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def span(self) -> Span:
-        """Where the whole mapping stands."""
+        """The span of the whole mapping."""
         return self.source.span(self.start, self.end)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Every key with its value, in the order of the file."""
+        """Every key with its value, in file order."""
         return tuple(self.index.values())
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Every key, in the order of the file."""
+        """Every key, in file order."""
         return tuple(self.index)
 
     def get(self, key: str) -> Node | None:
-        """The value of `key`, or None when the key is absent (an explicit null is a `Scalar`)."""
+        """Return the value of `key`, or None when the key is absent (an explicit null is a `Scalar`)."""
         entry = self.index.get(key)
         return None if entry is None else entry.value
 
     def key_span(self, key: str) -> Span:
-        """Where `key` stands; the whole mapping when there is no such key."""
+        """Return the span of `key`, or of the whole mapping when the key is absent."""
         entry = self.index.get(key)
         return self.span if entry is None else entry.key.span
 
     def __contains__(self, key: str) -> bool:
-        """Whether the key is there."""
+        """Whether the mapping has the key."""
         return key in self.index
 
 
@@ -117,7 +116,7 @@ Node: TypeAlias = Mapping | Sequence | Scalar
 
 
 def plain(node: Node | None) -> Any:
-    """The node as dicts, lists and values, without places. Nesting is bounded by the loader, so this may recurse."""
+    """Return the node as plain dicts, lists and values. The loader bounds nesting, so this may recurse."""
     if type(node) is Scalar:
         return node.value
     if type(node) is Mapping:
@@ -128,16 +127,16 @@ def plain(node: Node | None) -> Any:
 
 
 def walk(node: Node | None) -> Iterator[Node]:
-    """Every node below and including `node`, keys left out, in the order of the file; what aliases share comes once."""
+    """Iterate over `node` and its descendants without keys, in file order; nodes shared by aliases come once."""
     seen: set[int] = set()
-    waiting = [] if node is None else [node]
-    while waiting:
-        current = waiting.pop()
+    pending = [] if node is None else [node]
+    while pending:
+        current = pending.pop()
         if id(current) in seen:
             continue
         seen.add(id(current))
         yield current
         if type(current) is Mapping:
-            waiting += [entry.value for entry in reversed(current.index.values())]
+            pending += [entry.value for entry in reversed(current.index.values())]
         elif type(current) is Sequence:
-            waiting += reversed(current.items)
+            pending += reversed(current.items)

@@ -1,4 +1,4 @@
-"""The way from a document's root to a place in it, as keys and numbers: `turns[0].rubric[1].dimension`."""
+"""Paths from a document's root as keys and indexes: `turns[0].rubric[1].dimension`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PLAIN: Final = re.compile(r"[^.\[\]\"\s]+")
 
 
 def path_at(root: Node | None, offset: int) -> str:
-    """The path of the innermost key or value at `offset` of the root's file; empty where nothing in it stands there."""
+    """Return the path of the innermost key or value at `offset` of the root's file; empty where there is none."""
     path, node = "", root
     while node is not None:
         path, node = _step(path, node, offset)
@@ -19,7 +19,7 @@ def path_at(root: Node | None, offset: int) -> str:
 
 
 def _step(path: str, node: Node, offset: int) -> tuple[str, Node | None]:
-    """One step towards `offset`: the longer path, and the value to go on with, if any."""
+    """One step towards `offset`: the extended path, and the value to continue with, if any."""
     if isinstance(node, Mapping):
         for entry in node.entries:
             if _holds(entry.key, offset):
@@ -38,7 +38,7 @@ def _holds(node: Node, offset: int) -> bool:
 
 
 def _key(path: str, name: str) -> str:
-    """The path of a key; one with dots, brackets, quotes or blanks stands in quotes, so that paths stay apart."""
+    """The path of a key; one with dots, brackets, quotes or blanks is quoted, so that paths are unambiguous."""
     if not PLAIN.fullmatch(name):
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
         return f'{path}["{escaped}"]'

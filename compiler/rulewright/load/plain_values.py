@@ -1,4 +1,4 @@
-"""Plain scalars become values by the core schema of YAML 1.2: `yes` is text, `1e3` a number, `0o17` fifteen."""
+"""Values of plain scalars by the core schema of YAML 1.2: `yes` is text, `1e3` a number, `0o17` fifteen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from rulewright.load.load_errors import MAX_DIGITS
 from rulewright.load.nodes import Plain
 
-# Only what starts with one of these can be anything but text; the empty scalar is null.
+# A plain scalar that starts with another character is text; the empty scalar is null.
 STARTS = frozenset("0123456789+-.~nNtTfF") | {""}
 
 _WORDS: dict[str, Plain] = {
@@ -26,7 +26,7 @@ _BASED = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 
 
 def value_of(text: str) -> Plain:
-    """The value of a plain scalar; raises OverflowError for a finite number that no double or sensible int holds."""
+    """Return the value of a plain scalar; raises OverflowError for a finite number out of range or too long."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMBERS:
@@ -43,7 +43,7 @@ def value_of(text: str) -> Plain:
 
 
 def number(text: str) -> int | float:
-    """The number a decimal spelling names: an int without point and exponent, a double otherwise."""
+    """Return the number of a decimal text: an int without point and exponent, else a float; raises OverflowError."""
     if len(text) > MAX_DIGITS:
         raise OverflowError(text)
     if text.lstrip("+-").isdigit():

@@ -1,4 +1,4 @@
-"""The entry point of the loader: bytes in, a root node and diagnostics out, and no exception for what a file holds."""
+"""The entry point of the loader: reads bytes into a root node and diagnostics, and raises nothing for bad content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A file as it was read. `root` is None when it is empty or broken; the diagnostics of a broken file say why."""
+    """A loaded file. `root` is None when it is empty or broken; `diagnostics` explains a broken file."""
 
     root: Node | None
     source: Source
@@ -34,14 +34,14 @@ class Loaded:
 
 
 def load_file(path: Path | str, *, shown_as: str | None = None, comments: bool = False) -> Loaded:
-    """Read a file; one that can't be read gives a diagnostic as well. Diagnostics name it `shown_as`."""
+    """Load a file; an unreadable one gives a diagnostic. Diagnostics name the file `shown_as`."""
     shown = str(path) if shown_as is None else shown_as
-    if (held := _unsaved.get()) is not None and (text := held.get(os.path.abspath(path))) is not None:
+    if (texts := _unsaved.get()) is not None and (text := texts.get(os.path.abspath(path))) is not None:
         return load_text(text, shown, comments=comments)
     try:
         with open_regular(path) as file:
             content = file.read(_BLOCK)
-            if len(content) == _BLOCK:  # asking for the most there may be would reserve memory for it
+            if len(content) == _BLOCK:  # reading MAX_BYTES at once would reserve that memory
                 content += file.read(MAX_BYTES + 1 - _BLOCK)
     except (OSError, ValueError) as failure:
         dependencies.note_content(path, None)
@@ -53,37 +53,36 @@ def load_file(path: Path | str, *, shown_as: str | None = None, comments: bool =
 
 @contextmanager
 def unsaved(texts: Mapping[str, str]) -> Iterator[None]:
-    """While it lasts, files are read as these texts, by absolute path: what an editor holds and nobody has saved.
-    Inside another one, the texts of both count, and the inner ones first."""
-    before = _unsaved.set({**(_unsaved.get() or {}), **texts})
+    """Inside this context files are read from `texts`, an editor's unsaved texts by absolute path.
+    Nested contexts add up; the inner one takes precedence."""
+    token = _unsaved.set({**(_unsaved.get() or {}), **texts})
     try:
         yield
     finally:
-        _unsaved.reset(before)
+        _unsaved.reset(token)
 
 
 def load_text(text: str | bytes, path: str, *, comments: bool = False) -> Loaded:
-    """Read `text` as the file `path`: JSON when the path ends in `.json`, a list of JSON lines when
-    in `.jsonl` or `.ndjson`, YAML otherwise.
+    """Load `text` as the file `path`: `.json` is JSON, `.jsonl` and `.ndjson` lists of JSON lines, all else YAML.
 
-    With `comments`, JSON may hold `//` comments.
+    With `comments`, JSON may have `//` comments.
     """
     if len(text) > MAX_BYTES:
         message = f"the file is larger than {MAX_BYTES // 1024**2} MiB"
         return _refused(path, "file-too-large", message, help="divide it into several files")
-    source, wrong = _decode(text, path)
-    if wrong is not None:
-        return Loaded(None, source, (wrong,))
-    # Read by a module that is imported for such a file alone.
+    source, finding = _decode(text, path)
+    if finding is not None:
+        return Loaded(None, source, (finding,))
+    # The YAML reader is imported only when a YAML file is loaded.
     if path.endswith(".json"):
-        root, found = json_reader.read(source, comments=comments)
+        root, findings = json_reader.read(source, comments=comments)
     elif path.endswith((".jsonl", ".ndjson")):
-        root, found = json_reader.read_lines(source)
+        root, findings = json_reader.read_lines(source)
     else:
         from rulewright.load import yaml_reader
 
-        root, found = yaml_reader.read(source)
-    return Loaded(root, source, tuple(sorted(found, key=lambda d: d.sort_key)) if found else ())
+        root, findings = yaml_reader.read(source)
+    return Loaded(root, source, tuple(sorted(findings, key=lambda d: d.sort_key)) if findings else ())
 
 
 def _refused(path: str, code: str, message: str, *, help: str | None = None) -> Loaded:
@@ -91,18 +90,18 @@ def _refused(path: str, code: str, message: str, *, help: str | None = None) -> 
 
 
 def _decode(text: str | bytes, path: str) -> tuple[Source, Diagnostic | None]:
-    """The text without byte order mark; UTF-8 is the only encoding."""
+    """Decode UTF-8, the only encoding, and remove a byte order mark."""
     if isinstance(text, str):
         source = Source(path, text.removeprefix("\ufeff"), text.startswith("\ufeff"))
-        if found := _SURROGATE.search(source.text):
+        if match := _SURROGATE.search(source.text):
             shown = Source(path, _SURROGATE.sub("\ufffd", source.text), source.bom)
-            place = shown.span(found.start(), found.end())
-            message = f"half of a surrogate pair, U+{ord(found.group()):04X}, stands alone"
-            return shown, mistake("lone-surrogate", place, message)
+            span = shown.span(match.start(), match.end())
+            message = f"unpaired surrogate U+{ord(match.group()):04X}"
+            return shown, mistake("lone-surrogate", span, message)
         return source, None
     if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        place = Span(path, 1, 1, 1, 1)
-        return Source(path, ""), mistake("not-utf-8", place, "the file is UTF-16 or UTF-32", help="save it as UTF-8")
+        span = Span(path, 1, 1, 1, 1)
+        return Source(path, ""), mistake("not-utf-8", span, "the file is UTF-16 or UTF-32", help="save it as UTF-8")
     bom = text.startswith(codecs.BOM_UTF8)
     body = text[len(codecs.BOM_UTF8) :] if bom else text
     try:

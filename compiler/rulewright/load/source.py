@@ -1,4 +1,4 @@
-"""A file's text and the table that turns offsets into lines and columns."""
+"""A file's text and the conversion between offsets and lines and columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Source:
 
     @property
     def starts(self) -> list[int]:
-        """The offsets at which lines start, in order; the first is 0."""
+        """The offsets of line starts, ascending; the first is 0."""
         if not self._starts:
             text = self.text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in self.text else self.text
             self._starts.append(0)
@@ -35,7 +35,7 @@ class Source:
         return self._starts
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Line and column of `offset`, both from 1; offsets outside the text are moved to its nearer end."""
+        """Return the 1-based line and column of `offset`; offsets outside the text are clamped."""
         offset = min(max(offset, 0), len(self.text))
         if not self._starts and len(self.text) > _LARGE:
             return self._counted(offset)
@@ -43,7 +43,7 @@ class Source:
         return line, offset - self.starts[line - 1] + 1
 
     def _counted(self, offset: int) -> tuple[int, int]:
-        """The position without the table, which would cost more than a few positions in a large file."""
+        """The position without the table of line starts, which costs more than a few positions in a large file."""
         end = offset - 1 if self.text[offset - 1 : offset + 1] == "\r\n" else offset
         count = self.text.count
         breaks = count("\n", 0, end) + count("\r", 0, end) - count("\r\n", 0, end)
@@ -51,23 +51,23 @@ class Source:
         return breaks + 1, offset - last
 
     def offset(self, line: int, column: int) -> int:
-        """The offset of a place given by line and column; places outside the text are moved to its nearer end."""
+        """Return the offset of a 1-based line and column; positions outside the text are clamped."""
         if line > len(self.starts):
             return len(self.text)
         return min(self.starts[max(line, 1) - 1] + max(column, 1) - 1, len(self.text))
 
     def span(self, start: int, end: int) -> Span:
-        """The place from offset `start` up to and without offset `end`."""
+        """Return the span from offset `start` up to but not including offset `end`."""
         line, column = self.position(start)
         end_line, end_column = self.position(max(start, end))
         return Span(self.path, line, column, end_line, end_column)
 
     def between(self, span: Span) -> str:
-        """What stands at a place."""
+        """Return the text of a span."""
         return self.text[self.offset(span.line, span.column) : self.offset(span.end_line, span.end_column)]
 
     def line_text(self, line: int) -> str:
-        """The text of a line (from 1) without its line break; empty when there is no such line."""
+        """Return the text of a 1-based line without its line break; empty for a line outside the text."""
         if not 1 <= line <= len(self.starts):
             return ""
         end = self.starts[line] if line < len(self.starts) else len(self.text)

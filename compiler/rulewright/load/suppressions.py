@@ -1,11 +1,10 @@
 """Comments that allow a finding: `# rulewright: allow CODE because REASON`.
 
-Behind a value, or on a line of its own above it, the comment covers that line and every value of several lines that
-begins there: a text, or what stands in brackets; behind the end of such a value it covers all of it. Above everything
-else in the file it covers the whole file. JSON has no comments: there an `accept` entry of the project does it.
+After a value, or on a line of its own above it, the comment covers that line and every multi-line text or bracketed
+value that begins there; after the end of such a value it covers all of it. Above everything else in the file it covers
+the whole file. JSON has no comments: there an `accept` entry of the project does the same.
 
-A reason is required, and a comment that allows nothing that was found is itself a finding, so that old ones don't pile
-up.
+A reason is required, and an unused comment is itself a finding, so that old ones don't pile up.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ PAGES: dict[str, str] = {
     """,
     "suppression-without-reason": """A comment allows a finding without saying why.
 
-    Why it matters: nobody can tell later whether it is still right, so it stays for ever.
+    Why it matters: without the reason nobody can decide later whether it still applies.
     Instead: write `# rulewright: allow CODE because REASON`.
     """,
-    "unknown-rule": """A comment, an `accept` entry or an option names a code that no finding has.
+    "unknown-rule": """A comment, an `accept` entry or an option names an unknown code.
 
     Why it matters: it allows nothing, and its author believes that it does.
-    Instead: spell the code as the finding shows it, in brackets behind its severity.
+    Instead: write the code as the finding shows it, in brackets after its severity.
     """,
-    "unused-suppression": """A comment or an `accept` entry allows a finding that is not there.
+    "unused-suppression": """A comment or an `accept` entry allows a finding that does not occur.
 
-    Why it matters: the next mistake of this kind at this place would go unseen.
+    Why it matters: the next mistake of this kind would be hidden there.
     Instead: remove it.
     """,
 }
-OURS = frozenset(PAGES)
+SUPPRESSION_CODES = frozenset(PAGES)
 
 _COMMENT = re.compile(r"(?:(?<=\s)|^)#[ \t]*rulewright:[ \t]*([^\r\n]*)", re.MULTILINE)
 _ALLOW = re.compile(r"allow[ \t]+(?P<codes>[^\s,]+(?:[ \t]*,[ \t]*[^\s,]+)*)(?:[ \t]+because\b[ \t]*(?P<reason>.*))?")
@@ -59,78 +58,78 @@ class Suppression:
     comment: Span
     alone: bool  # the comment allows nothing else, so removing it removes only this
 
-    def covers(self, found: Diagnostic) -> bool:
-        """Whether the finding is allowed here."""
+    def covers(self, diagnostic: Diagnostic) -> bool:
+        """Whether the comment allows the finding."""
         return (
-            found.code == self.code
-            and found.span.path == self.path
-            and self.first <= found.span.line <= self.last
-            and found.code not in OURS
+            diagnostic.code == self.code
+            and diagnostic.span.path == self.path
+            and self.first <= diagnostic.span.line <= self.last
+            and diagnostic.code not in SUPPRESSION_CODES
         )
 
 
 def suppress(
     diagnostics: Iterable[Diagnostic], files: Iterable[Loaded], codes: Collection[str]
 ) -> tuple[list[Diagnostic], list[Diagnostic], list[Suppression]]:
-    """The findings that stay (with those about the comments themselves), those allowed, and the comments without use.
+    """Return the remaining findings (with those about the comments), the allowed findings, and the unused comments.
 
-    `codes` are all codes there are.
+    `codes` are all existing codes.
     """
     allowed: list[Suppression] = []
-    kept: list[Diagnostic] = []
+    remaining: list[Diagnostic] = []
     for loaded in files:
-        comments, found = read(loaded.source, loaded.root, codes)
+        comments, findings = read(loaded.source, loaded.root, codes)
         allowed += comments
-        kept += found
-    gone: list[Diagnostic] = []
+        remaining += findings
+    suppressed: list[Diagnostic] = []
     used: set[int] = set()
     for each in diagnostics:
         covering = [i for i, suppression in enumerate(allowed) if suppression.covers(each)] if allowed else []
         used.update(covering)
-        (gone if covering else kept).append(each)
-    return kept, gone, [suppression for i, suppression in enumerate(allowed) if i not in used]
+        (suppressed if covering else remaining).append(each)
+    return remaining, suppressed, [suppression for i, suppression in enumerate(allowed) if i not in used]
 
 
 def read(source: Source, root: Node | None, codes: Collection[str]) -> tuple[list[Suppression], list[Diagnostic]]:
-    """The suppressions of one file, and what is wrong with its comments. JSON has no comments."""
+    """Return the suppressions of one file and the findings about its comments. JSON has no comments."""
     if root is None or "rulewright:" not in source.text or source.path.endswith(".json"):
         return [], []
     texts, values = _texts(root), _values(root)
     allowed: list[Suppression] = []
-    found: list[Diagnostic] = []
+    findings: list[Diagnostic] = []
     for comment in _COMMENT.finditer(source.text):
         if any(start <= comment.start() < end for start, end in texts):
             continue
         allows = _ALLOW.fullmatch(comment.group(1).rstrip())
         span = source.span(comment.start(), comment.end())
         if allows is None:
-            found.append(_malformed(span))
+            findings.append(_malformed(span))
         elif not (allows.group("reason") or "").strip():
             message = "this comment allows a finding without saying why"
             help = f"write `# rulewright: allow {allows.group('codes')} because ...`"
-            found.append(error(span, message, code="suppression-without-reason", help=help))
+            findings.append(error(span, message, code="suppression-without-reason", help=help))
         else:
-            named = [code.strip() for code in allows.group("codes").split(",")]
+            listed_codes = [code.strip() for code in allows.group("codes").split(",")]
             first, last = _lines(source, comment, values)
-            for code in named:
+            for code in listed_codes:
                 if code not in codes:
-                    found.append(unknown_rule(span, code, codes))
+                    findings.append(unknown_rule(span, code, codes))
                     continue
                 reason = allows.group("reason").strip()
-                allowed.append(Suppression(code, reason, source.path, first, last, span, len(named) == 1))
-    return allowed, found
+                allowed.append(Suppression(code, reason, source.path, first, last, span, len(listed_codes) == 1))
+    return allowed, findings
 
 
 def unused(suppression: Suppression, source: Source) -> Diagnostic:
-    """The finding that a comment allows nothing, with the fix that removes it."""
+    """Return the finding for a comment that allows nothing, with a fix that removes it."""
     fix = replace(_removal(suppression.comment, source), "", "remove the comment", safe=True)
     message = f"nothing here is `{suppression.code}`, so this comment allows nothing"
-    found = warning(suppression.comment, message, code="unused-suppression", fix=fix if suppression.alone else None)
-    return dataclasses.replace(found, about=suppression.code)
+    finding = warning(suppression.comment, message, code="unused-suppression", fix=fix if suppression.alone else None)
+    return dataclasses.replace(finding, about=suppression.code)
 
 
 def unknown_rule(span: Span, code: str, codes: Collection[str]) -> Diagnostic:
-    """The finding that a code is none."""
+    """Return the finding for an unknown code."""
     return error(span, f"unknown rule `{code}`", code="unknown-rule", help=did_you_mean(code, codes))
 
 
@@ -140,19 +139,19 @@ def _malformed(span: Span) -> Diagnostic:
 
 
 def _texts(root: Node) -> list[tuple[int, int]]:
-    """The offsets of every text: what looks like a comment inside one is none. A block begins below its first line."""
-    found = []
+    """The offset ranges of texts, which can't hold comments. The text of a block scalar starts on its second line."""
+    ranges = []
     for node in walk(root):
         if isinstance(node, Scalar):
             below = node.raw.find("\n") if node.style in ("|", ">") else 0
-            found.append((node.start + max(below, 0), node.end))
+            ranges.append((node.start + max(below, 0), node.end))
         elif isinstance(node, Mapping):
-            found += [(entry.key.start, entry.key.end) for entry in node.entries]
-    return sorted(found)
+            ranges += [(entry.key.start, entry.key.end) for entry in node.entries]
+    return sorted(ranges)
 
 
 def _values(root: Node) -> list[tuple[int, int]]:
-    """The offsets of every scalar and of everything in brackets."""
+    """The offset ranges of scalars and bracketed collections."""
     return [
         (node.start, node.end)
         for node in walk(root)
@@ -161,7 +160,7 @@ def _values(root: Node) -> list[tuple[int, int]]:
 
 
 def _lines(source: Source, comment: re.Match[str], values: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The lines a comment covers."""
+    """Return the first and last line that a comment covers."""
     line, column = source.position(comment.start())
     if source.line_text(line)[: column - 1].strip():
         covered = [(first, last) for first, last in _spread(source, values) if line in (first, last)]
@@ -175,23 +174,23 @@ def _lines(source: Source, comment: re.Match[str], values: Sequence[tuple[int, i
 
 
 def _is_empty(line: str) -> bool:
-    """Whether a line holds nothing but a comment or a document marker."""
+    """Whether a line is empty, a comment or a document marker."""
     return not line.strip() or line.lstrip().startswith("#") or line.startswith(("---", "%"))
 
 
 def _spread(source: Source, values: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The first and the last line of every value."""
+    """The first and last line of every value."""
     for start, end in values:
         yield source.position(start)[0], source.position(max(end - 1, start))[0]
 
 
 def _removal(comment: Span, source: Source) -> Span:
-    """What goes with a comment: its line where it stands alone, else the blanks before it."""
+    """The span to remove with a comment: the whole line where it is alone, else also the blanks before it."""
     line = source.line_text(comment.line)
-    before = line[: comment.column - 1]
-    if before.strip():
-        kept = len(before.rstrip()) + 1
-        return Span(comment.path, comment.line, kept, comment.end_line, comment.end_column)
+    prefix = line[: comment.column - 1]
+    if prefix.strip():
+        column = len(prefix.rstrip()) + 1
+        return Span(comment.path, comment.line, column, comment.end_line, comment.end_column)
     if comment.line < len(source.starts):
         return Span(comment.path, comment.line, 1, comment.line + 1, 1)
     return Span(comment.path, comment.line, 1, comment.end_line, comment.end_column)

@@ -1,4 +1,4 @@
-"""What libyaml says about broken YAML, in words that help an author, at the place he has to look at."""
+"""Turns libyaml's errors into diagnostics with helpful messages at the span of the mistake."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from yaml import YAMLError
 
 
-# What libyaml reads; the rest are control characters and noncharacters.
+# Characters that libyaml rejects: control characters and noncharacters.
 UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-# Two escapes that are one character in JSON.
+# A surrogate pair: two escapes that are one character in JSON.
 _PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 _WORD = re.compile(r"[ ]*(?:- *)?[\w-]*")
@@ -32,7 +32,7 @@ _LONE = re.compile(r"[ ]*(\w[\w-]*)[ ]*(?:#.*)?$")
 _NO_COLON = re.compile(r"[ ]*(?:- +)?((\w[\w-]*)(?:[ ]*[=:][ ]*|[ ]+)(\S.*))")
 _JOINED = re.compile(r"[ ]*(?:- +)?((\w[\w-]*)(?:[ ]*=[ ]*|:(?=\S)|[ ]+)(\S.*))")
 
-# A piece of libyaml's message, what to tell the author, and how to correct it.
+# A part of libyaml's message, our message, and our help.
 _MESSAGES: tuple[tuple[str, str, str | None], ...] = (
     (
         "mapping values are not allowed",
@@ -65,7 +65,7 @@ _MESSAGES: tuple[tuple[str, str, str | None], ...] = (
     ("found extra document start", "a second document starts here; a file holds one", None),
 )
 
-# What YAML's grammar calls the parts of a file, and what people do.
+# YAML's grammatical terms and the words that our messages use.
 _WORDS: Final = (
     ("a flow sequence", "the list in brackets"),
     ("a flow mapping", "the mapping in braces"),
@@ -81,13 +81,13 @@ _WORDS: Final = (
 
 
 def explain(failure: YAMLError, source: Source) -> Diagnostic:
-    """The diagnostic for an exception of libyaml's scanner, parser or reader."""
+    """Return the diagnostic for an exception of libyaml's scanner, parser or reader."""
     if isinstance(failure, ReaderError):
         return control_character(source)
     problem = str(getattr(failure, "problem", None) or "can't be read")
     mark = getattr(failure, "problem_mark", None) or getattr(failure, "context_mark", None)
     if "quoted scalar" in str(getattr(failure, "context", None)) and "unexpected end of stream" in problem:
-        mark = failure.context_mark  # type: ignore[attr-defined]  # where the quotes open is what he has to see
+        mark = failure.context_mark  # type: ignore[attr-defined]  # point at the opening quote
     offset = min(mark.index if mark is not None else 0, len(source.text))
     char = source.text[offset : offset + 1]
     if char == "\t" and ("cannot start any token" in problem or "tab" in problem):
@@ -101,14 +101,14 @@ def explain(failure: YAMLError, source: Source) -> Diagnostic:
     slip = slip or slip_above(source, offset) or _slip(problem, failure, source, offset)
     if slip is not None:
         return slip
-    message, help = _worded(problem)
-    if "expected `,` or" in message:  # what is missing is missing behind what stands before
+    message, help = _reword(problem)
+    if "expected `,` or" in message:  # point behind the token before the gap
         line_start = source.starts[source.position(offset)[0] - 1]
         if _WORD.fullmatch(source.text[line_start:offset]):  # the key of the next line
             offset = line_start
         start = len(source.text[:offset].rstrip())
-        place = source.span(start if "\n" in source.text[start:offset] else offset, offset + 1)
-        return mistake("yaml-syntax", place, message, *_context(failure, source, offset), help=help)
+        span = source.span(start if "\n" in source.text[start:offset] else offset, offset + 1)
+        return mistake("yaml-syntax", span, message, *_context(failure, source, offset), help=help)
     if "can't start a value" in message:
         message = f"`{shorten(char)}` can't start a value"
     notes = _context(failure, source, offset)
@@ -116,31 +116,31 @@ def explain(failure: YAMLError, source: Source) -> Diagnostic:
 
 
 def _is_here(problem: str) -> bool:
-    """Whether a slip on the very line is the likelier one."""
+    """Whether the mistake is probably on this line rather than above it."""
     return "did not find expected key" not in problem and "mapping values" not in problem
 
 
 def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diagnostic | None:
-    """A common slip, told at the place where it was made; libyaml notices it later."""
+    """A common mistake, reported where it was made; libyaml notices it later."""
     line, _ = source.position(offset)
     start = source.starts[line - 1]
     text = source.line_text(line)
     if "mapping values are not allowed" in problem and (key := _ONLY_KEY.match(text)) and key.end() + start == offset:
-        place = source.span(start + key.start(1), start + key.end(1))
+        span = source.span(start + key.start(1), start + key.end(1))
         return _no_pair_above(source, line, key.start(1)) or mistake(
             "yaml-syntax",
-            place,
+            span,
             f"`{key[1]}` is indented wrongly",
             help="indent it like the key that it belongs beside",
         )
     if "mapping values are not allowed" in problem and (unopened := _UNOPENED.match(text)):
-        place = source.span(start + unopened.start(1), start + unopened.end(1))
-        return mistake("yaml-syntax", place, "the braces are never opened", help=f"write `{{{shorten(unopened[1])}`")
+        span = source.span(start + unopened.start(1), start + unopened.end(1))
+        return mistake("yaml-syntax", span, "the braces are never opened", help=f"write `{{{shorten(unopened[1])}`")
     if "did not find expected key" in problem and (quoted := _APOSTROPHE.search(text)):
-        place = source.span(start + quoted.start(1), start + quoted.end(1))
+        span = source.span(start + quoted.start(1), start + quoted.end(1))
         return mistake(
             "yaml-syntax",
-            place,
+            span,
             "the quotes end at this apostrophe",
             help="write it twice (`''`), or use double quotes",
         )
@@ -152,55 +152,55 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
         start, text = source.starts[line - 1], source.line_text(line)
         if lone := _LONE.match(text):
             return _lone_word(source, line, lone)
-        if written := _NO_COLON.match(text):
-            return _no_pair(source, start, written)
+        if match := _NO_COLON.match(text):
+            return _no_pair(source, start, match)
     return None
 
 
-def _no_pair(source: Source, start: int, written: re.Match[str]) -> Diagnostic:
-    place = source.span(start + written.start(1), start + written.end())
-    help = f"write `{written[2]}: {shorten(_COMMENT.sub('', written[3]).strip())}`"
-    return mistake("yaml-syntax", place, "expected `key: value`", help=help)
+def _no_pair(source: Source, start: int, match: re.Match[str]) -> Diagnostic:
+    span = source.span(start + match.start(1), start + match.end())
+    help = f"write `{match[2]}: {shorten(_COMMENT.sub('', match[3]).strip())}`"
+    return mistake("yaml-syntax", span, "expected `key: value`", help=help)
 
 
 def _lone_word(source: Source, line: int, lone: re.Match[str]) -> Diagnostic:
-    """A word alone on its line: above keys that stand further in it lacks its colon."""
+    """Report a word alone on its line; above keys that are indented deeper it lacks its colon."""
     below = source.line_text(line + 1) if line < len(source.starts) else ""
     start = source.starts[line - 1]
     if len(below) - len(below.lstrip(" ")) > lone.start(1):
         return _no_pair_of_keys(source, start, lone)
-    place = source.span(start + lone.start(1), start + lone.end(1))
+    span = source.span(start + lone.start(1), start + lone.end(1))
     help = f"write `{lone[1]}: VALUE`, or remove it"
-    return mistake("yaml-syntax", place, "expected `key: value`", help=help)
+    return mistake("yaml-syntax", span, "expected `key: value`", help=help)
 
 
 def _no_pair_of_keys(source: Source, start: int, lone: re.Match[str]) -> Diagnostic:
-    place = source.span(start + lone.start(1), start + lone.end(1))
-    return mistake("yaml-syntax", place, "expected `key:` above the keys of a mapping", help=f"write `{lone[1]}:`")
+    span = source.span(start + lone.start(1), start + lone.end(1))
+    return mistake("yaml-syntax", span, "expected `key:` above the keys of a mapping", help=f"write `{lone[1]}:`")
 
 
 def _no_pair_above(source: Source, line: int, indent: int) -> Diagnostic | None:
-    """That the line above a key is no pair, where it begins in the same column: to YAML it is a text that goes on."""
+    """Report the line above a key as no pair, where both are aligned: YAML reads it as a multi-line text."""
     above = line - 1
     while above > 1 and not source.line_text(above).partition("#")[0].strip():
         above -= 1
     text = source.line_text(above) if above else ""
     if (lone := _LONE.match(text)) and lone.start(1) < indent:
         return _no_pair_of_keys(source, source.starts[above - 1], lone)
-    written = _JOINED.match(text)
-    return _no_pair(source, source.starts[above - 1], written) if written and written.start(1) == indent else None
+    match = _JOINED.match(text)
+    return _no_pair(source, source.starts[above - 1], match) if match and match.start(1) == indent else None
 
 
 def control_character(source: Source) -> Diagnostic:
-    """The first character of the text that YAML can't hold."""
-    found = UNREADABLE.search(source.text)
-    start = found.start() if found else 0
+    """Return the finding for the first character that YAML does not allow."""
+    match = UNREADABLE.search(source.text)
+    start = match.start() if match else 0
     name = f"U+{ord(source.text[start]):04X}" if source.text else "an unreadable byte"
-    message = f"the character {name} can't stand in a text file"
+    message = f"the character {name} is not allowed in a text file"
     return mistake("control-character", source.span(start, start + 1), message)
 
 
-def _worded(problem: str) -> tuple[str, str | None]:
+def _reword(problem: str) -> tuple[str, str | None]:
     for piece, message, help in _MESSAGES:
         if piece in problem:
             return message, help
@@ -208,10 +208,10 @@ def _worded(problem: str) -> tuple[str, str | None]:
 
 
 def _bad_escape(source: Source, offset: int) -> Diagnostic:
-    """An escape such as `\\ud800` that names no character; libyaml stops behind its letter."""
+    """Report an escape such as `\\ud800` that is no character; libyaml's mark is after its letter."""
     start = source.text.rfind("\\", 0, offset + 1)
-    found = re.compile(r"\\[xuU]?[0-9a-fA-F]*").match(source.text, max(start, 0))
-    text = found.group() if found else ""
+    match = re.compile(r"\\[xuU]?[0-9a-fA-F]*").match(source.text, max(start, 0))
+    text = match.group() if match else ""
     pair = _PAIR.match(source.text, max(start, 0))
     if pair is not None:
         return _surrogate_pair(source, pair)
@@ -222,32 +222,32 @@ def _bad_escape(source: Source, offset: int) -> Diagnostic:
         return mistake(
             "lone-surrogate",
             span,
-            f"`{text}` is half of a surrogate pair, no character",
+            f"`{text}` is an unpaired surrogate",
             help="write the character itself, or one escape such as `\\U0001F600`",
         )
-    return mistake("yaml-syntax", span, f"`{shorten(text)}` names no character")
+    return mistake("yaml-syntax", span, f"`{shorten(text)}` is not a valid escape")
 
 
 def _surrogate_pair(source: Source, pair: re.Match[str]) -> Diagnostic:
-    """Two escapes that JSON reads as one character, with the one that YAML reads so."""
+    """Report a surrogate pair, with a fix that writes YAML's single escape."""
     high, low = int(pair[1], 16), int(pair[2], 16)
     code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
     escape = f"\\U{code:08X}"
     char = chr(code)
-    itself = f" or `{char}` itself" if char.isprintable() else ""
+    literal = f" or `{char}` itself" if char.isprintable() else ""
     span = source.span(pair.start(), pair.end())
-    found = mistake(
+    finding = mistake(
         "surrogate-pair",
         span,
         f"`{pair[0]}` is one character in JSON; YAML needs one escape",
-        help=f"write `{escape}`{itself}",
+        help=f"write `{escape}`{literal}",
     )
-    return replace(found, fix=Fix(f"write `{escape}`", (Edit(span, escape),), safe=True))
+    return replace(finding, fix=Fix(f"write `{escape}`", (Edit(span, escape),), safe=True))
 
 
 def _undefined_tag(source: Source, offset: int) -> Diagnostic:
-    found = re.compile(r"![^\s,\[\]{}]*").search(source.text, offset)
-    start, end = (found.start(), found.end()) if found else (offset, offset + 1)
+    match = re.compile(r"![^\s,\[\]{}]*").search(source.text, offset)
+    start, end = (match.start(), match.end()) if match else (offset, offset + 1)
     message = f"the tag `{shorten(source.text[start:end])}` is not allowed here"
     return mistake("custom-tag", source.span(start, end), message, help="rule files are data: write the value itself")
 
@@ -259,6 +259,6 @@ def _context(failure: YAMLError, source: Source, offset: int) -> tuple[Note, ...
         return ()
     start = min(mark.index, len(source.text))
     what = context.removeprefix("while parsing ").removeprefix("while scanning ")
-    for theirs, ours in _WORDS:
-        what = what.replace(theirs, ours)
+    for term, word in _WORDS:
+        what = what.replace(term, word)
     return (Note(source.span(start, start + 1), f"in {what} that starts here"),)

@@ -1,6 +1,6 @@
-"""YAML becomes nodes: libyaml's events, one loop, no recursion.
+"""Reads YAML into nodes from libyaml's events, in one loop without recursion.
 
-libyaml's own composer recurses in C and crashes on deep nesting, so it is never asked for nodes.
+libyaml's own composer recurses in C and crashes on deep nesting, so it is not used.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from rulewright.load.yaml_errors import explain
 
 _PROPERTIES = re.compile(r"(?:(?:!<[^>]*>|[&!][^\s,\[\]{}]*)(?:\s+(?:#[^\r\n]*)?)*)+")
 _CORE = "tag:yaml.org,2002:"
-# What libyaml takes for line breaks and YAML 1.2 does not; they travel through it in disguise.
+# Line breaks to libyaml but not in YAML 1.2; they are replaced by private characters before parsing.
 _FALSE_BREAKS = "\x85\u2028\u2029"
 _PRIVATE = range(0xE000, 0xF900)
 _MAX_DIRECTIVES = 20
 
 
 def read(source: Source) -> tuple[Node | None, list[Diagnostic]]:
-    """The root node of a YAML text with every mistake found; no root when the text can't be trusted."""
+    """Return the root node of a YAML text and its findings; the root is None when a mistake makes it unreliable."""
     return _YamlReader(source).read()
 
 
-class _TooMuch(Exception):  # noqa: N818 - it ends the reading, it is not an error of ours
-    """The file passes a limit; the diagnostic is already noted."""
+class _TooMuch(Exception):  # noqa: N818 - it ends the reading and is not an error
+    """The file exceeds a limit; the diagnostic is already recorded."""
 
 
 class _YamlFrame:
-    """A collection that is still open: a mapping has an `index`, a sequence `items`; `key` waits for its value."""
+    """An open collection: a mapping has an `index`, a sequence `items`; `key` is the key without its value."""
 
     __slots__ = ("anchor", "before", "flow", "height", "index", "items", "key", "start")
 
@@ -55,7 +55,7 @@ class _YamlFrame:
         self.flow: bool = event.flow_style
         self.anchor: str | None = event.anchor
         self.start = start
-        self.before = before  # how many values stood before it
+        self.before = before  # the number of values before it
         self.height = 0  # levels of collections inside it
         self.index = index
         self.items: list[Node] = []
@@ -63,35 +63,35 @@ class _YamlFrame:
 
 
 class _YamlReader:
-    """Builds nodes from events, keeping the open collections on a stack of its own."""
+    """Builds nodes from events, with the open collections on an explicit stack."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.found: list[Diagnostic] = []
+        self.findings: list[Diagnostic] = []
         self.broken = False
         self.values = 0
-        self.aliased = 0  # how many more values the aliases stand for
+        self.aliased = 0  # the number of values that aliases add
         self.documents = 0
         self.anchors: dict[str, tuple[Node, int, int] | None] = {}  # node, values in it, height; None while open
         self.root: Node | None = None
         self.stack: list[_YamlFrame] = []
-        self.plain_text, self.undisguise = _disguise(source.text)
+        self.escaped_text, self.restore_breaks = _escape_breaks(source.text)
 
     def read(self) -> tuple[Node | None, list[Diagnostic]]:
         """Read the whole text; the root is None when a mistake makes it unreliable."""
         try:
             self.refuse_directives()
-            self.follow_events(CParser(self.plain_text).get_event)
+            self.follow_events(CParser(self.escaped_text).get_event)
         except yaml.YAMLError as failure:
             self.broken = True
-            self.found.append(explain(failure, self.source))
+            self.findings.append(explain(failure, self.source))
         except _TooMuch:
             self.broken = True
-        return (None if self.broken else self.root), self.found
+        return (None if self.broken else self.root), self.findings
 
     def follow_events(self, next_event: Callable[[], object]) -> None:
-        """The one loop over libyaml's events; what is not named here starts or ends the stream or a document."""
-        reactions: dict[type, Callable[[object], None]] = {
+        """Dispatch libyaml's events; others only start or end the stream or a document."""
+        handlers: dict[type, Callable[[object], None]] = {
             ScalarEvent: self.scalar,
             MappingStartEvent: self.open,
             SequenceStartEvent: self.open,
@@ -101,23 +101,23 @@ class _YamlReader:
             DocumentStartEvent: self.document,
         }
         while (event := next_event()) is not None:
-            react = reactions.get(type(event))
-            if react is not None:
-                react(event)
+            handler = handlers.get(type(event))
+            if handler is not None:
+                handler(event)
 
     def scalar(self, event: Any) -> None:
-        """A scalar: text, unless it is plain and the core schema knows better."""
+        """Read a scalar: text, unless it is plain and the core schema gives it another type."""
         text: str = event.value
         start: int = event.start_mark.index
         end: int = event.end_mark.index
         style: str = event.style
-        if style in ("|", ">"):  # libyaml goes on to where the next line begins
+        if style in ("|", ">"):  # libyaml's end is the start of the next line
             end = start + len(self.source.text[start:end].rstrip(" \t\r\n"))
-        if self.undisguise is not None:
-            text = text.translate(self.undisguise)
+        if self.restore_breaks is not None:
+            text = text.translate(self.restore_breaks)
         value: Plain = text
         if event.tag is not None or event.anchor is not None:
-            start, value = self.dressed(event, text, start, end)
+            start, value = self.scalar_with_properties(event, text, start, end)
         elif not style and text[:1] in STARTS:
             value = self.resolve(text, start, end)
         node = Scalar(value, start, end, style, self.source)
@@ -127,7 +127,7 @@ class _YamlReader:
         self.attach(node)
 
     def attach(self, node: Node) -> None:
-        """Put a finished node where it belongs: the root, an item, a key, or the value of the waiting key."""
+        """Attach a node as the root, an item, a key, or the value of the pending key."""
         if self.values > mistakes.MAX_VALUES:
             self.give_up(mistakes.too_many(self.source, node.start))
         if not self.stack:
@@ -144,7 +144,7 @@ class _YamlReader:
             frame.key = None
 
     def open(self, event: Any) -> None:
-        """A mapping or sequence begins."""
+        """Open a mapping or sequence."""
         start: int = event.start_mark.index
         if len(self.stack) >= mistakes.MAX_DEPTH:
             self.give_up(mistakes.too_deep(self.source, start))
@@ -158,7 +158,7 @@ class _YamlReader:
         self.stack.append(_YamlFrame(event, start, self.values + self.aliased, index))
 
     def close(self, event: Any) -> None:
-        """The innermost collection ends: a block collection with its last value, a flow collection with its bracket."""
+        """Close the innermost collection: a block ends with its last value, a flow collection with its bracket."""
         frame = self.stack.pop()
         end: int = event.end_mark.index
         node: Node
@@ -177,19 +177,21 @@ class _YamlReader:
         self.attach(node)
 
     def alias(self, event: Any) -> None:
-        """An alias: the very node its anchor names, unless that is unknown, still open, or too much."""
+        """Attach the node that an alias names; an unknown, recursive or too large one is reported."""
         start, end, name = event.start_mark.index, event.end_mark.index, event.anchor
         self.values += 1
         node: Node = Scalar(None, start, end, "", self.source)
         if name not in self.anchors:
-            self.wrong("unknown-alias", start, end, f"no anchor `&{shorten(name)}` stands before this alias")
+            self.report_broken("unknown-alias", start, end, f"no anchor `&{shorten(name)}` before this alias")
         elif (anchored := self.anchors[name]) is None:
-            self.wrong("recursive-alias", start, end, f"`*{shorten(name)}` stands inside the value it stands for")
+            self.report_broken(
+                "recursive-alias", start, end, f"`*{shorten(name)}` refers to the value that it is part of"
+            )
         else:
             node, values, height = anchored
             self.aliased += values
             if self.aliased > mistakes.MAX_ALIASED:
-                message = f"aliases blow this document up to more than {mistakes.MAX_ALIASED:,} values"
+                message = f"aliases expand this document to more than {mistakes.MAX_ALIASED:,} values"
                 self.give_up(mistake("alias-bomb", self.source.span(start, end), message))
             if len(self.stack) + height > mistakes.MAX_DEPTH:
                 self.give_up(mistakes.too_deep(self.source, start))
@@ -198,18 +200,20 @@ class _YamlReader:
         self.attach(node)
 
     def document(self, event: Any) -> None:
-        """A document starts; a second one is a mistake."""
+        """Start a document; a second one is reported."""
         self.documents += 1
         if self.documents == 2:
             start = event.start_mark.index
-            place = self.source.span(start, start + 3)
-            self.give_up(mistake("several-documents", place, "a second document starts here; a file holds one"))
+            span = self.source.span(start, start + 3)
+            self.give_up(mistake("several-documents", span, "a second document starts here; a file holds one"))
 
     def key(self, node: Node, index: dict[str, Entry]) -> Scalar:
-        """The node as a key of `index`: text, and not there before."""
+        """Return the node as a key of `index`; a key that is not text or a duplicate is reported."""
         if type(node) is Scalar and isinstance(node.value, str):
             if node.value == "<<" and not node.style:
-                self.wrong("merge-key", node.start, node.end, "merge keys are not part of YAML 1.2; write the keys out")
+                self.report_broken(
+                    "merge-key", node.start, node.end, "merge keys are not part of YAML 1.2; write the keys out"
+                )
             elif node.value in index:
                 self.note(mistakes.duplicate_key(node, index[node.value].key))
             return node
@@ -226,7 +230,7 @@ class _YamlReader:
         return Scalar(text, node.start, node.end, "", self.source)
 
     def resolve(self, text: str, start: int, end: int) -> Plain:
-        """The value of a plain scalar; a number too large is a mistake and stays text."""
+        """Return the value of a plain scalar; a number out of range is reported and stays text."""
         try:
             return value_of(text)
         except OverflowError:
@@ -234,85 +238,85 @@ class _YamlReader:
             self.note(mistakes.out_of_range(self.source.span(start, end), text))
             return text
 
-    def dressed(self, event: Any, text: str, start: int, end: int) -> tuple[int, Plain]:
-        """Start and value of a scalar that bears a tag or an anchor; the start is behind them."""
+    def scalar_with_properties(self, event: Any, text: str, start: int, end: int) -> tuple[int, Plain]:
+        """Return the start and value of a scalar with a tag or an anchor; the start is after both."""
         start = min(self.after_properties(start), end)
         if event.tag is None:
             return start, text if event.style else self.resolve(text, start, end)
         self.refuse_tag(event, ("str", "int", "float", "bool", "null"))
-        wanted = event.tag.removeprefix(_CORE)
-        if wanted in ("!", "str"):
+        tag = event.tag.removeprefix(_CORE)
+        if tag in ("!", "str"):
             return start, text
         value = self.resolve(text, start, end)
         kinds = {"int": int, "float": (int, float), "bool": bool, "null": type(None)}
-        if wanted in kinds and (
-            not isinstance(value, kinds[wanted])  # type: ignore[arg-type]
-            or (isinstance(value, bool) and wanted != "bool")
+        if tag in kinds and (
+            not isinstance(value, kinds[tag])  # type: ignore[arg-type]
+            or (isinstance(value, bool) and tag != "bool")
         ):
-            self.wrong("custom-tag", start, end, f"`{shorten(text)}` is not what the tag `!!{wanted}` says")
-        return start, float(value) if wanted == "float" and isinstance(value, int) else value
+            self.report_broken("custom-tag", start, end, f"`{shorten(text)}` is not what the tag `!!{tag}` says")
+        return start, float(value) if tag == "float" and isinstance(value, int) else value
 
     def refuse_tag(self, event: Any, allowed: tuple[str, ...]) -> None:
-        """Note a tag that is not one of the core schema's for this kind of node."""
+        """Report a tag that the core schema does not have for this kind of node."""
         tag = event.tag
         if tag is None or tag == "!" or (tag.startswith(_CORE) and tag[len(_CORE) :] in allowed):
             return
         start = event.start_mark.index
-        found = re.compile(r"[^\s,\[\]{}]*").match(self.source.text, self.source.text.find("!", start))
-        assert found is not None
-        self.wrong(
+        match = re.compile(r"[^\s,\[\]{}]*").match(self.source.text, self.source.text.find("!", start))
+        assert match is not None
+        self.report_broken(
             "custom-tag",
-            found.start(),
-            found.end(),
-            f"the tag `{shorten(found.group())}` is not allowed here",
+            match.start(),
+            match.end(),
+            f"the tag `{shorten(match.group())}` is not allowed here",
             help="rule files are data: write the value itself",
         )
 
     def after_properties(self, start: int) -> int:
-        """Where a node's own text starts, behind its anchor and tag."""
-        found = _PROPERTIES.match(self.source.text, start)
-        return found.end() if found else start
+        """Return the offset of a node's own text, after its anchor and tag."""
+        match = _PROPERTIES.match(self.source.text, start)
+        return match.end() if match else start
 
     def refuse_directives(self) -> None:
-        """libyaml compares every directive with every other, so a file of them would take for ever."""
-        if "%" not in self.plain_text[:1] and "\n%" not in self.plain_text:
+        """Limit the directives: libyaml compares each with every other, in quadratic time."""
+        if "%" not in self.escaped_text[:1] and "\n%" not in self.escaped_text:
             return
-        starts = [found.start() for found in re.finditer(r"^%", self.plain_text, re.MULTILINE)]
+        starts = [match.start() for match in re.finditer(r"^%", self.escaped_text, re.MULTILINE)]
         if len(starts) > _MAX_DIRECTIVES:
-            place = self.source.span(starts[_MAX_DIRECTIVES], starts[_MAX_DIRECTIVES] + 1)
-            self.give_up(mistake("yaml-syntax", place, "too many lines start with `%`", help="indent them"))
+            span = self.source.span(starts[_MAX_DIRECTIVES], starts[_MAX_DIRECTIVES] + 1)
+            self.give_up(mistake("yaml-syntax", span, "too many lines start with `%`", help="indent them"))
 
-    def wrong(self, code: str, start: int, end: int, message: str, help: str | None = None) -> None:
-        """Note a mistake after which the document can't be trusted, and read on for more."""
+    def report_broken(self, code: str, start: int, end: int, message: str, help: str | None = None) -> None:
+        """Record a mistake that makes the document unreliable, and read on for more."""
         self.broken = True
         self.note(mistake(code, self.source.span(start, end), message, help=help))
 
     def note(self, diagnostic: Diagnostic) -> None:
-        """Keep a diagnostic; a file with too many of them is given up."""
-        self.found.append(diagnostic)
-        if len(self.found) >= mistakes.MAX_MISTAKES:
+        """Record a diagnostic; stop reading at the limit."""
+        self.findings.append(diagnostic)
+        if len(self.findings) >= mistakes.MAX_MISTAKES:
             raise _TooMuch
 
     def give_up(self, diagnostic: Diagnostic) -> None:
-        """Note a mistake after which reading on is pointless."""
-        self.found.append(diagnostic)
+        """Record a mistake and stop reading."""
+        self.findings.append(diagnostic)
         raise _TooMuch
 
 
-def _disguise(text: str) -> tuple[str, dict[int, int] | None]:
-    """The text with false line breaks replaced by private characters it doesn't use, and the table that undoes it."""
+def _escape_breaks(text: str) -> tuple[str, dict[int, int] | None]:
+    """Replace libyaml's extra line breaks by unused private characters; return the text and the inverse table."""
     if text.isascii() or not any(char in text for char in _FALSE_BREAKS):
         return text, None
     used = set(text)
     free = [point for point in _PRIVATE if chr(point) not in used][: len(_FALSE_BREAKS)]
     if len(free) < len(_FALSE_BREAKS):
         return text, None
-    there = {ord(char): point for char, point in zip(_FALSE_BREAKS, free, strict=True)}
-    return text.translate(there), {point: char for char, point in there.items()}
+    replacements = {ord(char): point for char, point in zip(_FALSE_BREAKS, free, strict=True)}
+    return text.translate(replacements), {point: char for char, point in replacements.items()}
 
 
 def _kind(node: Node) -> str:
-    """What a node is, in an author's words."""
+    """The kind of a node for messages."""
     if type(node) is Mapping:
         return "a mapping"
     if type(node) is Sequence:

@@ -1,4 +1,4 @@
-"""Where the slip was made that libyaml stumbles over lines later: open quotes, a glued dash, an odd line."""
+"""Mistakes that libyaml reports only lines later: unclosed quotes, a dash without a blank, wrong indentation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BLOCK: Final = re.compile(r".*(?:^|\s)[|>][-+0-9]*\s*(?:#.*)?$")
 
 
 class _Line(NamedTuple):
-    """A line that holds something: its number, how far it is indented, and its text."""
+    """A non-empty line: its number, its indentation in spaces, and its text."""
 
     number: int
     indent: int
@@ -29,7 +29,7 @@ class _Line(NamedTuple):
 
 
 def slip_above(source: Source, offset: int) -> Diagnostic | None:
-    """The slip that explains why a text can't be read at `offset`; None where there is none to be seen."""
+    """Return the mistake above `offset` that explains a syntax error there, or None."""
     line, _ = source.position(offset)
     lines = list(_lines(source, line + 1))
     slip = _open_quotes(source, lines) or _glued_dash(source, lines) or _no_block(source, lines, line)
@@ -37,7 +37,7 @@ def slip_above(source: Source, offset: int) -> Diagnostic | None:
 
 
 def _lines(source: Source, last: int) -> Iterator[_Line]:
-    """The lines up to the last one that hold something, those of blocks of text left out."""
+    """The non-empty lines up to `last`, without those of block scalars."""
     block: int | None = None
     for number in range(1, min(last, len(source.starts)) + 1):
         text = source.line_text(number)
@@ -50,25 +50,25 @@ def _lines(source: Source, last: int) -> Iterator[_Line]:
 
 
 def _open_quotes(source: Source, lines: list[_Line]) -> Diagnostic | None:
-    """A value in quotes that ends where another one begins: its own end is missing."""
-    behind = 0
+    """Report a quoted value whose closing quote is missing, so that it ends at the next quote."""
+    closed_at = 0
     for line in lines:
-        found = _QUOTED_VALUE.match(line.text)
-        start = source.starts[line.number - 1] + (found.end() if found else 0)
-        if found is None or start < behind:
+        match = _QUOTED_VALUE.match(line.text)
+        start = source.starts[line.number - 1] + (match.end() if match else 0)
+        if match is None or start < closed_at:
             continue
-        closed = _CLOSED[found[1]].match(source.text, start)
-        behind = closed.end() if closed else start
-        runs_on = closed is None or "\n" in closed.group()
-        if runs_on and (closed is None or not _END.match(source.text, closed.end())):
-            place = source.span(start, start + 1)
+        closed = _CLOSED[match[1]].match(source.text, start)
+        closed_at = closed.end() if closed else start
+        multiline = closed is None or "\n" in closed.group()
+        if multiline and (closed is None or not _END.match(source.text, closed.end())):
+            span = source.span(start, start + 1)
             help = "close them, or use a block (`|`)"
-            return mistake("yaml-syntax", place, "the quotes are never closed", help=help)
+            return mistake("yaml-syntax", span, "the quotes are never closed", help=help)
     return None
 
 
 def _glued_dash(source: Source, lines: list[_Line]) -> Diagnostic | None:
-    """An item whose dash stands right before its text, beside items or below a key."""
+    """Report an item without a blank after its dash, next to items or below a key."""
     for above, line in pairwise(lines):
         glued = _GLUED.match(line.text)
         if glued and (above.text.startswith(f"{glued[1]}- ") or above.text.rstrip().endswith(":")):
@@ -94,48 +94,48 @@ def _no_block(source: Source, lines: list[_Line], line: int) -> Diagnostic | Non
 
 
 def _odd_line(source: Source, lines: list[_Line], line: int) -> Diagnostic | None:
-    """The key that is indented like none of those around it."""
-    at = next((number for number, each in enumerate(lines) if each.number >= line), len(lines))
-    before = lines[:at]
-    if not before or not (here := next((each for each in lines if each.number == line), None)):
+    """Report the key whose indentation differs from all neighbours."""
+    index = next((number for number, each in enumerate(lines) if each.number >= line), len(lines))
+    before = lines[:index]
+    if not before or not (current := next((each for each in lines if each.number == line), None)):
         return None
     if (
         all(each.number == before[0].number or each.indent == 0 for each in before)
-        and before[0].indent > here.indent == 0
+        and before[0].indent > current.indent == 0
     ):
         return _indented_wrongly(source, before[0])
-    around = [each for each in [*before[-3:], here] if _KEY.match(each.text)]
-    uneven = [each for each in around if each.indent % 2]
+    neighbours = [each for each in [*before[-3:], current] if _KEY.match(each.text)]
+    uneven = [each for each in neighbours if each.indent % 2]
     if len(uneven) == 1:
         return _indented_wrongly(source, uneven[0])
-    for header, child in pairwise(lines[: at + 1]):
+    for header, child in pairwise(lines[: index + 1]):
         level = [each for each in before if each.number > header.number and each.indent == child.indent]
         jumps = _is_header(header) and child.indent - header.indent > 2 and child.number <= line
-        if jumps and here.indent < child.indent and here.indent > header.indent:
+        if jumps and current.indent < child.indent and current.indent > header.indent:
             return _indented_wrongly(source, child if len(level) == 1 else header)
     above = before[-1]
-    beside = any(each.indent == here.indent for each in before[-4:-1]) or _goes_on(source, here)
-    if _KEY.match(above.text) and not _is_header(above) and here.indent > above.indent and beside:
+    aligned = any(each.indent == current.indent for each in before[-4:-1]) or _has_aligned_successor(source, current)
+    if _KEY.match(above.text) and not _is_header(above) and current.indent > above.indent and aligned:
         return _indented_wrongly(source, above)
     return None
 
 
 def _is_header(line: _Line) -> bool:
-    found = _KEY.match(line.text)
-    return found is not None and not found[3].partition("#")[0].strip()
+    match = _KEY.match(line.text)
+    return match is not None and not match[3].partition("#")[0].strip()
 
 
-def _goes_on(source: Source, line: _Line) -> bool:
-    """Whether the next line that holds something stands beside this one."""
+def _has_aligned_successor(source: Source, line: _Line) -> bool:
+    """Whether the next non-empty line is aligned with this one."""
     following = (source.line_text(number) for number in range(line.number + 1, len(source.starts) + 1))
     text = next((each for each in following if each.strip()), "")
     return len(text) - len(text.lstrip(" ")) == line.indent and _KEY.match(text) is not None
 
 
 def _indented_wrongly(source: Source, line: _Line) -> Diagnostic | None:
-    found = _KEY.match(line.text)
-    if found is None:
+    match = _KEY.match(line.text)
+    if match is None:
         return None
-    start = source.starts[line.number - 1] + found.start(2)
-    message, help = f"`{found[2]}` is indented wrongly", "indent it like the key that it belongs beside"
-    return mistake("yaml-syntax", source.span(start, start + len(found[2])), message, help=help)
+    start = source.starts[line.number - 1] + match.start(2)
+    message, help = f"`{match[2]}` is indented wrongly", "indent it like its sibling keys"
+    return mistake("yaml-syntax", source.span(start, start + len(match[2])), message, help=help)

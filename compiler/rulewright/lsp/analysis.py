@@ -1,4 +1,4 @@
-"""One look at a document: what is wrong with it alone, and with the project round it as it stands in the editor."""
+"""Analyses an open document, alone and with its project."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from rulewright.linting.run import lint, lint_text
 from rulewright.lsp.document_context import enclosing_projects
 from rulewright.project import Project, load_project
 
-NOT_OURS = frozenset({"unknown-document", "empty-document"})  # an editor shows us files that are none of ours, too
+IGNORED_CODES = frozenset({"unknown-document", "empty-document"})  # an editor also sends files of other tools
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What was found in a project: `path` is where it lies, `project` None where its file is broken."""
+    """The report on a project at `path`; `project` is None where its file is broken."""
 
     path: Path
     project: Project | None
     report: Report
 
 
-def analyse_around(path: Path, within: Path | None) -> Analysis | None:
-    """The findings of the project that a file belongs to, or None where it belongs to none. A file that is not there
-    yet belongs to the project in whose folders it will be."""
-    for place in enclosing_projects(path, within) if path.is_absolute() else ():
-        found = analyse_project(place)
-        if str(path) in found.report.sources or not path.exists():
-            return found
+def analyse_enclosing_project(path: Path, within: Path | None) -> Analysis | None:
+    """Return the analysis of the project that a file belongs to, or None. A file that does not exist yet belongs to the
+    project whose folders its path is in."""
+    for project_path in enclosing_projects(path, within) if path.is_absolute() else ():
+        analysis = analyse_project(project_path)
+        if str(path) in analysis.report.sources or not path.exists():
+            return analysis
     return None
 
 
-def analyse_project(place: Path) -> Analysis:
-    """The findings of a project."""
+def analyse_project(path: Path) -> Analysis:
+    """Return the analysis of a project."""
     try:
-        project = load_project(place)
+        project = load_project(path)
     except DocumentError:  # the project file itself is broken
-        return Analysis(place, None, lint([place]))
-    return Analysis(place, project, lint_project(project))
+        return Analysis(path, None, lint([path]))
+    return Analysis(path, project, lint_project(project))
 
 
 def analyse_document(path: Path, text: str) -> Report:
-    """The findings of a document without what belongs to no single document; a workflow brings its surroundings."""
-    stands_alone = path.name in PROJECT_FILE_NAMES or not path.is_file()
-    report = lint_text(text, str(path)) if stands_alone else lint([path])
-    kept = tuple(each for each in report.diagnostics if each.code not in NOT_OURS)
-    return Report(kept, report.allowed, report.sources)
+    """Return the findings of a document without its project; a workflow is read with its agents and contracts."""
+    is_single = path.name in PROJECT_FILE_NAMES or not path.is_file()
+    report = lint_text(text, str(path)) if is_single else lint([path])
+    findings = tuple(each for each in report.diagnostics if each.code not in IGNORED_CODES)
+    return Report(findings, report.allowed, report.sources)

@@ -1,4 +1,4 @@
-"""Quick fixes: the changes that findings offer, safe and unsafe ones by name, and all safe ones of a file at once."""
+"""Code actions: a quick fix for each finding that has one, and all safe fixes of a file at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lsprotocol.types import CodeAction, CodeActionKind, Position, Range, TextEd
 from rulewright.diagnostics import Diagnostic, Fix
 from rulewright.linting.fixes import fixed_texts
 from rulewright.lsp.positions import range_at, range_of
-from rulewright.lsp.shifted_findings import shown
+from rulewright.lsp.shifted_findings import to_protocol
 
 if TYPE_CHECKING:
     from rulewright.lsp.workspace import TextDocument, Workspace
@@ -22,39 +22,39 @@ KINDS: Final = (CodeActionKind.QuickFix, FIX_ALL)
 def actions(
     workspace: Workspace,
     document: TextDocument,
-    place: Range,
+    range_: Range,
     only: Sequence[CodeActionKind | str] | None,
     encoding: str,
 ) -> list[CodeAction]:
-    """What can be done about the findings at a place, and about those of the whole file."""
-    found = []
-    if _wanted(CodeActionKind.QuickFix.value, only):
-        found += [
+    """Return the fixes of the findings in a range, and the action that fixes the whole file."""
+    result = []
+    if _is_requested(CodeActionKind.QuickFix.value, only):
+        result += [
             _quick(workspace, each, each.fix, encoding)
             for each in workspace.findings.get(document.path, ())
-            if each.fix is not None and _touches(range_of(each.span, document.loaded.source, encoding), place)
+            if each.fix is not None and _touches(range_of(each.span, document.loaded.source, encoding), range_)
         ]
-    if _wanted(FIX_ALL, only) and (everything := _everything(workspace, document, encoding)) is not None:
-        found.append(everything)
-    return found
+    if _is_requested(FIX_ALL, only) and (fix_all := _fix_all(workspace, document, encoding)) is not None:
+        result.append(fix_all)
+    return result
 
 
 def _quick(workspace: Workspace, finding: Diagnostic, fix: Fix, encoding: str) -> CodeAction:
     changes: dict[str, list[TextEdit]] = {}
     for edit in fix.edits:
-        place = range_of(edit.span, workspace.sources.get(edit.span.path), encoding)
-        changes.setdefault(workspace.uri(edit.span.path), []).append(TextEdit(place, edit.text))
+        range_ = range_of(edit.span, workspace.sources.get(edit.span.path), encoding)
+        changes.setdefault(workspace.uri(edit.span.path), []).append(TextEdit(range_, edit.text))
     return CodeAction(
         f"{fix.message} ({'safe' if fix.safe else 'unsafe'})",
         kind=CodeActionKind.QuickFix,
-        diagnostics=[shown(finding, workspace.sources, workspace.uri, encoding)],
+        diagnostics=[to_protocol(finding, workspace.sources, workspace.uri, encoding)],
         is_preferred=fix.safe,
         edit=WorkspaceEdit(changes),
     )
 
 
-def _everything(workspace: Workspace, document: TextDocument, encoding: str) -> CodeAction | None:
-    """All safe fixes that change nothing but this file."""
+def _fix_all(workspace: Workspace, document: TextDocument, encoding: str) -> CodeAction | None:
+    """The action that applies all safe fixes within this file, or None."""
     source = document.loaded.source
     own = [
         each
@@ -68,10 +68,10 @@ def _everything(workspace: Workspace, document: TextDocument, encoding: str) -> 
     return CodeAction("Apply all safe fixes", kind=FIX_ALL, edit=WorkspaceEdit({document.uri: [edit]}))
 
 
-def _wanted(kind: str, only: Sequence[CodeActionKind | str] | None) -> bool:
-    """Whether a kind of action is asked for; `source` asks for `source.fixAll`, too."""
-    asked = [each.value if isinstance(each, CodeActionKind) else each for each in only or ()]
-    return not asked or any(kind == each or kind.startswith(f"{each}.") for each in asked)
+def _is_requested(kind: str, only: Sequence[CodeActionKind | str] | None) -> bool:
+    """Whether a kind of action is requested; `source` includes `source.fixAll`."""
+    requested = [each.value if isinstance(each, CodeActionKind) else each for each in only or ()]
+    return not requested or any(kind == each or kind.startswith(f"{each}.") for each in requested)
 
 
 def _touches(one: Range, other: Range) -> bool:

@@ -1,4 +1,4 @@
-"""Where in a document a cursor stands, also while what is being typed is not a document yet."""
+"""The cursor's position in a document, also while the typed text is not a valid document."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Final
 from rulewright.load import Loaded, Mapping, Node, Scalar, load_text
 
 MARK: Final = "rulewright_cursor"  # stands for the word at the cursor: a name in YAML, JSON and expressions alike
-MAX_LENGTH: Final = 200_000  # nobody types in a file of this size, and several readings of it would be felt
+MAX_LENGTH: Final = 200_000  # characters; parsing a larger file several times would be noticeable
 
 _LETTERS: Final = f"{string.ascii_letters}{string.digits}_"
-_BLOCK: Final = re.compile(r"\A|^(?=[^\s#])", re.MULTILINE)  # where a key of the document itself begins
+_BLOCK: Final = re.compile(r"\A|^(?=[^\s#])", re.MULTILINE)  # where a top-level key begins
 _JSON_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|([\[\]{}])')
 _LINE_END: Final = re.compile(r"[\r\n]|\Z")
-# What may stand at the cursor; of each group every text that makes a document counts, and the first group that has one.
+# Texts to insert at the cursor; all texts of the first group in which one parses give a reading.
 _YAML: Final = ((f"{MARK}: ", MARK), (f'{MARK}"', f"{MARK}'"))
 _JSON: Final = (
     (MARK,),
@@ -29,7 +29,7 @@ _CLOSERS: Final = ("", "]", "}", "]}", "}]", "}}")
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A scalar of a document: the keys and indices that lead to it, and whether it is the last of these keys."""
+    """A scalar of a document: its path of keys and indexes, and whether it is the key itself."""
 
     path: tuple[str | int, ...]
     scalar: Scalar
@@ -47,7 +47,7 @@ class CompletionContext:
 
 
 def cursor_at(root: Node | None, offset: int) -> Cursor | None:
-    """The key or value at an offset, or None where there is none."""
+    """Return the key or value at an offset, or None."""
     path: tuple[str | int, ...] = ()
     node = root
     while node is not None and not isinstance(node, Scalar):
@@ -67,43 +67,43 @@ def cursor_at(root: Node | None, offset: int) -> Cursor | None:
 
 
 def completion_contexts(text: str, path: str, offset: int) -> Iterator[CompletionContext]:
-    """The readings of what is being typed: as a key, as a value; of what stands above it where all can't be read."""
+    """The readings of an incomplete text: with the mark as a key or a value, if need be without the text after it."""
     if len(text) > MAX_LENGTH or MARK in text:
         return
     start = len(text[:offset].rstrip(_LETTERS))
     end = len(text) - len(text[offset:].lstrip(_LETTERS))
     is_json = path.endswith(".json")
-    for rest in (text[end:], *_rests(text, start, end, is_json=is_json)):
+    for rest in (text[end:], *_text_after(text, start, end, is_json=is_json)):
         for group in _JSON if is_json else _YAML:
-            found = False
+            has_reading = False
             for insert in group:
                 loaded = load_text(text[:start] + insert + rest, path)
                 cursor = cursor_at(loaded.root, start + insert.index(MARK))
                 if cursor is not None and MARK in str(cursor.scalar.value):
-                    found = True
+                    has_reading = True
                     yield CompletionContext(loaded, cursor, start, end)
-            if found:
+            if has_reading:
                 return
 
 
-def _rests(text: str, start: int, end: int, *, is_json: bool) -> Iterator[str]:
-    """What may stand behind the cursor where what does can't be read: without the quote that an editor has added; the
-    line or nothing, with brackets closed."""
+def _text_after(text: str, start: int, end: int, *, is_json: bool) -> Iterator[str]:
+    """Replacements for a text after the cursor that does not parse: without the quote that an editor added; the rest of
+    the line or nothing, with closed brackets."""
     if is_json:
         yield text[end:].removeprefix('"')
         yield _closing(text[:start])
         return
     line_end = _LINE_END.search(text, end).start()  # type: ignore[union-attr]  # the end of the text is one
-    block = max(found.start() for found in _BLOCK.finditer(text, 0, start + 1))
+    block = max(match.start() for match in _BLOCK.finditer(text, 0, start + 1))
     is_open = any(bracket in text[block:start] for bracket in "[{")
     for line in dict.fromkeys((text[end:line_end], "")):
         yield from (f"{line}{closer}\n" for closer in (_CLOSERS if is_open else _CLOSERS[:1]))
 
 
 def _closing(head: str) -> str:
-    """The brackets that close what a beginning of JSON has opened."""
+    """The brackets that close those left open in the beginning of a JSON text."""
     closing: list[str] = []
-    for bracket in filter(None, _JSON_BRACKET.findall(head)):  # of a text nothing is found
+    for bracket in filter(None, _JSON_BRACKET.findall(head)):  # a string gives an empty match
         if bracket in "[{":
             closing.append("]" if bracket == "[" else "}")
         elif closing and bracket == closing[-1]:

@@ -1,4 +1,4 @@
-"""What lies round a document: the project it belongs to, its kind, and the workflow it is or is part of."""
+"""The context of a document: its project, its kind, and its workflow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rulewright.workflow import USUAL_AGENTS, USUAL_CONTRACTS, Workflow, load_wo
 if TYPE_CHECKING:
     from rulewright.project import Project
 
-# What the documents of each place are: in a folder, and where the place is a single file.
+# The kind of the documents in each folder of a project, and of the single file in its place.
 KINDS: Final[dict[str, tuple[str, str]]] = {
     "checks": ("check", "check"),
     "lexicons": ("lexicon", "lexicons"),
@@ -44,31 +44,31 @@ KINDS: Final[dict[str, tuple[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class DocumentContext:
-    """A document's surroundings; `project` is None where it belongs to none, `known` is the kind it had before."""
+    """A document's context. `project` may be None; `previous_kind` counts while neither path nor keys show the kind."""
 
     path: Path
     project: Project | None
-    known: str | None = None
+    previous_kind: str | None = None
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words of the project."""
+        """The project's vocabulary."""
         return invisiblebench() if self.project is None else self.project.vocabulary
 
     @property
     def overlays(self) -> Node | None:
-        """The overlays that the project gives to every task."""
+        """The project's overlays for every task."""
         file = None if self.project is None else self.project.file
         return None if file is None else file.get("workflow", "overlays")
 
     def kind(self, root: Node | None) -> str | None:
-        """The document's kind, a schema's name: by its place in the project, else by its keys."""
+        """Return the document's kind, a schema's name: by its path in the project, else by its keys."""
         if self.path.name in PROJECT_FILE_NAMES:
             return "project"
         written = kind_of(root)
         if written == "case_scorecard":
             return written
-        return self._kind_of_place() or written or self.known
+        return self._kind_of_place() or written or self.previous_kind
 
     def _kind_of_place(self) -> str | None:
         project = self.project
@@ -89,7 +89,7 @@ class DocumentContext:
         return resolve(written, project.path, project.root)
 
     def workflow(self, kind: str | None) -> Workflow | None:
-        """The workflow that the document is, else the one that its project runs; None without one."""
+        """Return the document's own workflow, else the one that its project runs; None without one."""
         folder = self.path.parent if self.project is None else self.project.folder
         try:
             return load_workflow(self.path) if kind == "workflow" else load_workflow(folder=folder)
@@ -98,21 +98,21 @@ class DocumentContext:
 
 
 def enclosing_projects(path: Path, within: Path | None) -> Iterator[Path]:
-    """The projects that a file may belong to, the nearest first: above it, and inside the folders above it as long as
-    these lie `within` the folder that the editor has open."""
+    """The projects that a file may belong to, the nearest first: in the folders above it, and one level below these as
+    long as they are `within` the folder that the editor has open."""
     for folder in path.parents:
-        below = within is not None and (folder == within or within in folder.parents)
-        for place in _projects_in(folder, below=below):
+        searched = within is not None and (folder == within or within in folder.parents)
+        for place in _projects_in(folder, searched=searched):
             if _may_hold(place, path):
                 yield place
 
 
-def _projects_in(folder: Path, *, below: bool) -> Iterator[Path]:
+def _projects_in(folder: Path, *, searched: bool) -> Iterator[Path]:
     if (file := project_file_in(folder)) is not None:
         yield file
     elif looks_like_a_project(folder):
         yield folder
-    elif below:
+    elif searched:
         inner = (project_file_in(each) for each in _folders_in(folder))
         yield from (file for file in inner if file is not None)
 
@@ -120,22 +120,22 @@ def _projects_in(folder: Path, *, below: bool) -> Iterator[Path]:
 def _folders_in(folder: Path) -> list[Path]:
     try:
         return sorted(each for each in folder.iterdir() if each.is_dir())
-    except OSError:  # a folder that nobody may read holds no project
+    except OSError:  # an unreadable folder
         return []
 
 
-def _may_hold(place: Path, path: Path) -> bool:
-    """Whether a file lies where a project has its documents; only a look at the project tells for sure."""
-    file = place if place.is_file() else None
+def _may_hold(project_path: Path, path: Path) -> bool:
+    """Whether a file's path is one where a project may have documents; only loading the project decides."""
+    file = project_path if project_path.is_file() else None
     node = None if file is None else load_file(file).root
     if file is not None and (path == file or not isinstance(node, Mapping)):
         return path == file
     document = read_project_file(node, os.environ) if isinstance(node, Mapping) else None
-    folder = place if file is None else place.parent
+    folder = project_path if file is None else project_path.parent
     root = folder if document is None or document.root is None else Path(os.path.normpath(folder / document.root))
-    where = [each.path for each in places(root, document, file).values()]
-    where += [root / name for name in (*USUAL_WORKFLOWS, USUAL_AGENTS, USUAL_CONTRACTS)]
+    paths = [each.path for each in places(root, document, file).values()]
+    paths += [root / name for name in (*USUAL_WORKFLOWS, USUAL_AGENTS, USUAL_CONTRACTS)]
     if document is not None and file is not None:
         markers = document.markers.values() if isinstance(document.markers, dict) else ()
-        where += [resolve(written, file, root) for written in (*document.workflow.values(), *markers)]
-    return any(path == each or each in path.parents for each in where)
+        paths += [resolve(written, file, root) for written in (*document.workflow.values(), *markers)]
+    return any(path == each or each in path.parents for each in paths)

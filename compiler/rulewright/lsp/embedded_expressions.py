@@ -1,4 +1,4 @@
-"""Which scalars of a document hold expressions, and what an expression may name there."""
+"""Finds the scalars of a document that hold expressions, with their environments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _VALUE: Final = re.compile(r"\{\{-?(.*?)(?:\||-?\}\}|\Z)", re.DOTALL)  # a filte
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedExpression:
-    """An expression inside a scalar: it begins at the scalar's character `start`."""
+    """An expression inside a scalar, from the scalar's character `start` on."""
 
     text: str
     start: int
@@ -36,26 +36,26 @@ class EmbeddedExpression:
 
 
 def expression_at(
-    kind: str, root: Node | None, cursor: Cursor, index: int, around: DocumentContext
+    kind: str, root: Node | None, cursor: Cursor, index: int, context: DocumentContext
 ) -> EmbeddedExpression | None:
-    """The expression that the character `index` of a value belongs to; None where it is in none.
+    """Return the expression that the character `index` of a value belongs to, or None.
 
-    The project `around` gives the overlays of every task of a workflow, and the vocabulary.
+    `context` gives the vocabulary and the project's overlays for workflow tasks.
     """
     text = str(cursor.scalar.value)
     if kind == "check" and cursor.path in _PROMPTS:
         for value in _VALUE.finditer(text):
             if value.start(1) <= index <= value.end(1):
-                return EmbeddedExpression(value[1], value.start(1), prompt_environment(around.vocabulary))
+                return EmbeddedExpression(value[1], value.start(1), prompt_environment(context.vocabulary))
     elif isinstance(root, Mapping):
-        for document in _documents(kind, root, around):
-            for written, environment in _written(document):
-                if written.start == cursor.scalar.start:
+        for document in _documents(kind, root, context):
+            for scalar, environment in _scalars_with_environment(document):
+                if scalar.start == cursor.scalar.start:
                     return EmbeddedExpression(text, 0, environment)
     return None
 
 
-def _written(document: Any) -> Iterator[tuple[Scalar, Environment]]:
+def _scalars_with_environment(document: Any) -> Iterator[tuple[Scalar, Environment]]:
     yield from scoped_expressions(document)
     if isinstance(document, TaskDocument):
         conditions = items(document.overlays["policy_gate"].find("conditions"))
@@ -63,10 +63,10 @@ def _written(document: Any) -> Iterator[tuple[Scalar, Environment]]:
         yield from ((each, environment) for each in conditions if isinstance(each, Scalar))
 
 
-def _documents(kind: str, root: Mapping, around: DocumentContext) -> Sequence[object]:
+def _documents(kind: str, root: Mapping, context: DocumentContext) -> Sequence[object]:
     name = Path(root.source.path).stem
     if kind == "workflow":
-        return read_workflow(root, name, around.overlays).tasks
+        return read_workflow(root, name, context.overlays).tasks
     if kind == "state_machine":
         return [read_state_machine(root, name)]
-    return models_of(kind, root, around.vocabulary)
+    return models_of(kind, root, context.vocabulary)

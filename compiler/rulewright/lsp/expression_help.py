@@ -1,4 +1,4 @@
-"""What an expression says at a place, and what could be written there."""
+"""Hover texts and completions inside expressions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from rulewright.expression.types import (
 from rulewright.expression.unify import Substitution
 from rulewright.lsp.cursor import MARK
 
-SHOWN: Final = 12  # overloads, fields or members: more of them fill the screen and tell nothing
+MAX_SHOWN: Final = 12  # overloads, fields or members in one text
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(\.[A-Za-z][A-Za-z0-9_]*)*\Z|[a-z][A-Za-z0-9_]*\Z")
 _ON_LISTS: Final = ("all", "exists", "exists_one", "filter", "map", "sortBy")
 _ON_OPTIONALS: Final = ("optMap", "optFlatMap")
@@ -49,8 +49,8 @@ Sort = Literal["variable", "field", "constant", "function"]
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """Something that may be written in an expression, and what it is."""
+class Suggestion:
+    """A completion inside an expression: its text, its kind, and its type or signature."""
 
     text: str
     sort: Sort
@@ -58,16 +58,16 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
-    """What a part of an expression is: from `start` to `end` in its text, in Markdown."""
+class PartDescription:
+    """The description, in Markdown, of the part of an expression from `start` to `end`."""
 
     start: int
     end: int
     text: str
 
 
-def meaning_at(text: str, environment: Environment, index: int) -> Meaning | None:
-    """What stands at a character of an expression: a name with its type, a call with its signatures; None elsewhere."""
+def describe_at(text: str, environment: Environment, index: int) -> PartDescription | None:
+    """Describe the part at a character: a name with its type, a call with its signatures; None for any other part."""
     try:
         tree = parse(text, environment.dialect)
     except ExpressionError:
@@ -76,12 +76,12 @@ def meaning_at(text: str, environment: Environment, index: int) -> Meaning | Non
     part = tree
     while (inner := next((each for each in children(part) if _covers(each, index)), None)) is not None:
         part = inner
-    said = _said(part, checker)
-    return Meaning(*_name_place(part), said) if said else None
+    description = _describe_part(part, checker)
+    return PartDescription(*_name_range(part), description) if description else None
 
 
-def words_at(text: str, environment: Environment) -> list[Word]:
-    """What may stand at `MARK`, the likeliest first; while one types, what follows may be missing or wrong."""
+def suggestions_at(text: str, environment: Environment) -> list[Suggestion]:
+    """Return the completions at `MARK`, the likeliest first; the text after it may be incomplete or invalid."""
     mark = text.index(MARK)
     try:
         tree = parse(text, environment.dialect)
@@ -91,15 +91,15 @@ def words_at(text: str, environment: Environment) -> list[Word]:
             tree = parse_unfinished(text, environment.dialect)
         except ExpressionError:
             return []
-    line = _line_to(tree, mark)
-    return list(_words(line, _checked(tree, text, environment))) if line else []
+    ancestors = _ancestors(tree, mark)
+    return list(_suggestions(ancestors, _checked(tree, text, environment))) if ancestors else []
 
 
 def _checked(tree: Expr, text: str, environment: Environment) -> Checker:
     checker = Checker(text, environment)
     try:
         checker.visit(tree)
-    except RecursionError:  # what is this deep has no types
+    except RecursionError:  # nested too deeply to infer types
         checker.types.clear()
     return checker
 
@@ -108,36 +108,36 @@ def _covers(part: Expr, index: int) -> bool:
     return part.span.start <= index <= part.span.end
 
 
-def _line_to(tree: Expr, index: int) -> list[Expr]:
-    """The parts that hold the mark, the innermost first; empty where it stands in a text or a number."""
-    line = [tree]
-    while (inner := next((each for each in children(line[0]) if _covers(each, index)), None)) is not None:
-        line.insert(0, inner)
-    part = line[0]
+def _ancestors(tree: Expr, index: int) -> list[Expr]:
+    """The parts that hold the mark, the innermost first; empty inside a string or number."""
+    ancestors = [tree]
+    while (inner := next((each for each in children(ancestors[0]) if _covers(each, index)), None)) is not None:
+        ancestors.insert(0, inner)
+    part = ancestors[0]
     names = {Name: "name", Select: "field", Has: "field", Call: "function"}
     written = getattr(part, names.get(type(part), ""), None)
-    return line if isinstance(written, str) and MARK in written else []
+    return ancestors if isinstance(written, str) and MARK in written else []
 
 
 def _type(checker: Checker, part: Expr) -> Type:
     return checker.known.resolve(checker.types.get(id(part), DYN), final=True)
 
 
-def _words(line: list[Expr], checker: Checker) -> Iterator[Word]:
-    part = line[0]
+def _suggestions(ancestors: list[Expr], checker: Checker) -> Iterator[Suggestion]:
+    part = ancestors[0]
     if isinstance(part, (Select, Has)):
         yield from _members(part.operand, checker)
     elif isinstance(part, Call) and part.target is not None:
         yield from _members(part.target, checker)
     else:
-        wanted = _wanted(line, checker)
-        if wanted is not None:
-            yield from (Word(member, "constant", wanted.name) for member in wanted.members)
-        yield from _roots(line, checker, () if wanted is None else wanted.members)
+        expected = _expected_enum(ancestors, checker)
+        if expected is not None:
+            yield from (Suggestion(member, "constant", expected.name) for member in expected.members)
+        yield from _roots(ancestors, checker, () if expected is None else expected.members)
 
 
-def _members(operand: Expr, checker: Checker) -> Iterator[Word]:
-    """What may follow a dot: fields, then functions of a namespace, methods and macros."""
+def _members(operand: Expr, checker: Checker) -> Iterator[Suggestion]:
+    """The completions after a dot: fields, functions of a namespace, methods and macros."""
     environment = checker.environment
     if isinstance(operand, Name) and id(operand) not in checker.names and checker.local(operand.name) is None:
         prefix = f"{operand.name}."
@@ -145,35 +145,41 @@ def _members(operand: Expr, checker: Checker) -> Iterator[Word]:
         if names:
             yield from (_function(name, environment.overloads[name], prefix) for name in names)
             return
-    found = _type(checker, operand)
-    inner = found.value if isinstance(found, OptionalType) else found
+    type_ = _type(checker, operand)
+    inner = type_.value if isinstance(type_, OptionalType) else type_
     if isinstance(inner, RecordType):
-        yield from (Word(name, "field", _brief(of)) for name, of in inner.fields.items())
+        yield from (Suggestion(name, "field", _brief(type_)) for name, type_ in inner.fields.items())
     for name, overloads in environment.overloads.items():
-        fitting = tuple(each for each in overloads if each.method and _takes(each, found))
+        fitting = tuple(each for each in overloads if each.method and _takes(each, type_))
         if fitting and _WORD.match(name):
             yield _function(name, fitting)
-    if isinstance(found, (ListType, MapType)):
-        yield from (Word(name, "function", "macro") for name in _ON_LISTS)
-    elif isinstance(found, OptionalType):
-        yield from (Word(name, "function", "macro") for name in _ON_OPTIONALS)
+    if isinstance(type_, (ListType, MapType)):
+        yield from (Suggestion(name, "function", "macro") for name in _ON_LISTS)
+    elif isinstance(type_, OptionalType):
+        yield from (Suggestion(name, "function", "macro") for name in _ON_OPTIONALS)
 
 
 def _takes(each: Overload, target: Type) -> bool:
-    """Whether a method may be called on a type; of a type nobody knows, nothing is offered."""
+    """Whether a method may be called on a type; false for an unknown type."""
     if target in (DYN, ERROR) or isinstance(target, RecordType):
         return False
-    known = Substitution()
-    wanted = known.instantiate(each.arguments, each.generic)
-    return not isinstance(each.arguments[0], TypeParam) and known.fits(target, wanted[0])
+    substitution = Substitution()
+    parameters = substitution.instantiate(each.arguments, each.generic)
+    return not isinstance(each.arguments[0], TypeParam) and substitution.fits(target, parameters[0])
 
 
-def _roots(line: list[Expr], checker: Checker, given: Iterable[str]) -> Iterator[Word]:
+def _roots(ancestors: list[Expr], checker: Checker, members: Iterable[str]) -> Iterator[Suggestion]:
     environment = checker.environment
-    bound = {name: _bound(macro, checker) for macro in line if isinstance(macro, Macro) for name in macro.variables}
-    yield from (Word(name, "variable", of) for name, of in bound.items())
-    yield from (Word(name, "variable", _brief(of)) for name, of in environment.variables.items() if name not in bound)
-    yield from (Word(name, "constant", "constant") for name in sorted(environment.members - set(given)))
+    bound = {
+        name: _bound(macro, checker) for macro in ancestors if isinstance(macro, Macro) for name in macro.variables
+    }
+    yield from (Suggestion(name, "variable", type_) for name, type_ in bound.items())
+    yield from (
+        Suggestion(name, "variable", _brief(type_))
+        for name, type_ in environment.variables.items()
+        if name not in bound
+    )
+    yield from (Suggestion(name, "constant", "constant") for name in sorted(environment.members - set(members)))
     for name, overloads in environment.overloads.items():
         free = tuple(each for each in overloads if not each.method)
         if free and _WORD.match(name):
@@ -181,27 +187,27 @@ def _roots(line: list[Expr], checker: Checker, given: Iterable[str]) -> Iterator
 
 
 def _bound(macro: Macro, checker: Checker) -> str:
-    """The type of a macro's variable, as far as its target tells it."""
+    """The type of a macro's variable, where its target determines it."""
     target = _type(checker, macro.target)
     return _brief(target.element) if isinstance(target, ListType) and len(macro.variables) == 1 else "bound here"
 
 
-def _wanted(line: list[Expr], checker: Checker) -> EnumType | None:
-    """The enum that the other side of a comparison has."""
-    for below, above in pairwise(line):
-        if isinstance(above, ListLiteral):
+def _expected_enum(ancestors: list[Expr], checker: Checker) -> EnumType | None:
+    """The enum type of the other side of a comparison, or None."""
+    for inner, outer in pairwise(ancestors):
+        if isinstance(outer, ListLiteral):
             continue
-        if isinstance(above, Binary) and above.operator not in ("&&", "||"):
-            found = _type(checker, above.left if above.right is below or above.left is not below else above.right)
-            found = found.element if isinstance(found, ListType) else found
-            return found if isinstance(found, EnumType) else None
+        if isinstance(outer, Binary) and outer.operator not in ("&&", "||"):
+            type_ = _type(checker, outer.left if outer.right is inner or outer.left is not inner else outer.right)
+            type_ = type_.element if isinstance(type_, ListType) else type_
+            return type_ if isinstance(type_, EnumType) else None
         return None
     return None
 
 
-def _function(name: str, overloads: tuple[Overload, ...], prefix: str = "") -> Word:
-    more = " ..." if len(overloads) > 1 else ""
-    return Word(name.removeprefix(prefix), "function", f"{_signature(name, overloads[0])}{more}")
+def _function(name: str, overloads: tuple[Overload, ...], prefix: str = "") -> Suggestion:
+    ellipsis = " ..." if len(overloads) > 1 else ""
+    return Suggestion(name.removeprefix(prefix), "function", f"{_signature(name, overloads[0])}{ellipsis}")
 
 
 def _signature(name: str, each: Overload) -> str:
@@ -214,26 +220,26 @@ def _method(name: str, each: Overload) -> str:
     return f"{target}.{name}({', '.join(arguments)}) -> {each.result}"
 
 
-def _brief(of: Type) -> str:
+def _brief(type_: Type) -> str:
     """A type on one line."""
-    if isinstance(of, EnumType):
-        return " | ".join(of.members[:SHOWN]) + (" | ..." if len(of.members) > SHOWN else "")
-    return str(of)
+    if isinstance(type_, EnumType):
+        return " | ".join(type_.members[:MAX_SHOWN]) + (" | ..." if len(type_.members) > MAX_SHOWN else "")
+    return str(type_)
 
 
-def _described(of: Type) -> str:
+def _describe_type(type_: Type) -> str:
     """A type with its fields or members."""
-    if isinstance(of, EnumType):
-        return f"{of.name}: {_brief(of)}"
-    record = of.element if isinstance(of, ListType) else of
+    if isinstance(type_, EnumType):
+        return f"{type_.name}: {_brief(type_)}"
+    record = type_.element if isinstance(type_, ListType) else type_
     if isinstance(record, RecordType):
         names = list(record.fields)
-        return f"{of} {{{', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''}}}"
-    return str(of)
+        return f"{type_} {{{', '.join(names[:MAX_SHOWN])}{', ...' if len(names) > MAX_SHOWN else ''}}}"
+    return str(type_)
 
 
-def _name_place(part: Expr) -> tuple[int, int]:
-    """Where the name of a part stands, of one without a name the whole."""
+def _name_range(part: Expr) -> tuple[int, int]:
+    """The start and end of a part's name, or of the whole part without one."""
     match part:
         case Select(field=name):
             return part.span.end - len(name), part.span.end
@@ -242,15 +248,15 @@ def _name_place(part: Expr) -> tuple[int, int]:
     return part.span.start, part.span.end
 
 
-def _said(part: Expr, checker: Checker) -> str:
+def _describe_part(part: Expr, checker: Checker) -> str:
     match part:
         case Name(name=name) if id(part) in checker.constants:
             return _code(f"{name}: a constant")
         case Name(name=name) | Select(field=name) | Has(field=name):
-            found = _type(checker, part)
-            return "" if found == ERROR else _code(f"{name}: {_described(found)}")
+            type_ = _type(checker, part)
+            return "" if type_ == ERROR else _code(f"{name}: {_describe_type(type_)}")
         case Call(function=name):
-            return _calls(name, part, checker)
+            return _describe_call(name, part, checker)
         case Macro(kind=name):
             return _code(f"{name}: macro -> {_brief(_type(checker, part))}") if name in MACROS else ""
         case LiteralNode():
@@ -258,14 +264,14 @@ def _said(part: Expr, checker: Checker) -> str:
     return ""
 
 
-def _calls(name: str, part: Call, checker: Checker) -> str:
+def _describe_call(name: str, part: Call, checker: Checker) -> str:
     full = checker.functions.get(id(part), name)
     is_method = part.target is not None and full == name
     overloads = [each for each in checker.environment.overloads.get(full, ()) if each.method == is_method]
     if not overloads:
         return ""
-    lines = [_signature(full, each) for each in overloads[:SHOWN]]
-    return _code("\n".join([*lines, "..."] if len(overloads) > SHOWN else lines))
+    lines = [_signature(full, each) for each in overloads[:MAX_SHOWN]]
+    return _code("\n".join([*lines, "..."] if len(overloads) > MAX_SHOWN else lines))
 
 
 def _code(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What stands under the cursor: a key's description, an expression's type, what a name leads to, a rule's page."""
+"""Hover texts: a key's description, an expression's type, the target of a name, a rule's page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rulewright.documents.keys import allowed
 from rulewright.load import Loaded, Scalar, place
 from rulewright.lsp.cursor import Cursor, cursor_at
 from rulewright.lsp.embedded_expressions import expression_at
-from rulewright.lsp.expression_help import meaning_at
+from rulewright.lsp.expression_help import describe_at
 from rulewright.lsp.positions import offset_at, range_at, range_of
 from rulewright.lsp.references import target
 from rulewright.manual import explain
@@ -24,25 +24,25 @@ COMMENT: Final = re.compile(r"#[ \t]*rulewright:[ \t]*allow[ \t]+(?P<codes>[^#\r
 _CODE: Final = re.compile(r"[a-z0-9-]+")
 
 
-def hover(loaded: Loaded, position: Position, around: DocumentContext, encoding: str) -> Hover | None:
-    """What to say of a place, or None."""
+def hover(loaded: Loaded, position: Position, context: DocumentContext, encoding: str) -> Hover | None:
+    """Return the hover at a position, or None."""
     source = loaded.source
     offset = offset_at(source, position, encoding)
-    if (found := _code(loaded, position.line + 1, offset, encoding)) is not None:
-        return found
-    kind = around.kind(loaded.root)
+    if (result := _code(loaded, position.line + 1, offset, encoding)) is not None:
+        return result
+    kind = context.kind(loaded.root)
     cursor = cursor_at(loaded.root, offset)
     if kind is None or cursor is None:
         return None
-    if not cursor.is_key and (found := _in_expression(kind, cursor, offset, around, loaded, encoding)) is not None:
-        return found
-    # Of a name of the author's own, or an item of a list, what stands above it tells.
-    text = _of_target(kind, cursor, around) or about_key(kind, cursor.path) or about_key(kind, cursor.path[:-1])
+    if not cursor.is_key and (result := _in_expression(kind, cursor, offset, context, loaded, encoding)) is not None:
+        return result
+    # For a name of the author's own or a list item, show the description of the key above.
+    text = _of_target(kind, cursor, context) or about_key(kind, cursor.path) or about_key(kind, cursor.path[:-1])
     return _hover(text, range_of(cursor.scalar.span, source, encoding))
 
 
 def about_key(kind: str, path: tuple[str | int, ...]) -> str:
-    """What the schema says of the key at a path, in Markdown; empty where it says nothing."""
+    """Return the schema's description of the key at a path, in Markdown; empty without one."""
     parts = allowed(kind, path)
     description = next((part["description"] for part in parts if "description" in part), "")
     if not description:
@@ -71,31 +71,34 @@ def _code(loaded: Loaded, line: int, offset: int, encoding: str) -> Hover | None
     if comment is None:
         return None
     for code in _CODE.finditer(comment["codes"].partition(" because")[0]):
-        at = start + comment.start("codes") + code.start()
+        start_of_code = start + comment.start("codes") + code.start()
         page = explain(code[0])
-        if page and at <= offset <= at + len(code[0]):
-            return _hover(f"**{code[0]}**\n\n{page}", range_at(loaded.source, at, at + len(code[0]), encoding))
+        if page and start_of_code <= offset <= start_of_code + len(code[0]):
+            return _hover(
+                f"**{code[0]}**\n\n{page}",
+                range_at(loaded.source, start_of_code, start_of_code + len(code[0]), encoding),
+            )
     return None
 
 
 def _in_expression(
-    kind: str, cursor: Cursor, offset: int, around: DocumentContext, loaded: Loaded, encoding: str
+    kind: str, cursor: Cursor, offset: int, context: DocumentContext, loaded: Loaded, encoding: str
 ) -> Hover | None:
     index = index_at(cursor.scalar, offset)
     if index is None:
         return None
-    expression = expression_at(kind, loaded.root, cursor, index, around)
+    expression = expression_at(kind, loaded.root, cursor, index, context)
     if expression is None:
         return None
-    found = meaning_at(expression.text, expression.environment, index - expression.start)
-    if found is None:
+    description = describe_at(expression.text, expression.environment, index - expression.start)
+    if description is None:
         return None
-    span = place(cursor.scalar, expression.start + found.start, expression.start + found.end)
-    return _hover(found.text, range_of(span, loaded.source, encoding))
+    span = place(cursor.scalar, expression.start + description.start, expression.start + description.end)
+    return _hover(description.text, range_of(span, loaded.source, encoding))
 
 
 def index_at(scalar: Scalar, offset: int) -> int | None:
-    """Which character of a scalar's text stands at an offset of its file; None where none does, or nobody can tell."""
+    """Return the index of a character of the scalar by its offset in the file; None where there is no certain one."""
     if not isinstance(scalar.value, str):
         return None
 
@@ -107,13 +110,13 @@ def index_at(scalar: Scalar, offset: int) -> int | None:
     return last if last >= 0 and (last < len(scalar.value) or start(last) == offset) else None
 
 
-def _of_target(kind: str, cursor: Cursor, around: DocumentContext) -> str:
-    found = target(kind, cursor, around)
-    if found is None:
+def _of_target(kind: str, cursor: Cursor, context: DocumentContext) -> str:
+    named = target(kind, cursor, context)
+    if named is None:
         return ""
-    about = f": {found.about}" if found.about else ""
-    where = f"\n\n*{found.place.source.path}*" if found.place is not None else ""
-    return f"{found.sort} `{found.name}`{about}{where}"
+    about = f": {named.about}" if named.about else ""
+    location = f"\n\n*{named.place.source.path}*" if named.place is not None else ""
+    return f"{named.sort} `{named.name}`{about}{location}"
 
 
 def _hover(text: str, place: Range) -> Hover | None:

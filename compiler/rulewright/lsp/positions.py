@@ -1,4 +1,4 @@
-"""Places as editors count them: lines and columns from 0, columns in the units both sides agreed on."""
+"""Converts positions to those of the protocol: 0-based lines and columns, columns in the negotiated encoding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rulewright.diagnostics import Span
     from rulewright.load import Source
 
-UTF16: Final = "utf-16"  # what every editor understands
+UTF16: Final = "utf-16"  # supported by every editor
 WIDTHS: Final[dict[str, Callable[[str], int]]] = {
     "utf-8": lambda text: len(text.encode()),
     UTF16: lambda text: len(text) + sum(char > "\uffff" for char in text),
@@ -22,24 +22,24 @@ WIDTHS: Final[dict[str, Callable[[str], int]]] = {
 
 
 def position_at(source: Source, offset: int, encoding: str = UTF16) -> Position:
-    """The place of an offset."""
+    """Return the position of an offset."""
     return _position(source, *source.position(offset), encoding)
 
 
 def range_at(source: Source, start: int, end: int, encoding: str = UTF16) -> Range:
-    """The place between two offsets."""
+    """Return the range between two offsets."""
     return Range(position_at(source, start, encoding), position_at(source, end, encoding))
 
 
 def range_of(span: Span, source: Source | None, encoding: str = UTF16) -> Range:
-    """The place of a span; without its source, every character counts as one unit."""
+    """Return the range of a span; without its source every character counts as one unit."""
     return Range(
         _position(source, span.line, span.column, encoding), _position(source, span.end_line, span.end_column, encoding)
     )
 
 
 def offset_at(source: Source, position: Position, encoding: str = UTF16) -> int:
-    """The offset of an editor's place; one beyond a line's end is the line's end, one inside a character its start."""
+    """Return the offset of a position; one after the line's end is clamped, one inside a character gives its start."""
     line = source.line_text(position.line + 1)
     width = WIDTHS[encoding]
     low, high = 0, len(line)
@@ -50,19 +50,19 @@ def offset_at(source: Source, position: Position, encoding: str = UTF16) -> int:
 
 
 def path_of(uri: str) -> str | None:
-    """The path of a file's URI, or None for what is not a file."""
+    """Return the path of a file URI, or None for any other URI."""
     try:
-        found = to_fs_path(uri)
-    except ValueError:  # no URI at all
+        file_path = to_fs_path(uri)
+    except ValueError:  # not a URI
         return None
-    return str(Path(found)) if found and Path(found).is_absolute() else None
+    return str(Path(file_path)) if file_path and Path(file_path).is_absolute() else None
 
 
 def uri_of(path: str) -> str:
-    """The URI of a file."""
+    """Return the URI of a path."""
     return str(from_fs_path(path))
 
 
 def _position(source: Source | None, line: int, column: int, encoding: str) -> Position:
-    before = None if source is None else source.line_text(line)[: column - 1]
-    return Position(line - 1, column - 1 if before is None else WIDTHS[encoding](before))
+    prefix = None if source is None else source.line_text(line)[: column - 1]
+    return Position(line - 1, column - 1 if prefix is None else WIDTHS[encoding](prefix))

@@ -1,4 +1,4 @@
-"""Words that name another document or a part of one: what may be written, and where the one that is written stands."""
+"""References to other documents or parts of them: the possible targets of a value, and the one that it names."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rulewright.lsp.document_context import DocumentContext
     from rulewright.workflow import Workflow
 
-# What the values of a key name, by the kind of the document; of a list, its items.
-NAMED_BY: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+# The kinds of targets that a key's values (or a list's items) name, by the kind of the document.
+TARGET_KINDS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "check": {
         "use": ("ready check",),
         "deterministic_precheck": ("lexicon",),
@@ -62,7 +62,7 @@ NAMED_BY: Final[dict[str, dict[str, tuple[str, ...]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something that can be named: `place` is where it stands, None where it has no file."""
+    """The target of a reference; `place` is its node, None where it is in no file."""
 
     name: str
     sort: str
@@ -70,79 +70,79 @@ class Target:
     about: str = ""
 
 
-def targets(kind: str, cursor: Cursor, around: DocumentContext) -> list[Target]:
-    """All that the value under the cursor may name; empty where it names nothing."""
+def targets(kind: str, cursor: Cursor, context: DocumentContext) -> list[Target]:
+    """Return all targets that the value under the cursor may name; empty where it is not a reference."""
     key = "" if cursor.is_key else next((step for step in reversed(cursor.path) if isinstance(step, str)), "")
     if kind == "blindspots" and len(cursor.path) == 1 and not cursor.is_key:
-        return _checks(around)
-    sorts = NAMED_BY.get(kind, {}).get(key, ())
-    return [target for sort in sorts for target in _FINDERS[sort](around, kind)]
+        return _checks(context)
+    sorts = TARGET_KINDS.get(kind, {}).get(key, ())
+    return [target for sort in sorts for target in _FINDERS[sort](context, kind)]
 
 
-def target(kind: str, cursor: Cursor, around: DocumentContext) -> Target | None:
-    """What the value under the cursor names; None where it names nothing, or nothing that exists."""
-    return next((each for each in targets(kind, cursor, around) if each.name == cursor.scalar.value), None)
+def target(kind: str, cursor: Cursor, context: DocumentContext) -> Target | None:
+    """Return the target that the value under the cursor names, or None."""
+    return next((each for each in targets(kind, cursor, context) if each.name == cursor.scalar.value), None)
 
 
 def _documents(sort: str, documents: Iterable[tuple[str, Document]], key: str) -> list[Target]:
-    found = []
+    targets_ = []
     for name, document in documents:
         place = descend(document.node, key)
         about = text(document.node, "description") or text(document.node, "name")
-        found.append(Target(name, sort, place if isinstance(place, Scalar) else document.node, about))
-    return found
+        targets_.append(Target(name, sort, place if isinstance(place, Scalar) else document.node, about))
+    return targets_
 
 
-def _checks(around: DocumentContext, kind: str = "") -> list[Target]:
-    project = around.project
+def _checks(context: DocumentContext, kind: str = "") -> list[Target]:
+    project = context.project
     checks = () if project is None else project.checks
     return _documents("check", ((check.id, check) for check in checks), "id")
 
 
 def _models(sort: str, attribute: str, key: str = "name") -> Callable[[DocumentContext, str], list[Target]]:
-    """The finder of what a project holds by name."""
+    """Return the finder of a project's documents of one kind."""
 
-    def find(around: DocumentContext, kind: str) -> list[Target]:
-        models: dict[str, Document] = {} if around.project is None else getattr(around.project, attribute)
+    def find(context: DocumentContext, kind: str) -> list[Target]:
+        models: dict[str, Document] = {} if context.project is None else getattr(context.project, attribute)
         return _documents(sort, models.items(), key)
 
     return find
 
 
-def _markers(around: DocumentContext, kind: str) -> list[Target]:
-    markers = () if around.project is None else around.project.markers
-    return _documents("marker set", ((found.name, found) for found in markers if found.name), "name")
+def _markers(context: DocumentContext, kind: str) -> list[Target]:
+    markers = () if context.project is None else context.project.markers
+    return _documents("marker set", ((each.name, each) for each in markers if each.name), "name")
 
 
-def _ready_checks(around: DocumentContext, kind: str) -> list[Target]:
+def _ready_checks(context: DocumentContext, kind: str) -> list[Target]:
     return [Target(name, "ready check", root, text(root, "pass_rule")) for name, root in ready_checks().items()]
 
 
-def _tags(around: DocumentContext, kind: str) -> list[Target]:
-    scenarios = {} if around.project is None else around.project.scenarios
+def _tags(context: DocumentContext, kind: str) -> list[Target]:
+    scenarios = {} if context.project is None else context.project.scenarios
     tags = {tag for scenario in scenarios.values() for tag in scenario.tags}
     return [Target(tag, "tag", None) for tag in sorted(tags)]
 
 
-def _rules(around: DocumentContext, kind: str) -> list[Target]:
+def _rules(context: DocumentContext, kind: str) -> list[Target]:
     return [Target(code, "rule", None, page.partition("\n")[0]) for code, page in pages().items()]
 
 
-def _agents(around: DocumentContext, kind: str) -> list[Target]:
-    workflow = around.workflow(kind)
+def _agents(context: DocumentContext, kind: str) -> list[Target]:
+    workflow = context.workflow(kind)
     if workflow is None:
         return []
-    found = []
+    targets_ = []
     for name in workflow.agents.names:
         about = str(workflow.agents.agents.get(name, {}).get("display_name", ""))
-        found.append(Target(name, "agent", _agent_place(workflow, name), about))
-    return found
+        targets_.append(Target(name, "agent", _agent_place(workflow, name), about))
+    return targets_
 
 
 def _agent_place(workflow: Workflow, name: str) -> Scalar | Mapping | None:
-    own = workflow.document.get("agents")
-    if isinstance(own, Mapping) and name in own:
-        return own.index[name].key
+    own_agents = workflow.document.get("agents")
+    if isinstance(own_agents, Mapping) and name in own_agents:
+        return own_agents.index[name].key
     for loaded in workflow.loaded:
         root = loaded.root
         if kind_of(root) == "agent" and isinstance(root, Mapping) and name in (text(root, "name"), _stem(root)):
@@ -155,23 +155,25 @@ def _stem(root: Mapping) -> str:
     return root.source.path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
 
 
-def _tasks(around: DocumentContext, kind: str) -> list[Target]:
-    workflow = around.workflow(kind)
+def _tasks(context: DocumentContext, kind: str) -> list[Target]:
+    workflow = context.workflow(kind)
     tasks = () if workflow is None else workflow.document.tasks
     return [Target(task.id, "task", task.key, task.description) for task in tasks]
 
 
-def _contracts(around: DocumentContext, kind: str) -> list[Target]:
-    workflow = around.workflow(kind)
+def _contracts(context: DocumentContext, kind: str) -> list[Target]:
+    workflow = context.workflow(kind)
     if workflow is None:
         return []
     roots: list[Node | None] = [workflow.document.node]
     roots += [loaded.root for loaded in workflow.loaded if kind_of(loaded.root) == "contracts"]
-    found: dict[str, Target] = {}
-    for below in (descend(root, "contracts") for root in roots):
-        for entry in below.entries if isinstance(below, Mapping) else ():
-            found.setdefault(entry.name, Target(entry.name, "contract", entry.key, text(entry.value, "description")))
-    return list(found.values())
+    contracts: dict[str, Target] = {}
+    for contract_section in (descend(root, "contracts") for root in roots):
+        for entry in contract_section.entries if isinstance(contract_section, Mapping) else ():
+            contracts.setdefault(
+                entry.name, Target(entry.name, "contract", entry.key, text(entry.value, "description"))
+            )
+    return list(contracts.values())
 
 
 _FINDERS: Final[dict[str, Callable[[DocumentContext, str], list[Target]]]] = {

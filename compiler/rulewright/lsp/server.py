@@ -1,7 +1,7 @@
-"""The server itself: the editor's messages come in, findings and answers go out.
+"""The language server: receives the editor's messages, sends findings and answers.
 
-Everything happens on one thread. A change is looked at alone at once and with its project when its author pauses; what
-goes wrong with one request is answered as its error, told on standard error, and ends nothing.
+Everything runs on one thread. A changed document is analysed alone at once, and with its project when its author
+pauses. A failing request is answered with an error, logged on standard error, and does not end the server.
 """
 
 from __future__ import annotations
@@ -23,199 +23,205 @@ from rulewright.lsp import completion, hover
 from rulewright.lsp.cursor import cursor_at
 from rulewright.lsp.positions import UTF16, offset_at, path_of, range_of
 from rulewright.lsp.references import target
-from rulewright.lsp.shifted_findings import NAME, shown
+from rulewright.lsp.shifted_findings import NAME, to_protocol
 from rulewright.lsp.workspace import TextDocument, Workspace
 from rulewright_runtime import __version__
 from rulewright_runtime.terminal import safe_stream
 
-GLANCE: Final = 0.05  # seconds without a further change before a document is looked at alone
-LOOK: Final = 0.35  # and before its project is
-WATCHED: Final = "**/*.{yaml,yml,json}"
+QUICK_DELAY: Final = 0.05  # seconds without a further change before a document is analysed alone
+PROJECT_DELAY: Final = 0.35  # seconds without a further change before its project is analysed
+WATCHED_FILES: Final = "**/*.{yaml,yml,json}"
 TRIGGERS: Final = (".", " ", "[", ",", "'", '"')
 
 log = logging.getLogger(NAME)
 
 
 class Server(LanguageServer):
-    """One editor's server."""
+    """The server of one editor."""
 
     def __init__(self) -> None:
         super().__init__(NAME, __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
         self.editor_workspace = Workspace()
         self.timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
-        self.said_goodbye = False
+        self.shutdown_requested = False
 
     @property
     def encoding(self) -> str:
-        """The units in which columns are counted."""
+        """The position encoding: the units of columns."""
         chosen = self.workspace.position_encoding or UTF16
         return chosen.value if isinstance(chosen, types.PositionEncodingKind) else chosen
 
     def within(self, document: TextDocument) -> Path | None:
-        """The folder of the editor that a document lies in."""
+        """Return the innermost folder of the editor that contains a document, or None."""
         folders = [path_of(folder.uri) for folder in self.workspace.folders.values()]
         folders += [self.workspace.root_path] if self.workspace.root_path else []
-        around = [Path(folder) for folder in folders if folder and Path(folder) in Path(document.path).parents]
-        return max(around, key=lambda folder: len(folder.parts), default=None)
+        folders_above = [Path(folder) for folder in folders if folder and Path(folder) in Path(document.path).parents]
+        return max(folders_above, key=lambda folder: len(folder.parts), default=None)
 
-    def later(self, what: str, document: TextDocument, seconds: float, do: Callable[[TextDocument], set[str]]) -> None:
-        """Look at a document after a while, unless the same is asked for again before."""
+    def schedule(
+        self, kind: str, document: TextDocument, seconds: float, analyse: Callable[[TextDocument], set[str]]
+    ) -> None:
+        """Analyse a document after `seconds`; a new request of the same kind restarts the timer."""
 
-        def now() -> None:
-            del self.timers[what, document.path]
+        def run() -> None:
+            del self.timers[kind, document.path]
             if self.editor_workspace.documents.get(document.path) is not document:
                 return  # it was closed
             try:
-                self.publish(do(document))
-            except Exception:  # the next change is looked at again
-                log.exception("can't look at %s", document.path)
+                self.publish(analyse(document))
+            except Exception:  # the next change is analysed again
+                log.exception("can't analyse %s", document.path)
 
-        self.never_mind(what, document)
-        self.timers[what, document.path] = asyncio.get_running_loop().call_later(seconds, now)
+        self.cancel(kind, document)
+        self.timers[kind, document.path] = asyncio.get_running_loop().call_later(seconds, run)
 
-    def never_mind(self, what: str, document: TextDocument) -> None:
-        """Don't look at a document after all, for now."""
-        if (waiting := self.timers.pop((what, document.path), None)) is not None:
-            waiting.cancel()
+    def cancel(self, kind: str, document: TextDocument) -> None:
+        """Cancel a scheduled analysis of a document."""
+        if (timer := self.timers.pop((kind, document.path), None)) is not None:
+            timer.cancel()
 
     def analyse(self, document: TextDocument, seconds: float, *, search: bool) -> None:
-        """Look at a document with its project after a while."""
+        """Analyse a document with its project after `seconds`."""
 
-        def do(document: TextDocument) -> set[str]:
-            found = self.editor_workspace.analyse(document, self.within(document), search=search)
+        def run(document: TextDocument) -> set[str]:
+            changed_paths = self.editor_workspace.analyse(document, self.within(document), search=search)
             for other in self.editor_workspace.of(document.owner):
-                self.never_mind("look", other)  # it was looked at, too
-            return found
+                self.cancel("project", other)  # the same analysis covered it
+            return changed_paths
 
-        self.later("look", document, seconds, do)
+        self.schedule("project", document, seconds, run)
 
     def publish(self, paths: set[str]) -> None:
-        """Tell the editor what is wrong in these files now."""
+        """Send the current findings of these files to the editor."""
         for path in sorted(paths):
             document = self.editor_workspace.documents.get(path)
-            found = [
-                shown(each, self.editor_workspace.sources, self.editor_workspace.uri, self.encoding)
+            findings = [
+                to_protocol(each, self.editor_workspace.sources, self.editor_workspace.uri, self.encoding)
                 for each in self.editor_workspace.findings[path]
             ]
             self.text_document_publish_diagnostics(
                 types.PublishDiagnosticsParams(
-                    self.editor_workspace.uri(path), found, document.version if document else None
+                    self.editor_workspace.uri(path), findings, document.version if document else None
                 )
             )
 
 
 def initialized(server: Server, _: types.InitializedParams) -> None:
-    """Ask to be told of files that change without the editor."""
+    """Register for changes of files outside the editor."""
     workspace = server.client_capabilities.workspace
     watched = workspace and workspace.did_change_watched_files
     if watched and watched.dynamic_registration:
-        watcher = types.FileSystemWatcher(WATCHED)
+        watcher = types.FileSystemWatcher(WATCHED_FILES)
         options = types.DidChangeWatchedFilesRegistrationOptions([watcher])
         registration = types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
         server.client_register_capability(types.RegistrationParams([registration]))
 
 
-def opened(server: Server, params: types.DidOpenTextDocumentParams) -> None:
-    """A document is open from now on."""
+def did_open(server: Server, params: types.DidOpenTextDocumentParams) -> None:
+    """Open a document."""
     document = params.text_document
-    server.analyse(server.editor_workspace.put(document.uri, document.text, document.version), GLANCE, search=True)
+    server.analyse(server.editor_workspace.put(document.uri, document.text, document.version), QUICK_DELAY, search=True)
 
 
-def changed(server: Server, params: types.DidChangeTextDocumentParams) -> None:
-    """A document has another text."""
-    now = server.workspace.get_text_document(params.text_document.uri)
-    document = server.editor_workspace.put(now.uri, now.source, params.text_document.version)
-    server.later("glance", document, GLANCE, server.editor_workspace.analyse_alone)
-    server.analyse(document, LOOK, search=False)
+def did_change(server: Server, params: types.DidChangeTextDocumentParams) -> None:
+    """Replace a document's text."""
+    current = server.workspace.get_text_document(params.text_document.uri)
+    document = server.editor_workspace.put(current.uri, current.source, params.text_document.version)
+    server.schedule("quick", document, QUICK_DELAY, server.editor_workspace.analyse_single)
+    server.analyse(document, PROJECT_DELAY, search=False)
 
 
-def saved(server: Server, params: types.DidSaveTextDocumentParams) -> None:
-    """A document was written to its file; it may belong to another project now."""
+def did_save(server: Server, params: types.DidSaveTextDocumentParams) -> None:
+    """Analyse a saved document; it may belong to another project now."""
     if (document := server.editor_workspace.document(params.text_document.uri)) is not None:
-        server.analyse(document, GLANCE, search=True)
+        server.analyse(document, QUICK_DELAY, search=True)
 
 
-def closed(server: Server, params: types.DidCloseTextDocumentParams) -> None:
-    """A document is open no more: its file counts again."""
+def did_close(server: Server, params: types.DidCloseTextDocumentParams) -> None:
+    """Close a document; its file counts again."""
     document = server.editor_workspace.document(params.text_document.uri)
     if document is None:
         return
     server.publish(server.editor_workspace.close(document))
     for other in server.editor_workspace.of(document.owner)[:1]:
-        server.analyse(other, GLANCE, search=False)
+        server.analyse(other, QUICK_DELAY, search=False)
 
 
-def files_changed(server: Server, _: types.DidChangeWatchedFilesParams) -> None:
-    """Files have changed without the editor: every project is looked at again."""
+def did_change_files(server: Server, _: types.DidChangeWatchedFilesParams) -> None:
+    """Analyse every project again after files changed outside the editor."""
     for owner in {document.owner for document in server.editor_workspace.documents.values()}:
-        server.analyse(server.editor_workspace.of(owner)[0], GLANCE, search=True)
+        server.analyse(server.editor_workspace.of(owner)[0], QUICK_DELAY, search=True)
 
 
 def code_actions(server: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """What can be done about findings."""
+    """Return the code actions for findings."""
     document = server.editor_workspace.document(params.text_document.uri)
     if document is None or not server.editor_workspace.is_up_to_date(document):
         return []
     return actions.actions(server.editor_workspace, document, params.range, params.context.only, server.encoding)
 
 
-def hovered(server: Server, params: types.HoverParams) -> types.Hover | None:
-    """What stands under the cursor."""
+def hover_at(server: Server, params: types.HoverParams) -> types.Hover | None:
+    """Return the hover at the cursor."""
     document = server.editor_workspace.document(params.text_document.uri)
     if document is None:
         return None
-    with unsaved(server.editor_workspace.held()):
-        return hover.hover(document.loaded, params.position, server.editor_workspace.around(document), server.encoding)
+    with unsaved(server.editor_workspace.unsaved_texts()):
+        return hover.hover(
+            document.loaded, params.position, server.editor_workspace.context_of(document), server.encoding
+        )
 
 
-def completed(server: Server, params: types.CompletionParams) -> list[types.CompletionItem]:
-    """What may be written at the cursor."""
+def complete(server: Server, params: types.CompletionParams) -> list[types.CompletionItem]:
+    """Return the completions at the cursor."""
     document = server.editor_workspace.document(params.text_document.uri)
     if document is None:
         return []
-    with unsaved(server.editor_workspace.held()):
-        around = server.editor_workspace.around(document)
-        return completion.completions(document.loaded.source, params.position, around, server.encoding)
+    with unsaved(server.editor_workspace.unsaved_texts()):
+        context = server.editor_workspace.context_of(document)
+        return completion.completions(document.loaded.source, params.position, context, server.encoding)
 
 
-def defined(server: Server, params: types.DefinitionParams) -> types.Location | None:
-    """Where what is named under the cursor stands."""
+def definition(server: Server, params: types.DefinitionParams) -> types.Location | None:
+    """Return the location of the target under the cursor."""
     document = server.editor_workspace.document(params.text_document.uri)
     if document is None:
         return None
-    around = server.editor_workspace.around(document)
+    context = server.editor_workspace.context_of(document)
     cursor = cursor_at(document.loaded.root, offset_at(document.loaded.source, params.position, server.encoding))
-    kind = around.kind(document.loaded.root)
-    with unsaved(server.editor_workspace.held()):
-        found = target(kind, cursor, around) if kind and cursor else None
-    if found is None or found.place is None:
+    kind = context.kind(document.loaded.root)
+    with unsaved(server.editor_workspace.unsaved_texts()):
+        destination = target(kind, cursor, context) if kind and cursor else None
+    if destination is None or destination.place is None:
         return None
-    source = found.place.source
-    return types.Location(server.editor_workspace.uri(source.path), range_of(found.place.span, source, server.encoding))
+    source = destination.place.source
+    return types.Location(
+        server.editor_workspace.uri(source.path), range_of(destination.place.span, source, server.encoding)
+    )
 
 
-def goodbye(server: Server, _: None) -> None:
-    """The editor is about to end."""
-    server.said_goodbye = True
+def shutdown(server: Server, _: None) -> None:
+    """Record that the editor is about to exit."""
+    server.shutdown_requested = True
 
 
 FEATURES: Final[dict[str, tuple[Callable[..., object], object]]] = {
     types.INITIALIZED: (initialized, None),
-    types.SHUTDOWN: (goodbye, None),
-    types.TEXT_DOCUMENT_DID_OPEN: (opened, None),
-    types.TEXT_DOCUMENT_DID_CHANGE: (changed, None),
-    types.TEXT_DOCUMENT_DID_SAVE: (saved, None),
-    types.TEXT_DOCUMENT_DID_CLOSE: (closed, None),
-    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: (files_changed, None),
+    types.SHUTDOWN: (shutdown, None),
+    types.TEXT_DOCUMENT_DID_OPEN: (did_open, None),
+    types.TEXT_DOCUMENT_DID_CHANGE: (did_change, None),
+    types.TEXT_DOCUMENT_DID_SAVE: (did_save, None),
+    types.TEXT_DOCUMENT_DID_CLOSE: (did_close, None),
+    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: (did_change_files, None),
     types.TEXT_DOCUMENT_CODE_ACTION: (code_actions, types.CodeActionOptions(actions.KINDS)),
-    types.TEXT_DOCUMENT_COMPLETION: (completed, types.CompletionOptions(TRIGGERS)),
-    types.TEXT_DOCUMENT_DEFINITION: (defined, None),
-    types.TEXT_DOCUMENT_HOVER: (hovered, None),
+    types.TEXT_DOCUMENT_COMPLETION: (complete, types.CompletionOptions(TRIGGERS)),
+    types.TEXT_DOCUMENT_DEFINITION: (definition, None),
+    types.TEXT_DOCUMENT_HOVER: (hover_at, None),
 }
 
 
 def make() -> Server:
-    """A server that knows what to do with every message."""
+    """Create a server with all handlers."""
     server = Server()
     for name, (handle, options) in FEATURES.items():
         server.feature(name, options)(handle)
@@ -223,8 +229,8 @@ def make() -> Server:
 
 
 def serve() -> bool:
-    """Talk over standard input and output until the editor ends; True when it has said goodbye before."""
+    """Serve over standard input and output until the editor exits; return whether it requested the shutdown first."""
     server, output = make(), safe_stream(sys.stdout).raw
     with contextlib.redirect_stdout(sys.stderr):  # nothing but messages may come out
         server.start_io(sys.stdin.buffer, output)
-    return server.said_goodbye
+    return server.shutdown_requested

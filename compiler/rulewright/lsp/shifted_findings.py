@@ -1,4 +1,4 @@
-"""Findings as an editor shows them, kept in place while the text round them changes."""
+"""Converts findings to protocol diagnostics and shifts them with changes of the text."""
 
 from __future__ import annotations
 
@@ -31,24 +31,26 @@ SEVERITIES: Final = {
     Severity.WARNING: DiagnosticSeverity.Warning,
     Severity.ADVICE: DiagnosticSeverity.Information,
 }
-# Codes whose place has no effect: editors draw it faded.
-_WITHOUT_EFFECT: Final = ("dead-key", "directive-ignored-by-route", "listed-twice")
+# Codes of text without effect, which editors fade.
+_FADED: Final = ("dead-key", "directive-ignored-by-route", "listed-twice")
 
 
-def shown(finding: Finding, sources: Mapping[str, Source], uri: Callable[[str], str], encoding: str) -> Diagnostic:
-    """A finding in the words of the protocol; `uri` names the editor's document for a path."""
+def to_protocol(
+    finding: Finding, sources: Mapping[str, Source], uri: Callable[[str], str], encoding: str
+) -> Diagnostic:
+    """Convert a finding to a protocol diagnostic; `uri` maps a path to the editor's URI."""
 
-    def place(span: Span) -> Range:
+    def range_in_source(span: Span) -> Range:
         return range_of(span, sources.get(span.path), encoding)
 
     page = _page(finding.code)
     related = [
-        DiagnosticRelatedInformation(Location(uri(note.span.path), place(note.span)), note.message)
+        DiagnosticRelatedInformation(Location(uri(note.span.path), range_in_source(note.span)), note.message)
         for note in finding.notes
     ]
-    faded = finding.code.startswith("unused-") or finding.code in _WITHOUT_EFFECT
+    faded = finding.code.startswith("unused-") or finding.code in _FADED
     return Diagnostic(
-        range=place(finding.span),
+        range=range_in_source(finding.span),
         message=finding.message if finding.help is None else f"{finding.message}\n{finding.help}",
         severity=SEVERITIES[finding.severity],
         code=finding.code,
@@ -59,32 +61,32 @@ def shown(finding: Finding, sources: Mapping[str, Source], uri: Callable[[str], 
     )
 
 
-def carried(findings: Iterable[Finding], before: Source, after: Source) -> list[Finding]:
-    """The findings of `before` that still stand in `after`, moved with their lines: those on lines above and below all
-    that has changed. Their fixes don't come along."""
+def shift_findings(findings: Iterable[Finding], before: Source, after: Source) -> list[Finding]:
+    """Return the findings of `before` on lines above and below the changed ones, shifted to their lines in `after` and
+    without fixes."""
     old, new = _lines(before), _lines(after)
     least = min(len(old), len(new))
     above = next((n for n in range(least) if old[n] != new[n]), least)
     below = next((n for n in range(least - above) if old[-1 - n] != new[-1 - n]), least - above)
-    kept = []
+    shifted = []
     for each in findings:
         if each.span.end_line <= above:
-            kept.append(replace(each, fix=None))
+            shifted.append(replace(each, fix=None))
         elif each.span.line > len(old) - below:
-            kept.append(replace(each, span=_moved(each.span, len(new) - len(old)), fix=None))
-    return kept
+            shifted.append(replace(each, span=_shift(each.span, len(new) - len(old)), fix=None))
+    return shifted
 
 
 def _lines(source: Source) -> list[str]:
     return [source.line_text(number) for number in range(1, len(source.starts) + 1)]
 
 
-def _moved(span: Span, lines: int) -> Span:
+def _shift(span: Span, lines: int) -> Span:
     return replace(span, line=span.line + lines, end_line=span.end_line + lines)
 
 
 @cache
 def _page(code: str) -> str | None:
-    """The URI of a code's manual page, where this installation has it."""
+    """The URI of a code's manual page, or None where this installation lacks it."""
     page = rule_page(code)
     return None if page is None else uri_of(str(page))

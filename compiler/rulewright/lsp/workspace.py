@@ -1,4 +1,4 @@
-"""What lies open in the editor, and what is known to be wrong with it and with the projects it belongs to."""
+"""The open documents of an editor, with their findings and those of their projects."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from pathlib import Path
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.kinds import kind_of
 from rulewright.load import Loaded, Source, load_text, unsaved
-from rulewright.lsp.analysis import Analysis, analyse_around, analyse_document, analyse_project
+from rulewright.lsp.analysis import Analysis, analyse_document, analyse_enclosing_project, analyse_project
 from rulewright.lsp.document_context import DocumentContext
 from rulewright.lsp.positions import path_of, uri_of
-from rulewright.lsp.shifted_findings import carried
+from rulewright.lsp.shifted_findings import shift_findings
 
 
 @dataclass(slots=True)
 class TextDocument:
-    """An open document. `loaded` is its text as it stands; the rest is what the last look at its project left."""
+    """An open document. `loaded` is its present text; the other fields come from the last analysis of its project."""
 
     uri: str
     path: str
     version: int | None
     loaded: Loaded
-    project: Path | None = None  # where the project lies that it belongs to
-    kind: str | None = None  # its kind, as its keys told when they last did
+    project: Path | None = None  # the path of its project
+    kind: str | None = None  # the last kind that its keys showed
     analysed: Source | None = None
-    alone: frozenset[Diagnostic] = frozenset()
-    whole: tuple[Diagnostic, ...] = ()
+    single_findings: frozenset[Diagnostic] = frozenset()
+    project_findings: tuple[Diagnostic, ...] = ()
 
     @property
     def owner(self) -> Path:
-        """Where its findings come from: its project, or itself where it belongs to none."""
+        """The path that its findings are stored under: its project's, else its own."""
         return self.project or Path(self.path)
 
 
 @dataclass(slots=True)
 class Workspace:
-    """The open documents by path, the findings by path, and the sources that these were found in.
+    """The open documents by path, the findings by path, and the analysed sources.
 
-    Every method that looks gives the paths whose findings have changed.
+    Every method that analyses returns the paths whose findings have changed.
     """
 
     documents: dict[str, TextDocument] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Workspace:
     )  # the paths with findings, by the project or single file
 
     def put(self, uri: str, text: str, version: int | None) -> TextDocument:
-        """A document as the editor has it now; one that is not a file goes by its URI."""
+        """Store a document's text as in the editor; one that is not a file is stored under its URI."""
         path = path_of(uri) or uri
         loaded = load_text(text, path)
         document = self.documents.setdefault(path, TextDocument(uri, path, version, loaded))
@@ -60,108 +60,113 @@ class Workspace:
         return document
 
     def document(self, uri: str) -> TextDocument | None:
-        """The open document of that URI."""
+        """Return the open document of a URI, or None."""
         return self.documents.get(path_of(uri) or uri)
 
     def uri(self, path: str) -> str:
-        """The URI that the editor uses for a path."""
+        """Return the editor's URI of a path."""
         document = self.documents.get(path)
         return uri_of(path) if document is None else document.uri
 
-    def around(self, document: TextDocument) -> DocumentContext:
-        """What the document belongs to, as of the last look."""
+    def context_of(self, document: TextDocument) -> DocumentContext:
+        """Return the document's context as of the last analysis."""
         analysis = None if document.project is None else self.analyses.get(document.project)
         return DocumentContext(Path(document.path), None if analysis is None else analysis.project, document.kind)
 
     def is_up_to_date(self, document: TextDocument) -> bool:
-        """Whether the findings of a document are those of its present text."""
+        """Whether a document's findings belong to its present text."""
         source = self.sources.get(document.path)
         return source is not None and source.text == document.loaded.source.text
 
-    def held(self) -> dict[str, str]:
-        """The texts that stand in place of files."""
+    def unsaved_texts(self) -> dict[str, str]:
+        """Return the unsaved texts by path."""
         return {path: document.loaded.source.text for path, document in self.documents.items()}
 
-    def analyse_alone(self, document: TextDocument) -> set[str]:
-        """The document looked at alone, right after a change; what only the project tells is carried along."""
-        found = self._alone(document)
+    def analyse_single(self, document: TextDocument) -> set[str]:
+        """Analyse the document alone, right after a change; findings of its project are shifted with the text."""
+        findings = self._single_findings(document)
         if document.analysed is not None:
-            silenced = {each.code for each in document.alone - set(document.whole)}
-            carrying = [each for each in document.whole if each not in document.alone]
-            found = [each for each in found if each.code not in silenced]
-            found += carried(carrying, document.analysed, document.loaded.source)
+            silenced = {each.code for each in document.single_findings - set(document.project_findings)}
+            shifting = [each for each in document.project_findings if each not in document.single_findings]
+            findings = [each for each in findings if each.code not in silenced]
+            findings += shift_findings(shifting, document.analysed, document.loaded.source)
         self.published.setdefault(document.owner, set()).add(document.path)
-        return self._keep({document.path: found}, {})
+        return self._store({document.path: findings}, {})
 
     def analyse(self, document: TextDocument, within: Path | None, *, search: bool) -> set[str]:
-        """The document looked at with its project; `search` looks for the project anew, as after opening and saving."""
-        with unsaved(self.held()):
+        """Analyse the document with its project; `search` looks up the project again, as after opening and saving."""
+        with unsaved(self.unsaved_texts()):
             if search:
-                analysis = analyse_around(Path(document.path), within)
+                analysis = analyse_enclosing_project(Path(document.path), within)
             else:
                 analysis = None if document.project is None else analyse_project(document.project)
-        before, document.project = document.owner, None if analysis is None else analysis.path
-        changed = set() if self.of(before) else self._forget(before)
+        previous_owner, document.project = document.owner, None if analysis is None else analysis.path
+        changed = set() if self.of(previous_owner) else self._forget(previous_owner)
         if analysis is None:
-            return changed | self._tell(document.owner, {document.path: self._alone(document)}, {})
+            return changed | self._replace(document.owner, {document.path: self._single_findings(document)}, {})
         self.analyses[analysis.path] = analysis
-        return changed | self._tell(analysis.path, self._by_path(analysis), analysis.report.sources)
+        return changed | self._replace(analysis.path, self._by_path(analysis), analysis.report.sources)
 
     def close(self, document: TextDocument) -> set[str]:
-        """The document is closed; findings stay as long as another document of its project is open."""
+        """Close the document; its findings stay while another document of its project is open."""
         del self.documents[document.path]
         return set() if self.of(document.owner) else self._forget(document.owner)
 
     def of(self, owner: Path) -> list[TextDocument]:
-        """The open documents of a project, or the document that stands alone."""
+        """Return the open documents of a project, or the single document without one."""
         return [document for document in self.documents.values() if document.owner == owner]
 
     def _by_path(self, analysis: Analysis) -> dict[str, list[Diagnostic]]:
-        """The findings of a project by path, those of its open documents among them though there be none."""
-        found: dict[str, list[Diagnostic]] = {}
+        """The findings of a project by path, with an entry for each of its open documents."""
+        by_path: dict[str, list[Diagnostic]] = {}
         for each in analysis.report.diagnostics:
-            found.setdefault(each.span.path, []).append(each)
+            by_path.setdefault(each.span.path, []).append(each)
         for path, document in self.documents.items():
             if path in analysis.report.sources and document.project in (None, analysis.path):
-                self._remember(document, analysis, found.setdefault(path, []))
-            elif document.project == analysis.path:  # a new one, which its project does not see before it is saved
-                found[path] = self._alone(document)
-            else:  # two projects read it, and it was opened for the other one
-                found.pop(path, None)
-        return found
+                self._remember(document, analysis, by_path.setdefault(path, []))
+            elif document.project == analysis.path:  # a new file, which is not part of the project until it is saved
+                by_path[path] = self._single_findings(document)
+            else:  # shared with another project, for which it was opened
+                by_path.pop(path, None)
+        return by_path
 
-    def _remember(self, document: TextDocument, analysis: Analysis, found: Iterable[Diagnostic]) -> None:
+    def _remember(self, document: TextDocument, analysis: Analysis, findings: Iterable[Diagnostic]) -> None:
         if document.owner != analysis.path:
             self.published.pop(document.owner, None)
         document.project, document.analysed = analysis.path, document.loaded.source
-        document.whole, document.alone = tuple(found), frozenset(self._alone(document))
+        document.project_findings, document.single_findings = (
+            tuple(findings),
+            frozenset(self._single_findings(document)),
+        )
 
-    def _alone(self, document: TextDocument) -> list[Diagnostic]:
+    def _single_findings(self, document: TextDocument) -> list[Diagnostic]:
         if document.kind is None and document.project is None:
-            return []  # a file of somebody else
-        with unsaved(self.held()):
+            return []  # not a file of ours
+        with unsaved(self.unsaved_texts()):
             report = analyse_document(Path(document.path), document.loaded.source.text)
         return [each for each in report.diagnostics if each.span.path == document.path]
 
-    def _tell(self, owner: Path, found: dict[str, list[Diagnostic]], sources: dict[str, Source]) -> set[str]:
-        """What a project or lone file has to say, in place of what it said before."""
-        silent: dict[str, list[Diagnostic]] = {path: [] for path in self.published.get(owner, set()) - set(found)}
-        self.published[owner] = {path for path, each in found.items() if each}
-        return self._keep(found | silent, sources)
+    def _replace(self, owner: Path, by_path: dict[str, list[Diagnostic]], sources: dict[str, Source]) -> set[str]:
+        """Replace the findings of a project or single file."""
+        cleared: dict[str, list[Diagnostic]] = {path: [] for path in self.published.get(owner, set()) - set(by_path)}
+        self.published[owner] = {path for path, each in by_path.items() if each}
+        return self._store(by_path | cleared, sources)
 
     def _forget(self, owner: Path) -> set[str]:
         self.analyses.pop(owner, None)
-        return self._keep({path: [] for path in self.published.pop(owner, set())}, {})
+        return self._store({path: [] for path in self.published.pop(owner, set())}, {})
 
-    def _keep(self, found: dict[str, list[Diagnostic]], sources: dict[str, Source]) -> set[str]:
+    def _store(self, by_path: dict[str, list[Diagnostic]], sources: dict[str, Source]) -> set[str]:
         changed = set()
-        for path, each in found.items():
-            now = tuple(sorted(each, key=lambda one: one.sort_key))
-            before = self.sources.get(path)
+        for path, each in by_path.items():
+            findings = tuple(sorted(each, key=lambda one: one.sort_key))
+            old_source = self.sources.get(path)
             source = self.documents[path].loaded.source if path in self.documents else sources.get(path)
-            if now != self.findings.get(path) or (source and (before is None or before.text != source.text)):
+            if findings != self.findings.get(path) or (
+                source and (old_source is None or old_source.text != source.text)
+            ):
                 changed.add(path)
-            self.findings[path] = now
+            self.findings[path] = findings
             if source is not None:
                 self.sources[path] = source
         return changed

@@ -12,7 +12,7 @@ from rulewright.cli import main
 from rulewright.linting.report import Report
 from rulewright.linting.run import lint
 from rulewright.load import load_file, plain
-from rulewright.load.suppressions import OURS
+from rulewright.load.suppressions import SUPPRESSION_CODES
 
 REASON = "it is known, and mended next week"
 READABLE = [path for path in BAD if path.parent.name != "not_utf_8"]
@@ -103,4 +103,4 @@ def test_a_finding_in_json_becomes_an_entry_of_the_project_file(tmp_path: Path) 
 
 
 def test_the_examples_cover_comments_of_many_codes() -> None:
-    assert len({code_of(path) for path in WORLDS} - OURS) > 40
+    assert len({code_of(path) for path in WORLDS} - SUPPRESSION_CODES) > 40

@@ -104,7 +104,7 @@ def test_block_collections_end_with_their_last_value() -> None:
 # Text; code; line and column where it is shown; a piece of the message.
 MISTAKES = [
     ("a: 1\na: 2\n", "duplicate-key", 2, 1, "`a` is given twice"),
-    ("a: &x [*x]\n", "recursive-alias", 1, 8, "`*x` stands inside"),
+    ("a: &x [*x]\n", "recursive-alias", 1, 8, "`*x` refers to the value"),
     ("a: *x\n", "unknown-alias", 1, 4, "no anchor `&x`"),
     ("a: &x {b: 1}\nc:\n  <<: *x\n", "merge-key", 3, 3, "merge keys"),
     ("a: !!python/name:os.system x\n", "custom-tag", 1, 4, "`!!python/name:os.system`"),

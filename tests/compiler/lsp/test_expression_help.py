@@ -9,13 +9,13 @@ from rulewright.expression.environment import Environment
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.workflow_environments import TaskFeatures, loop_environment
 from rulewright.lsp.cursor import MARK
-from rulewright.lsp.expression_help import meaning_at, words_at
+from rulewright.lsp.expression_help import describe_at, suggestions_at
 
 LOOP = loop_environment(TaskFeatures("composite", ("llm_judge",), pair=True, review=True, gate=True, hil=True))
 
 
 def words(text: str, environment: Environment = LOOP) -> list[str]:
-    return [word.text for word in words_at(text.replace("|", MARK, 1), environment)]
+    return [word.text for word in suggestions_at(text.replace("|", MARK, 1), environment)]
 
 
 def test_a_dot_offers_the_fields_of_a_record() -> None:
@@ -78,18 +78,18 @@ def test_where_nothing_can_be_known_nothing_is_offered(text: str) -> None:
     ],
 )
 def test_a_name_is_told_with_its_type(text: str, index: int, said: str) -> None:
-    found = meaning_at(text, LOOP, index)
+    found = describe_at(text, LOOP, index)
     assert found is not None
     assert found.text.splitlines()[1] == said
 
 
 def test_the_place_of_a_meaning_is_the_name() -> None:
     text = "review.feedback.contains('a')"
-    found = meaning_at(text, LOOP, 18)
+    found = describe_at(text, LOOP, 18)
     assert found is not None
     assert text[found.start : found.end] == "contains"
 
 
 @pytest.mark.parametrize(("text", "index"), [("a ==", 1), ("review.decision == GO", 17), ("nothing > 1", 3)])
 def test_what_means_nothing_is_not_told(text: str, index: int) -> None:
-    assert meaning_at(text, LOOP, index) is None
+    assert describe_at(text, LOOP, index) is None

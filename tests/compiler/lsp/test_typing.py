@@ -16,7 +16,7 @@ from rulewright.lsp.cursor import cursor_at
 from rulewright.lsp.hover import hover
 from rulewright.lsp.positions import UTF16, position_at
 from rulewright.lsp.references import target
-from rulewright.lsp.shifted_findings import shown
+from rulewright.lsp.shifted_findings import to_protocol
 from rulewright.lsp.workspace import TextDocument, Workspace
 
 SPICE = (
@@ -45,18 +45,18 @@ WHOLE = Range(Position(0, 0), Position(10_000, 0))
 
 def everything_at(workspace: Workspace, document: TextDocument, offset: int) -> list[CompletionItem]:
     """Ask all that an editor may ask about a place; gives what may be written there."""
-    workspace.analyse_alone(document)
+    workspace.analyse_single(document)
     source, place = document.loaded.source, position_at(document.loaded.source, offset)
-    around = workspace.around(document)
+    context = workspace.context_of(document)
     for finding in workspace.findings[document.path]:
-        shown(finding, workspace.sources, workspace.uri, UTF16)
+        to_protocol(finding, workspace.sources, workspace.uri, UTF16)
     actions(workspace, document, WHOLE, None, UTF16)
-    with unsaved(workspace.held()):
-        hover(document.loaded, place, around, UTF16)
-        kind, cursor = around.kind(document.loaded.root), cursor_at(document.loaded.root, offset)
+    with unsaved(workspace.unsaved_texts()):
+        hover(document.loaded, place, context, UTF16)
+        kind, cursor = context.kind(document.loaded.root), cursor_at(document.loaded.root, offset)
         if kind and cursor:
-            target(kind, cursor, around)
-        return completions(source, place, around, UTF16)
+            target(kind, cursor, context)
+        return completions(source, place, context, UTF16)
 
 
 def edits(text: str, seed: int, count: int) -> list[tuple[str, int]]:
