@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -98,7 +98,7 @@ class RunsApp:
             FRAME,
             chat=opened.chat(loaded, number),
             problem=problem,
-            links=_neighbours(f"/run/{run}", number, len(loaded.index)),
+            links=_neighbours(f"/run/{run}", number, loaded),
             decide={
                 "action": f"/run/{run}/t/{number}",
                 "token": request.token,
@@ -226,10 +226,24 @@ def _applied(loaded: LoadedRun, check: str) -> dict[str, int]:
     return {loaded.index.name(number): number for number in loaded.index.applied.get(check, ())}
 
 
-def _neighbours(run: str, number: int, count: int) -> list[tuple[str, str]]:
+def _neighbours(run: str, number: int, loaded: LoadedRun) -> list[tuple[str, str]]:
     links = [(run, "The run")]
     links += [(f"{run}/t/{number - 1}", "Before")] if number > 1 else []
-    return links + ([(f"{run}/t/{number + 1}", "Next")] if number < count else [])
+    links += [(f"{run}/t/{number + 1}", "Next")] if number < len(loaded.index) else []
+    return links + [(f"{run}/t/{place}", "Next that waits") for place in _next_waiting(number, loaded)]
+
+
+def _next_waiting(number: int, loaded: LoadedRun) -> Iterator[str]:
+    """Where the next transcript stands that waits for a person, the gravest first; nothing where no other one does."""
+    waiting: dict[int, str] = {}
+    for each in loaded.report["waiting"]["shown"]:
+        waiting.setdefault(each["number"], each["check_id"])
+    numbers = list(waiting)
+    behind = numbers.index(number) + 1 if number in waiting else 0
+    for other in (*numbers[behind:], *numbers[:behind]):
+        if other != number:
+            yield f"{other}#{loaded.chats.anchor(other, waiting[other])}"
+            return
 
 
 def _question(check: Any) -> str:
