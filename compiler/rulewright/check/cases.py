@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from rulewright.check.case_names import strange_groups, strange_outputs
 from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
 from rulewright.documents.base import descend, items, texts
 from rulewright.documents.kinds import CASE_SETTINGS, OUTPUT_KEYS, kind_of, outputs_by_id
@@ -94,8 +95,17 @@ def case_document_findings(root: Node) -> list[Diagnostic]:
         return []
     plans = own or [load_scorecard(SCORECARD).plan]
     if kind_of(root) == CASE_SETTINGS and isinstance(root, Mapping):
-        return min((settings_findings(root, plan) for plan in plans), key=len)
-    return min((batch_findings(root, plan) for plan in plans), key=_refused)
+        return [*min((settings_findings(root, plan) for plan in plans), key=len), *strange_groups(root)]
+    return [*min((batch_findings(root, plan) for plan in plans), key=_refused), *_of_outputs(root)]
+
+
+def _of_outputs(root: Node) -> Iterator[Diagnostic]:
+    """The outputs of cases that there are not."""
+    written = ((each, descend(each, "test_id")) for each in records_in(root) if isinstance(each, Mapping))
+    records = [_record(each, None) for each, name in written if isinstance(name, Scalar)]
+    if records and not any(each.is_case for each in records):
+        ids = {str(name.value): name for each in records if isinstance(name := each.node.get("test_id"), Scalar)}
+        yield from strange_outputs(root.source.path, ids)
 
 
 def _refused(found: list[Diagnostic]) -> tuple[int, int]:

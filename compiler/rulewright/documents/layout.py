@@ -142,7 +142,7 @@ def unread_places(root: Path, file: ProjectFile | None) -> Iterator[tuple[str, s
 def descriptions_in(place: Path) -> list[Path]:
     """The descriptions for people in a folder: the files whose names end in `_SCHEMA`."""
     return [
-        each for each in _files_below(place, deep=False) if each.stem.endswith("_SCHEMA") and dependencies.is_file(each)
+        each for each in files_below(place, deep=False) if each.stem.endswith("_SCHEMA") and dependencies.is_file(each)
     ]
 
 
@@ -155,7 +155,7 @@ def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
     if not dependencies.is_folder(place):
         yield place
         return
-    for path in _files_below(place, deep=deep):
+    for path in files_below(place, deep=deep):
         hidden = any(part.startswith((".", "_")) for part in path.relative_to(place).parts)
         named_as_one = not hidden and not path.stem.endswith("_SCHEMA")
         if named_as_one and (dependencies.is_file(path) or not dependencies.exists(path)):
@@ -164,12 +164,12 @@ def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
 
 def case_lines_in(folder: Path) -> Iterator[Path]:
     """The files of JSON lines in a folder and below: test cases, or chats."""
-    for path in _files_below(folder, deep=True, suffixes=CASE_LINES):
+    for path in files_below(folder, deep=True, suffixes=CASE_LINES):
         if not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
             yield path
 
 
-def _files_below(folder: Path, *, deep: bool, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Path]:
+def files_below(folder: Path, *, deep: bool, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Path]:
     """What has one of the suffixes in a folder, and with `deep` in those below it that are not links, sorted."""
     try:
         names = dependencies.names_in(folder)
@@ -180,4 +180,4 @@ def _files_below(folder: Path, *, deep: bool, suffixes: frozenset[str] = SUFFIXE
         if path.suffix in suffixes:
             yield path
         if is_folder and deep:
-            yield from _files_below(path, deep=True, suffixes=suffixes)
+            yield from files_below(path, deep=True, suffixes=suffixes)

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import items
+from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.documents.base import descend, items, numeric
 from rulewright.documents.kinds import CASE_SETTINGS_FILE
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
@@ -144,7 +144,20 @@ def settings_findings(root: Mapping, plan: CaseScorecardPlan) -> list[Diagnostic
     """The mistakes of a settings file, for a scorecard."""
     reader = _FileReader(plan, root.source.path)
     reader.read(root, ScoreSettings({}))
-    return reader.found
+    groups = [each for key in GROUPS for each in (root.get(key),) if isinstance(each, Mapping)]
+    places = [root, *(entry.value for group in groups for entry in group.entries)]
+    return [*reader.found, *(each for place in places for each in _crossed(place))]
+
+
+def _crossed(settings: Node) -> Iterator[Diagnostic]:
+    """The thresholds of a metric that are crossed: below `review` it fails, from `pass` it passes."""
+    thresholds = descend(settings, "thresholds")
+    for entry in thresholds.entries if isinstance(thresholds, Mapping) else ():
+        low, high = numeric(entry.value, "review"), numeric(entry.value, "pass")
+        if low is not None and high is not None and float(low.raw) > float(high.raw):
+            message = f"`{entry.name}` fails below {low.raw} and passes from {high.raw}"
+            notes = [(high, "the threshold of `pass`")]
+            yield warning(low, message, code="bad-setting", notes=notes, help="swap the two, if so it was meant")
 
 
 @dataclass(slots=True)
