@@ -36,7 +36,7 @@ def suggest(word: str, known: Iterable[str]) -> str | None:
     near = [each for each in difflib.get_close_matches(written, folded, 3, CLOSE) if _differ_little(written, each)]
     begun = [each for each in folded if each.startswith(f"{written}_")] if len(written) >= SHORTEST else []
     swapped = [each for each in folded if sorted(each) == sorted(written) and is_slip_of(written, each)]
-    found = near[:1] or swapped[:1] or (begun if len(begun) == 1 else [])
+    found = swapped[:1] or near[:1] or (begun if len(begun) == 1 else [])
     return folded[found[0]] if found else None
 
 

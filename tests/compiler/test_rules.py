@@ -55,6 +55,7 @@ ALONGSIDE: Final = {
 TOGETHER: Final = {"unused-suppression": ("duplicate-pattern",)}
 # The codes whose bad files hold something that `--fix` can fix.
 FIXABLE: Final = {
+    "judge-reads-missing-file",
     "bad-schema",
     "bare-output-path",
     "confidence-without-gate",

@@ -200,11 +200,19 @@ def _of_other_concerns(cases: list[_Record], root: Node) -> Iterator[Diagnostic]
     (usual, often), *_ = [*counts.most_common(1), (None, 0)]
     most = usual if often > len(cases) / 2 and often > 1 else None
     expected = str(around.value) if isinstance(around, Scalar) and around.value else most
+    if isinstance(around, Scalar) and expected and usual and often == len(cases) > 1 and not _same(usual, expected):
+        message = f"the batch is of concern `{expected}`, and all its cases of `{usual}`"
+        yield error(around, message, code="unknown-concern", help=did_you_mean(expected, [usual]))
+        return
     for each in cases:
-        if expected and each.concern and each.concern.lower() != expected.lower():
+        if expected and each.concern and not _same(each.concern, expected):
             message = f"the case is of concern `{each.concern}`, and its batch of `{expected}`"
             help = did_you_mean(each.concern, [expected])
             yield error(each.place("concern_id"), message, code="unknown-concern", help=help)
+
+
+def _same(one: str, other: str) -> bool:
+    return one.lower() == other.lower()
 
 
 def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnostic]:

@@ -33,8 +33,11 @@ STAGES: Final = (NAMING, GROUNDS, None)  # what is corrected first, for the rest
 UNSURE: Final = {
     "check-never-fails": frozenset({"parameter-does-not-fit"}),
     "check-never-passes": frozenset({"parameter-does-not-fit"}),
+    "check-no-scenario-reaches": frozenset({"tag-no-scenario-carries"}),
     "directive-ignored-by-route": frozenset({"missing-prompt"}),
+    "event-window-without-anchor": frozenset({"unknown-check"}),
     "turn-that-does-not-exist": frozenset({"turn-numbers-out-of-order"}),
+    "weight-of-zero": frozenset({"key-is-not-text"}),
     "window-ends-before-it-starts": frozenset({"turn-that-does-not-exist", "turn-numbers-out-of-order"}),
 }
 SCORING: Final = frozenset(DEPENDENT["scoring"].split()) | {"gate-cannot-stop", "part-without-checks"}
@@ -76,12 +79,14 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         refused[path] = [entry.name for entry in entries if entry.value.span in spans]
     named = {_quoted(each, files) for each in found if each.code == "id-differs-from-file-name"}
     is_scored_wrongly = any(each.code in GROUNDS and _kind(each, files) == "scoring" for each in found)
+    is_check_refused = any(each.code in GROUNDS and _kind(each, files) == "check" for each in found)
     is_named_wrongly = any(each.code in GROUNDS and _is_of_routing(each, files) for each in found)
     return [
         each
         for each in found
         if not UNSURE.get(each.code, frozenset()) & codes[each.span.path]
-        and not (each.code == "unused-lexicon" and is_named_wrongly)
+        and not (each.code in ("unused-lexicon", "anchor-without-event-window") and is_named_wrongly)
+        and not (each.code == "project-without-checks" and is_check_refused)
         and not (each.code in SCORING and is_scored_wrongly)
         and not any(each.message.startswith(f"`{key}` has no field") for key in refused.get(each.span.path, ()))
         and not (each.code == "unknown-lexicon" and _quoted(each, files) in named)
@@ -109,7 +114,7 @@ def _is_of_routing(found: Diagnostic, files: Mapping[str, Loaded]) -> bool:
 def _corrected(found: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic | None:
     """An error with the correction that it proposes of its own place, a fix or a guess; None for any other one."""
     source = sources.get(found.span.path)
-    if found.severity is not Severity.ERROR or source is None:
+    if source is None or (found.severity is not Severity.ERROR and found.code not in NAMING):
         return None
     if found.fix is not None:
         return found if found.fix.edits[0].span == found.span else None

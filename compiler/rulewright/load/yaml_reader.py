@@ -35,6 +35,7 @@ _CORE = "tag:yaml.org,2002:"
 _FALSE_BREAKS = "\x85\u2028\u2029"
 _PRIVATE = range(0xE000, 0xF900)
 _MAX_DIRECTIVES = 20
+_WHOLE = re.compile(r"(\d+),$")
 
 
 def read(source: Source) -> tuple[Node | None, list[Diagnostic]]:
@@ -224,10 +225,17 @@ class _YamlReader:
                 "key-is-not-text",
                 self.source.span(node.start, node.end),
                 f"`{shorten(text)}` is {kind} where a key must be text",
-                help=f'write `"{shorten(text)}":`' if type(node) is Scalar else None,
+                help=self.help_for_key(node, text),
             )
         )
         return Scalar(text, node.start, node.end, "", self.source)
+
+    def help_for_key(self, node: Node, text: str) -> str | None:
+        """Quotes for a key that is no text; a point for the comma that makes one of a fraction."""
+        whole = _WHOLE.search(self.source.text, max(node.start - 20, 0), node.start)
+        if whole is not None and text.isdecimal():
+            return f"write `{whole[1]}.{text}`: a comma parts the entries"
+        return f'write `"{shorten(text)}":`' if type(node) is Scalar else None
 
     def resolve(self, text: str, start: int, end: int) -> Plain:
         """Return the value of a plain scalar; a number out of range is reported and stays text."""

@@ -14,7 +14,9 @@ from rulewright.load.source import Source
 _QUOTED_VALUE: Final = re.compile(r"[ ]*(?:- +)*(?:[\w.-]+: +)?(?=([\"']))")
 _END: Final = re.compile(r"\s*(?:[,\]}:#]|$)", re.MULTILINE)
 _CLOSED: Final = {'"': re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL), "'": re.compile(r"'(?:[^']|'')*'", re.DOTALL)}
-_GLUED: Final = re.compile(r"([ ]*)(-[A-Za-z\"'{\[](.*))")
+_GLUED: Final = re.compile(r"([ ]*)(-[A-Za-z\"'{\[].*)")
+_BULLET: Final = re.compile(r"([ ]*)((?:--|[*\u2013\u2014\u2022]) ?)(\S.*)")
+_ITEM: Final = re.compile(r"[ ]*- ")
 _KEY: Final = re.compile(r"([ ]*)((?:- +)?[\w.-]+):(?=\s|$)(.*)")
 _ENTRY: Final = re.compile(r"[ ]*(?:- |[\w.-]+ *=|[\w.-]+\s*$)")
 _BLOCK: Final = re.compile(r".*(?:^|\s)[|>][-+0-9]*\s*(?:#.*)?$")
@@ -70,6 +72,12 @@ def _open_quotes(source: Source, lines: list[_Line]) -> Diagnostic | None:
 def _glued_dash(source: Source, lines: list[_Line]) -> Diagnostic | None:
     """Report an item without a blank after its dash, next to items or below a key."""
     for above, line in pairwise(lines):
+        bullet = _BULLET.match(line.text)
+        if bullet and (_ITEM.match(above.text) or above.text.rstrip().endswith(":")):
+            start = source.starts[line.number - 1] + len(bullet[1])
+            help = f"write `- {shorten(bullet[3].strip())}`"
+            place = source.span(start, start + len(bullet[2].rstrip()))
+            return mistake("yaml-syntax", place, "an item of a list begins with `- `", help=help)
         glued = _GLUED.match(line.text)
         if glued and (above.text.startswith(f"{glued[1]}- ") or above.text.rstrip().endswith(":")):
             start = source.starts[line.number - 1] + len(glued[1])
@@ -82,6 +90,8 @@ def _no_block(source: Source, lines: list[_Line], line: int) -> Diagnostic | Non
     """The key above a text of several lines with a colon in it: the sign that makes a block of the text is missing."""
     here = next((each for each in lines if each.number == line), None)
     before = [each for each in lines if each.number < line]
+    if here is None or _ITEM.match(here.text):
+        return None
     indent = here.indent if here is not None else 0
     header = next((each for each in reversed(before) if each.indent < indent or _KEY.match(each.text)), None)
     between = [each for each in before if header is not None and each.number > header.number]
@@ -116,7 +126,7 @@ def _odd_line(source: Source, lines: list[_Line], line: int) -> Diagnostic | Non
     above = before[-1]
     aligned = any(each.indent == current.indent for each in before[-4:-1]) or _has_aligned_successor(source, current)
     if _KEY.match(above.text) and not _is_header(above) and current.indent > above.indent and aligned:
-        return _indented_wrongly(source, above)
+        return _indented_wrongly(source, current if _is_header(current) else above)
     return None
 
 

@@ -115,6 +115,9 @@ class _JurisdictionLowering:
 
     def crisis(self, name: str, rules: Mapping[str, object]) -> RulePart:
         """Direct cues always count, indirect ones where `must_detect` is true."""
+        detects = rules.get("must_detect")
+        if detects is not None and not isinstance(detects, bool):
+            self.report(name, (*self.path, "must_detect"), f"`must_detect` must be true or false, not `{detects}`")
         cue_lists = ["cues_direct", *(["cues_indirect"] if rules.get("must_detect") is True else [])]
         cues = {key: self.texts(name, (*self.path, key)) for key in cue_lists}
         origins = {cue: self.origin(name, (*self.path, key)) for key in reversed(cue_lists) for cue in cues[key]}

@@ -180,11 +180,18 @@ class _ProjectReader:
         return file
 
     def _require(self, file: ProjectFile | None, where: dict[str, DocumentPath]) -> None:
-        for kind, place in where.items():
-            if file is not None and place.named and not dependencies.exists(place.path):
-                message = f"`{kind}` leads to `{place.path}`, which does not exist"
-                help = path_meant(place.path, str(file.places.get(kind) or ""))
-                self.found.append(error(file.place(kind), message, code="missing-path", help=help))
+        if file is None:
+            return
+        lost = {kind: place for kind, place in where.items() if place.named and not dependencies.exists(place.path)}
+        self.missing |= lost.keys()
+        if file.root is not None and len(lost) > 1 and len(lost) == sum(place.named for place in where.values()):
+            message = f"`root` leads to `{file.top}`, where none of the paths below it exists"
+            self.found.append(error(file.place("root"), message, code="missing-path"))
+            return
+        for kind, place in lost.items():
+            message = f"`{kind}` leads to `{place.path}`, which does not exist"
+            help = path_meant(place.path, str(file.places.get(kind) or ""))
+            self.found.append(error(file.place(kind), message, code="missing-path", help=help))
 
     def _load(self, path: Path, kind: str | None) -> Mapping | None:
         """The root mapping of a file, its structure checked against the schema `kind`."""

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 SHARES: Final = ("edit_similarity", "rouge_l", "bleu", "word_overlap")  # functions that give a number from 0 to 1
-_COUNTS: Final = ("size", "word_count", "sentence_count", "edit_distance", "call_count")
+COUNTS: Final = ("size", "word_count", "sentence_count", "edit_distance", "call_count")
 _GIVES: Final = {
     **{name: boolean(absent=True) for name, each in REPLIES.items() if all(o.result == BOOL for o in each)},
     **{name: number(0, 1, absent=True) for name in SHARES},
-    **{name: whole(0, absent=True) for name in _COUNTS},
+    **{name: whole(0, absent=True) for name in COUNTS},
     **{name: boolean(absent=True) for name in ("contains_ci", "substring_ci", "contains", "matches", "startsWith")},
 }
 _VARIABLE: Final = re.compile(r"\b__call_\d+\b")  # what `abstracted` writes

@@ -26,11 +26,12 @@ def agent_without_adapter(workflow: Workflow) -> Iterator[Diagnostic]:
     if not isinstance(adapters, Mapping):
         return
     strangers = [entry for entry in adapters.entries if entry.name not in workflow.agents and entry.name != DEFAULT]
+    names = (*workflow.agents.names, DEFAULT)
     for entry in strangers:
-        help = did_you_mean(entry.name, workflow.agents.names)
+        help = did_you_mean(entry.name, names)
         yield warning(entry.key, f"there is no agent `{entry.name}` that this adapter could answer for", help=help)
-    meant = {suggest(entry.name, workflow.agents.names) for entry in strangers}
-    for task in workflow.document.tasks if DEFAULT not in adapters else ():
+    meant = {suggest(entry.name, names) for entry in strangers}
+    for task in workflow.document.tasks if DEFAULT not in adapters and DEFAULT not in meant else ():
         for named in task.agents:
             name = str(named.agent.value)
             answers = name in adapters or name in meant

@@ -42,6 +42,14 @@ def misspelt_name(project: Project) -> Iterator[Diagnostic]:
             message = f"`{part}` lacks `{lacking[0]}`, which {used[lacking[0]]} checks have as their {key}"
             written = f"{words.source.text[words.start : words.end - 1].rstrip()}, {', '.join(lacking)}]"
             yield error(words, message, fix=replace(words, written, f"write `{written}`", safe=False))
+    model = None if project.file is None else scalar(project.file.node, "judge", "model")
+    near = (
+        None
+        if model is None
+        else next((each for each in project.pricing if is_spelt_like(str(model.value), each)), None)
+    )
+    if model is not None and near is not None and model.value not in project.pricing:
+        yield error(model, f"nothing prices the model `{model.value}`", help=Guess(near))
     yield from _tags(project)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import descend
+from rulewright.documents.base import descend, text_scalars
 from rulewright.load import Mapping
 from rulewright.spelling import did_you_mean
 
@@ -23,7 +23,7 @@ READ: Final[dict[tuple[str, ...], frozenset[str]]] = {
 
 
 def misspelt_rule_key(project: Project) -> Iterator[Diagnostic]:
-    """A key of a rule set is read by nobody and differs by a letter or two from one that is.
+    """A key or an action of a rule set differs by a letter or two from one that is read.
 
     Why it matters: rule sets may hold whatever their authors like, so a misspelt key is legal; with `extendss` all
     that was to be inherited is missing, and nothing is demanded.
@@ -38,3 +38,9 @@ def misspelt_rule_key(project: Project) -> Iterator[Diagnostic]:
                 near = None if entry.name in known else did_you_mean(entry.name, known - set(node.keys))
                 if near is not None:
                     yield warning(entry.key, f"nothing reads `{entry.name}`", help=near)
+        phrases = descend(root, "crisis", "action_phrases")
+        actions = phrases.keys if isinstance(phrases, Mapping) else ()
+        for action in text_scalars(root, "crisis", "required_actions"):
+            near = None if action.value in actions else did_you_mean(str(action.value), actions)
+            if near is not None:
+                yield warning(action, f"`action_phrases` has nothing for `{action.value}`", help=near)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from rulewright.diagnostics import Diagnostic, Span, warning
-from rulewright.expression.nodes import Expr, Literal, Name, Select
+from rulewright.expression.nodes import Expr, Index, Literal, Name, Select
 from rulewright.load import Scalar, Sequence, place
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.spelling import Guess, did_you_mean, is_spelt_like
@@ -74,15 +74,19 @@ def _arguments(check: CheckDocument) -> Iterator[Word]:
     for written in expressions_of(check):
         for part in written.parts():
             field = _field(part)
-            if field is not None:
+            if field is not None and isinstance(part, Index):
+                yield field, written.span(part.index)
+            elif field is not None:
                 yield field, place(written.scalar, part.span.end - len(field), part.span.end)
 
 
 def _field(part: Expr) -> str | None:
     """What a part reads of the arguments of a call; None for any other part."""
-    if not isinstance(part, Select) or not isinstance(part.operand, Select):
+    if not isinstance(part, Select | Index) or not isinstance(part.operand, Select):
         return None
     held = part.operand
     if held.field != "arguments" or (isinstance(held.operand, Name) and held.operand.name == "params"):
         return None
-    return part.field
+    if isinstance(part, Select):
+        return part.field
+    return part.index.value if isinstance(part.index, Literal) and isinstance(part.index.value, str) else None

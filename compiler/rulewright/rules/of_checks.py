@@ -19,6 +19,7 @@ from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_un
 from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
 from rulewright.rules.prompt_with_single_braces import prompt_with_single_braces
 from rulewright.rules.prompt_without_judge import prompt_without_judge
+from rulewright.rules.prompt_without_pass_or_fail import prompt_without_pass_or_fail
 from rulewright.rules.tags_on_universal_check import tags_on_universal_check
 from rulewright.rules.transcript_outside_fence import transcript_outside_fence
 from rulewright.rules.trigger_without_condition import trigger_without_condition
@@ -44,6 +45,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     yaml_trap,
     transcript_outside_fence,
     prompt_with_single_braces,
+    prompt_without_pass_or_fail,
     listed_twice,
 )
 

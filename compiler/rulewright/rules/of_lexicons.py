@@ -12,6 +12,7 @@ from rulewright.rules.invalid_regex import invalid_regex
 from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.pattern_lost_in_folding import pattern_lost_in_folding
 from rulewright.rules.question_of_common_words import question_of_common_words
+from rulewright.rules.regex_between_slashes import regex_between_slashes
 from rulewright.rules.regex_taken_for_text import regex_taken_for_text
 from rulewright.rules.short_word_hits_inside_others import short_word_hits_inside_others
 from rulewright.rules.subsumed_pattern import subsumed_pattern
@@ -22,6 +23,7 @@ LEXICON: Final[tuple[Rule[LexiconDocument], ...]] = (
     subsumed_pattern,
     ascii_only_apostrophe,
     invalid_regex,
+    regex_between_slashes,
     short_word_hits_inside_others,
     pattern_lost_in_folding,
     regex_taken_for_text,

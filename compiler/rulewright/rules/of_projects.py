@@ -24,6 +24,7 @@ from rulewright.rules.event_window_without_anchor import event_window_without_an
 from rulewright.rules.expectation_without_question import expectation_without_question
 from rulewright.rules.gate_lexicon_opts_out_of_folding import gate_lexicon_opts_out_of_folding
 from rulewright.rules.gate_without_blindspot import gate_without_blindspot
+from rulewright.rules.judge_reads_missing_file import judge_reads_missing_file
 from rulewright.rules.lexicon_hits_good_example import lexicon_hits_good_example
 from rulewright.rules.lexicon_misses_own_example import lexicon_misses_own_example
 from rulewright.rules.list_and_tags_disagree import list_and_tags_disagree
@@ -90,6 +91,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     weights_far_apart,
     misspelt_name,
     misspelt_tool,
+    judge_reads_missing_file,
     words_differ_in_case,
 )
 

@@ -13,7 +13,7 @@ from rulewright.expression.types import DOUBLE, INT, STRING, ListType
 from rulewright.load import Node, Scalar, Sequence
 from rulewright.lower.expression_checks import mistakes_with
 from rulewright.lower.expressions_of import expressions_of
-from rulewright.proving.verdicts import SHARES
+from rulewright.proving.verdicts import COUNTS, SHARES
 from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
@@ -67,6 +67,10 @@ def _out_of_range(check: CheckDocument) -> Iterator[Diagnostic]:
                 value = _parameter(check, limit)
                 number = None if value is None else value.value
                 is_share = isinstance(share, Call) and share.function in SHARES
+                is_count = isinstance(share, Call) and share.function in COUNTS
+                if value is not None and is_count and type(number) in (int, float) and float(number or 0) < 0:
+                    message = f"`{each.text(share)}` is never below 0, and is compared with this"
+                    yield error(value, message, notes=[(each.span(part), "compared here")])
                 if value is not None and is_share and type(number) in (int, float) and not 0 <= float(number or 0) <= 1:
                     message = f"`{each.text(share)}` lies between 0 and 1, and is compared with this"
                     yield error(value, message, notes=[(each.span(part), "compared here")], help=_share(value))

@@ -10,7 +10,7 @@ from rulewright.diagnostics import Diagnostic, replace, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import place
 
-VALUE: Final = re.compile(r"(?<![{%$])\{\s*((?:check|scenario)\.\w[\w.]*)\s*\}(?!\})")
+VALUE: Final = re.compile(r"\$?(?<![{%])\{\s*((?:check|scenario)\.\w[\w.]*)\s*\}(?!\})")
 
 
 def prompt_with_single_braces(check: CheckDocument) -> Iterator[Diagnostic]:

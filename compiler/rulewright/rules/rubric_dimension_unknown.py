@@ -6,26 +6,26 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend, items, scalar
-from rulewright.documents.scenario import ScenarioDocument
+from rulewright.documents.scenario import ScenarioDocument, ScoringDimension
 from rulewright.load import Mapping, Scalar
 from rulewright.spelling import did_you_mean
 
 
 def rubric_dimension_unknown(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """A rubric names a dimension that looks like a misspelling of one of the scenario's `scoring_dimensions`.
+    """A rubric names a dimension that looks like a misspelling of one that the scenario declares, or that is known.
 
     Why it matters: the dimension decides which bucket the criterion counts in, and a word that is not known counts in
     bucket C.
     Instead: correct the dimension, or add it to `scoring_dimensions`.
     """
     declared = descend(scenario.node, "scoring_dimensions")
-    if not isinstance(declared, Mapping):
-        return
+    is_declared = isinstance(declared, Mapping)
+    known = tuple(declared.keys) if isinstance(declared, Mapping) else tuple(ScoringDimension)
     for named in _dimensions(scenario):
         name = str(named.value)
-        help = did_you_mean(name, declared.keys)
-        if help and name not in declared:
-            notes = [(scenario.key_place("scoring_dimensions"), "they are declared here")]
+        help = did_you_mean(name, known)
+        if help and name not in known:
+            notes = [(scenario.key_place("scoring_dimensions"), "they are declared here")] if is_declared else []
             yield warning(named, f"unknown dimension: `{name}`", notes=notes, help=help)
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.documents.base import items, number, place_of
 from rulewright.documents.scenario import ScenarioDocument
-from rulewright.load import Node
+from rulewright.load import Node, Scalar
 
 
 def turn_that_does_not_exist(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """An anchor, a probe or a risk trigger points at a turn that the scenario does not have.
+    """An anchor, a probe or a risk trigger points at a turn or a session that the scenario does not have.
 
     Why it matters: the cue is never found there, so the window is empty or shorter than its author meant.
     Instead: correct the turn's number.
@@ -20,6 +20,11 @@ def turn_that_does_not_exist(scenario: ScenarioDocument) -> Iterator[Diagnostic]
     unread = any(turn.number is None and "turn_number" in turn.node for turn in scenario.turns)
     if not numbers or unread or any(not session.turns for session in scenario.sessions):
         return  # which turns there are is not known
+    sessions = {session.number for session in scenario.sessions if session.number is not None}
+    for probe in items(scenario.node, "probes") if sessions else ():
+        for at, item in enumerate(items(probe, "from_sessions")):
+            if isinstance(item, Scalar) and isinstance(item.value, int) and item.value not in sessions:
+                yield error(place_of(probe, "from_sessions", at), f"there is no session {item.value}")
     for value, place, what in _references(scenario):
         if value not in numbers:
             last = max(numbers)

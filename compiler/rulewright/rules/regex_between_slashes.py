@@ -1,0 +1,23 @@
+"""Rule: a regular expression between slashes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.lexicon import LexiconDocument
+
+SLASHED: Final = re.compile(r"/.+/[gimsuy]*")
+
+
+def regex_between_slashes(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
+    """A regular expression is written between slashes, as in JavaScript.
+
+    Why it matters: the slashes are looked for in the text, and what stands behind them too, so the pattern never hits.
+    Instead: take them away; `(?i)` at the beginning ignores case.
+    """
+    for pattern in lexicon.patterns:
+        if pattern.mode == "regex" and SLASHED.fullmatch(pattern.text):
+            yield warning(pattern.scalar, "the slashes are a part of the expression", help="write `(?i)` for `/i`")
