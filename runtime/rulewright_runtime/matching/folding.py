@@ -1,19 +1,19 @@
-"""Folding: what makes no difference when texts are compared, and where a piece of a folded text stands in the original.
+"""Folding: removes differences that are ignored when texts are compared, and maps spans back to the original text.
 
     fold_case(text)    simple case folding: one character for one, so that positions stay
     fold(text)         case and every difference of `TEXT`; `.text` is compared, `.span` maps a hit back
 
-A literal hits a text where the folded text holds the folded literal. Both are folded by the same options:
+A literal hits a text if the folded text contains the folded literal. Both are folded with the same options:
 
-    white_space   a run of blanks, tabs, line breaks, NBSP ... is one blank
-    apostrophes   every apostrophe is '
-    quotes        every double quotation mark is "
-    dashes        every dash is -
-    emphasis      the Markdown marks * _ ` ~ are dropped; a single ` between letters is an apostrophe
-    invisible     soft hyphens, zero width and bidirectional marks, variation selectors, BOM, controls are dropped
+    white_space   a run of blanks, tabs, line breaks, NBSP ... becomes one blank
+    apostrophes   every apostrophe becomes '
+    quotes        every double quotation mark becomes "
+    dashes        every dash becomes -
+    emphasis      the Markdown marks * _ ` ~ are removed; a single ` between letters becomes an apostrophe
+    invisible     soft hyphens, zero width and bidirectional marks, variation selectors, BOM, controls are removed
 
-Wherever a text is folded at all, canonically equivalent texts become equal (NFC). Diacritics, look-alike letters of
-other scripts and compatibility forms (ligatures, full-width letters) are never folded.
+With any option, canonically equivalent texts become equal (NFC). Diacritics, look-alike letters of other scripts and
+compatibility forms (ligatures, full-width letters) are never folded.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Edit = tuple[int, int, str]  # the piece of a text from start to end, and what stands there instead
+    Edit = tuple[int, int, str]  # start, end and replacement of a piece of a text
 
 _BLANK: Final = "\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000"  # and U+0020
 _DROPPED: Final = {
     "emphasis": "*_`~",
-    # The property Default_Ignorable_Code_Point, and the control characters that are not blanks.
+    # Code points with the property Default_Ignorable_Code_Point, and control characters that are not blanks.
     "invisible": (
         "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
         "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
@@ -49,8 +49,8 @@ _PLAIN: Final = {
 DIFFERENCES: Final = ("white_space", *_PLAIN, *_DROPPED)
 TEXT: Final = frozenset(DIFFERENCES)
 
-_DOTTED_CAPITAL_I: Final = "\u0130"  # the one character whose lower case is longer than itself
-# Characters that are equal when case is ignored although their lower cases differ; the first stands for its group.
+_DOTTED_CAPITAL_I: Final = "\u0130"  # the only character whose lower case is longer
+# Characters that are equal when case is ignored although their lower cases differ; each group folds to its first.
 _GROUPS: Final = (
     *("i\u0131", "s\u017f", "\u00b5\u03bc", "\u0345\u03b9\u1fbe", "\u0390\u1fd3", "\u03b0\u1fe3", "\u03b2\u03d0"),
     *("\u03b5\u03f5", "\u03b8\u03d1", "\u03ba\u03f0", "\u03c0\u03d6", "\u03c1\u03f1", "\u03c2\u03c3", "\u03c6\u03d5"),
@@ -62,19 +62,19 @@ _OTHERS: Final = tuple(map(chr, _SAME))
 
 
 def fold_case(text: str) -> str:
-    """`text` under simple case folding: same length, and equal texts are those IGNORECASE takes for equal.
+    """`text` under simple case folding: the length is kept, and texts are equal that IGNORECASE treats as equal.
 
     I, i and the Turkish \u0130 and \u0131 are one letter; \u00df equals \u1e9e and not ss.
     """
     if text.isascii():
         return text.lower()
     lowered = text.replace(_DOTTED_CAPITAL_I, "i").lower()
-    # Most texts hold none of these, and looking for each is far cheaper than translating.
+    # Most texts contain none of these, and testing for each is far cheaper than translating.
     return lowered.translate(_SAME) if any(char in lowered for char in _OTHERS) else lowered
 
 
 class Folded:
-    """A folded text that knows where each of its pieces stands in the original."""
+    """A folded text that maps its spans to the original text."""
 
     __slots__ = ("_steps", "text")
 
@@ -83,9 +83,9 @@ class Folded:
         self._steps = steps
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where the characters of `text` from `start` to `end` stand in the original.
+        """The span in the original text of the characters from `start` to `end`.
 
-        A character that stands for several is mapped to all of them.
+        A character that replaces several is mapped to all of them.
         """
         for step in reversed(self._steps):
             start, end = step.back(start, end)
@@ -93,21 +93,21 @@ class Folded:
 
 
 def fold(text: str, differences: frozenset[str] = TEXT, *, case: bool = True) -> Folded:
-    """`text` without the `differences` (names of `DIFFERENCES`) and, where `case` is set, without those of case."""
+    """`text` without the `differences` (names of `DIFFERENCES`) and, if `case` is set, without case."""
     steps: list[_Step] = []
     if differences:
         for expression, plain in _passes(differences):
-            text = _take(steps, text, [(*found.span(), plain(found.group())) for found in expression.finditer(text)])
-        text = _take(steps, text, list(_composed(text)))
+            text = _apply(steps, text, [(*match.span(), plain(match.group())) for match in expression.finditer(text)])
+        text = _apply(steps, text, list(_composed(text)))
     if case:
         text = fold_case(text)
-        if differences:  # what was an upper case letter and a mark may have a composed lower case
-            text = _take(steps, text, list(_composed(text)))
+        if differences:  # an upper case letter with a mark may have a composed lower case
+            text = _apply(steps, text, list(_composed(text)))
     return Folded(text, tuple(steps))
 
 
 def folded_text(text: str, differences: frozenset[str], *, case: bool = True) -> str:
-    """`fold(text, differences, case=case).text`, several times as fast, for whoever needs no places in the original."""
+    """`fold(text, differences, case=case).text`, several times as fast, without the mapping to the original."""
     plain = _replaced(text, differences) if differences else text
     lowered = fold_case(plain) if case else plain
     if differences and not all(unicodedata.is_normalized("NFC", each) for each in (plain, lowered)):
@@ -115,15 +115,15 @@ def folded_text(text: str, differences: frozenset[str], *, case: bool = True) ->
     return lowered
 
 
-turn_folded: Final = lru_cache(maxsize=256)(folded_text)  # the matcher and quotes look at the same turns
+turn_folded: Final = lru_cache(maxsize=256)(folded_text)  # the matcher and quotes fold the same turns
 
 
 def _replaced(text: str, differences: frozenset[str]) -> str:
-    """`text` after the passes of its differences."""
+    """`text` after the passes of the differences."""
     replacements = _replacements(differences)
     if "`" in text and "apostrophes" in differences:
         expression, plain = _passes(differences)[0]
-        text = expression.sub(lambda found: plain(found.group()), text)
+        text = expression.sub(lambda match: plain(match.group()), text)
     if rest := text.encode("utf-8", "surrogatepass").translate(None, _ORDINARY):
         for char in set(rest.decode("utf-8", "surrogatepass")):
             if char in replacements:
@@ -136,32 +136,32 @@ def _replaced(text: str, differences: frozenset[str]) -> str:
 
 _ORDINARY: Final = bytes(range(0x20, 0x7F)).translate(
     None, b"\"'*_`~-"
-)  # what no difference is about, nor beyond ASCII
+)  # the ASCII characters that no difference affects
 
 
 @cache
 def _replacements(differences: frozenset[str]) -> dict[str, str]:
-    """What stands for each character that one of the differences is about; what is dropped is dropped first."""
-    found = {char: plain for name, chars in _PLAIN.items() if name in differences for char, plain in chars.items()}
+    """The replacement of each character that the differences affect; removal takes precedence."""
+    plain_of = {char: plain for name, chars in _PLAIN.items() if name in differences for char, plain in chars.items()}
     if "white_space" in differences:
-        found |= dict.fromkeys(_members(_BLANK), " ")
+        plain_of |= dict.fromkeys(_members(_BLANK), " ")
     for name, chars in _DROPPED.items():
         if name in differences:
-            found |= dict.fromkeys(_members(chars), "")
-    return found
+            plain_of |= dict.fromkeys(_members(chars), "")
+    return plain_of
 
 
 def _members(characters: str) -> Iterator[str]:
-    """The characters of a class of a regular expression."""
+    """Yield the characters of a regular expression's character class."""
     for first, last, single in re.findall("(.)-(.)|(.)", characters, re.DOTALL):
         yield from single or map(chr, range(ord(first), ord(last) + 1))
 
 
 @cache
 def _passes(differences: frozenset[str]) -> tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]:
-    """What finds the differences and what stands there instead; each pass takes what the one before it leaves."""
+    """The expression and the replacement of each pass; each pass works on the result of the previous one."""
     passes: list[tuple[str, Callable[[str], str]]] = []
-    if "apostrophes" in differences:  # between letters a backtick is one
+    if "apostrophes" in differences:  # a backtick between letters is an apostrophe
         passes.append(("(?<=[^\\W_])`(?=[^\\W_])" if "emphasis" in differences else "`", lambda _: "'"))
     dropped = "".join(chars for name, chars in _DROPPED.items() if name in differences)
     if dropped:
@@ -175,7 +175,7 @@ def _passes(differences: frozenset[str]) -> tuple[tuple[re.Pattern[str], Callabl
 
 
 class _Step:
-    """One rewriting of a text: the edits in their order, and where each begins in the new text."""
+    """One rewriting of a text: the edits in order, and the start of each in the new text."""
 
     __slots__ = ("_edits", "_starts")
 
@@ -191,18 +191,18 @@ class _Step:
         first = self._origin(start)[0]
         return first, self._origin(end - 1)[1] if end > start else first
 
-    def _origin(self, place: int) -> tuple[int, int]:
-        """Where the character at `place` of the new text stands in the old one."""
-        index = bisect_right(self._starts, place) - 1
+    def _origin(self, position: int) -> tuple[int, int]:
+        """The span in the old text of the character at `position` of the new text."""
+        index = bisect_right(self._starts, position) - 1
         if index < 0:
-            return place, place + 1
+            return position, position + 1
         start, end, plain = self._edits[index]
-        beyond = place - self._starts[index] - len(plain)
+        beyond = position - self._starts[index] - len(plain)
         return (start, end) if beyond < 0 else (end + beyond, end + beyond + 1)
 
 
-def _take(steps: list[_Step], text: str, edits: list[Edit]) -> str:
-    """`text` after the edits, which are kept as a step if there are any."""
+def _apply(steps: list[_Step], text: str, edits: list[Edit]) -> str:
+    """`text` after the edits, which are appended as a step if there are any."""
     if not edits:
         return text
     steps.append(_Step(edits))
@@ -215,12 +215,12 @@ def _take(steps: list[_Step], text: str, edits: list[Edit]) -> str:
 
 
 def _composed(text: str) -> Iterator[Edit]:
-    """What has to be rewritten so that `text` is in the composed form (NFC)."""
+    """Yield the edits that bring `text` into the composed form (NFC)."""
     if unicodedata.is_normalized("NFC", text):
         return
     start = 0
     for end in range(1, len(text) + 1):
-        if end == len(text) or _begins(text[end]):
+        if end == len(text) or _is_starter(text[end]):
             piece = text[start:end]
             composed = unicodedata.normalize("NFC", piece)
             if composed != piece:
@@ -228,8 +228,8 @@ def _composed(text: str) -> Iterator[Edit]:
             start = end
 
 
-def _begins(char: str) -> bool:
-    """Whether nothing before `char` may be composed with it."""
+def _is_starter(char: str) -> bool:
+    """Whether `char` can't be composed with a character before it."""
     if char < "\u0300":
         return True
     return unicodedata.category(char) not in ("Mn", "Mc", "Me") and not (

@@ -1,4 +1,4 @@
-"""Many literals looked for at once by Hyperscan, where the extra `hyperscan` is installed."""
+"""A set of literals that Hyperscan searches for in one pass, with the extra `hyperscan`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 class LiteralSet:
-    """Finds every occurrence of some literals in one pass, whatever their number."""
+    """Finds every occurrence of the literals in one pass, for any number of them."""
 
     def __init__(self, literals: Sequence[str]) -> None:
-        """Raises ImportError without Hyperscan, and ValueError where it refuses the literals."""
+        """Raises ImportError without Hyperscan, and ValueError if it refuses the literals."""
         import hyperscan
 
         self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
@@ -20,7 +20,7 @@ class LiteralSet:
         try:
             self._database.compile(
                 expressions=expressions,
-                ids=range(len(expressions)),  # Hyperscan takes minutes over those that share one
+                ids=range(len(expressions)),  # with shared ids Hyperscan takes minutes to compile
                 elements=len(expressions),
                 flags=0,
                 literal=True,
@@ -29,7 +29,7 @@ class LiteralSet:
             raise ValueError(f"the literals are refused: {error}") from None
 
     def ends(self, data: bytes) -> list[int]:
-        """The offset behind each occurrence in `data`, in their order."""
+        """The end offset of each occurrence in `data`, in order."""
         ends: list[int] = []
         self._database.scan(data, match_event_handler=lambda _id, _start, end, _flags, _context: ends.append(end))
         return ends

@@ -1,17 +1,16 @@
-"""The text matcher: where the lexicons of a plan hit a text, and exactly what they hit.
+"""The text matcher: finds the hits of a plan's lexicons in a text.
 
-All patterns that are looked for in one role's turns are fused into one RE2 expression that runs once over those turns
-and says in which of them there may be something (`Matcher.may_hit`); that is confirmed pattern by pattern with exact
-rules. Patterns of lexicons that fold differences are fused into an expression of their own, for the folded turns.
-With the extra `hyperscan` many literals are searched for by Hyperscan. Without RE2 the confirmation alone decides, with
-the same answers:
+All patterns for one role's turns are fused into one RE2 expression, which runs once over those turns and selects the
+turns that may contain a hit (`Matcher.may_hit`); these are confirmed pattern by pattern with exact rules. Patterns of
+lexicons that fold differences are fused into separate expressions, for the folded turns. With the extra `hyperscan`,
+Hyperscan searches for many literals. Without RE2 every turn is confirmed, with the same results:
 
-    substring_ci   equal under simple case folding, which is what Python's IGNORECASE does with a literal
+    substring_ci   equal under simple case folding, as a literal under Python's IGNORECASE
     contains_ci    `pattern.lower() in text.lower()`
     regex          RE2's leftmost match
 
-In a lexicon that folds differences a literal hits where the folded text holds the folded literal. Hits are pieces of
-the original text.
+In a lexicon that folds differences a literal hits if the folded text contains the folded literal. Hits are spans of the
+original text.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ if TYPE_CHECKING:
 
     from rulewright_runtime.plan.scan import Lexicon, Pattern
 
-    Search = Callable[[Sequence[str]], list[int]]  # the indices of those texts in which something may be
+    Search = Callable[[Sequence[str]], list[int]]  # the indices of the texts that may contain a hit
 
 FUSED_MEMORY: Final = 64 * 2**20
-MANY_LITERALS: Final = 100  # from so many on Hyperscan is worth its import
-EXACT: Final[frozenset[str]] = frozenset()  # no difference is ignored, but for that of case
-# What an ASCII letter equals besides its two cases, under either substring mode.
+MANY_LITERALS: Final = 100  # with at least this many, Hyperscan is worth its import
+EXACT: Final[frozenset[str]] = frozenset()  # no differences are ignored except case
+# The characters that equal an ASCII letter besides its two cases, under either substring mode.
 _ALSO: Final = {"i": "\u0131\u0130", "s": "\u017f", "k": "\u212a"}
 
 
 class MatchSpan(msgspec.Struct, frozen=True):
-    """One hit: the pattern as written, the exact text and where it stands (code points)."""
+    """One hit: the pattern as written, the exact text, and its start and end in code points."""
 
     lexicon: str
     pattern: str
@@ -57,8 +56,8 @@ def match(lexicons: Mapping[str, Lexicon], text: str) -> tuple[MatchSpan, ...]:
 
     Within a lexicon the patterns are tried in order, and the first that occurs gives its leftmost occurrence.
     """
-    found = (first(name, lexicon, text) for name, lexicon in lexicons.items())
-    return tuple(span for span in found if span is not None)
+    spans = (first(name, lexicon, text) for name, lexicon in lexicons.items())
+    return tuple(span for span in spans if span is not None)
 
 
 def first(name: str, lexicon: Lexicon, text: str) -> MatchSpan | None:
@@ -66,28 +65,28 @@ def first(name: str, lexicon: Lexicon, text: str) -> MatchSpan | None:
     differences = _differences(lexicon.fold)
     for pattern in lexicon.patterns:
         if pattern.mode == "regex":
-            found = _find_regex(pattern.pattern, text, differences if lexicon.fold_regexes else EXACT)
+            span = _find_regex(pattern.pattern, text, differences if lexicon.fold_regexes else EXACT)
         else:
-            found = _find_literal(pattern, text, differences)
-        if found is not None:
-            return MatchSpan(name, pattern.pattern, *found, text[found[0] : found[1]])
+            span = _find_literal(pattern, text, differences)
+        if span is not None:
+            return MatchSpan(name, pattern.pattern, *span, text[span[0] : span[1]])
     return None
 
 
 def _find_regex(expression: str, text: str, differences: frozenset[str]) -> tuple[int, int] | None:
-    seen = _folded(text, differences, case=False)
-    found = compile_regex(expression).search(seen.text)
-    return seen.span(*found.span()) if found else None
+    folded = _folded(text, differences, case=False)
+    match = compile_regex(expression).search(folded.text)
+    return folded.span(*match.span()) if match else None
 
 
 def _find_literal(pattern: Pattern, text: str, differences: frozenset[str]) -> tuple[int, int] | None:
-    wanted = _folded_literal(pattern.pattern, differences)
-    if not wanted.strip():  # nothing of it is left, and nothing would be found everywhere
-        wanted, differences = _folded_literal(pattern.pattern, EXACT), EXACT
+    literal = _folded_literal(pattern.pattern, differences)
+    if not literal.strip():  # folded to nothing, which would match everywhere
+        literal, differences = _folded_literal(pattern.pattern, EXACT), EXACT
     if not differences and pattern.mode == "contains_ci":
         return _find_lowered(pattern.pattern.lower(), text)
-    start = turn_folded(text, differences).find(wanted)
-    return None if start < 0 else _folded(text, differences).span(start, start + len(wanted))
+    start = turn_folded(text, differences).find(literal)
+    return None if start < 0 else _folded(text, differences).span(start, start + len(literal))
 
 
 _folded: Final = lru_cache(maxsize=64)(fold)
@@ -107,7 +106,7 @@ def _lowered(text: str) -> str:
 
 
 def _find_lowered(needle: str, text: str) -> tuple[int, int] | None:
-    """As `needle in text.lower()`, with the place in `text`, whose characters may grow when lowered."""
+    """As `needle in text.lower()`, with the span in `text`, whose characters may become longer when lowered."""
     lowered = _lowered(text)
     start = lowered.find(needle)
     if start < 0:
@@ -120,7 +119,7 @@ def _find_lowered(needle: str, text: str) -> tuple[int, int] | None:
 
 
 class _View(NamedTuple):
-    """What patterns are compared with: a text without these differences, and without those of case."""
+    """The form of a text that patterns are compared with: without these differences and, with `case`, without case."""
 
     differences: frozenset[str]
     case: bool
@@ -132,8 +131,8 @@ class _View(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """What finds a pattern: an expression that matches, in a view of a text, wherever the pattern hits; and the literal
-    that matches there and nowhere else, where there is one."""
+    """The prefilter of a pattern: an expression that matches, in a view of a text, wherever the pattern hits; and the
+    literal that matches exactly there, if there is one."""
 
     view: _View
     expression: str
@@ -141,39 +140,40 @@ class _Part(NamedTuple):
 
 
 class Matcher:
-    """The fused prefilter of the lexicons that are looked for in the turns of each role."""
+    """The fused prefilter of the lexicons that are searched for in the turns of each role."""
 
     def __init__(self, lexicons: Mapping[str, Mapping[str, Lexicon]], *, prefilter: bool = True) -> None:
-        """`lexicons` maps a role to what is looked for in its turns. Without `prefilter`, or RE2, all may hit."""
+        """`lexicons` maps a role to the lexicons searched for in its turns. Without `prefilter` or RE2 no turn is
+        ruled out."""
         self._fused: dict[str, list[tuple[_View, Search]]] = {}
         self._covered: dict[str, frozenset[str]] = {}
-        for role, wanted in lexicons.items() if prefilter else ():
-            parts = {name: _parts(lexicon) for name, lexicon in wanted.items()}
-            covered = {name: found for name, found in parts.items() if found}
+        for role, by_name in lexicons.items() if prefilter else ():
+            parts = {name: _parts(lexicon) for name, lexicon in by_name.items()}
+            covered = {name: each for name, each in parts.items() if each}
             fused = _fuse(covered.values())
             if fused:
                 self._fused[role] = fused
                 self._covered[role] = frozenset(covered)
 
     def covers(self, role: str, name: str) -> bool:
-        """Whether `may_hit` speaks for the lexicon `name` in the turns of `role`."""
+        """Whether `may_hit` includes the lexicon `name` in the turns of `role`."""
         return name in self._covered.get(role, ())
 
     def may_hit(self, role: str, texts: Sequence[str]) -> list[int]:
-        """The indices of the `texts` outside which no covered lexicon of `role` hits."""
+        """The indices of the `texts` that may contain a hit of a covered lexicon of `role`."""
         fused = self._fused.get(role)
         if fused is None:
             return list(range(len(texts)))
         if len(fused) == 1:
             view, search = fused[0]
             return search([view.of(text) for text in texts])
-        found = (search([view.of(text) for text in texts]) for view, search in fused)
-        return sorted(set().union(*found))
+        indices = (search([view.of(text) for text in texts]) for view, search in fused)
+        return sorted(set().union(*indices))
 
 
-def _literal_places(literals: LiteralSet, texts: Sequence[str]) -> list[int]:
-    """The indices of the texts in which one of the literals ends. One that begins in the text before is no hit, and is
-    ruled out later."""
+def _search_literals(literals: LiteralSet, texts: Sequence[str]) -> list[int]:
+    """The indices of the texts in which a literal ends. One that starts in the previous text is not a hit, and is ruled
+    out later."""
     parts = [text.encode() for text in texts]
     ends = literals.ends(b"\n".join(parts))
     if not ends:
@@ -182,35 +182,35 @@ def _literal_places(literals: LiteralSet, texts: Sequence[str]) -> list[int]:
     return sorted({bisect_right(starts, end - 1) - 1 for end in ends})
 
 
-def _regex_places(fused: Any, texts: Sequence[str]) -> list[int]:
-    """The indices of the texts in which `fused` matches; RE2 reads UTF-8 bytes, whatever its stub says."""
+def _search_regex(fused: Any, texts: Sequence[str]) -> list[int]:
+    """The indices of the texts in which `fused` matches; RE2 accepts UTF-8 bytes, contrary to its type stub."""
     parts = [text.encode() for text in texts]
     data = b"\n".join(parts)
-    found = fused.search(data)
-    places: list[int] = []
-    if found is None:
-        return places
+    match = fused.search(data)
+    indices: list[int] = []
+    if match is None:
+        return indices
     starts = list(accumulate((len(part) + 1 for part in parts), initial=0))
-    while found is not None:
-        first_text, last_text = (bisect_right(starts, offset) - 1 for offset in found.span())
-        places += range(first_text, min(last_text + 1, len(parts)))
+    while match is not None:
+        first_text, last_text = (bisect_right(starts, offset) - 1 for offset in match.span())
+        indices += range(first_text, min(last_text + 1, len(parts)))
         if last_text + 1 >= len(parts):
             break
-        found = fused.search(data, starts[last_text + 1])
-    return places
+        match = fused.search(data, starts[last_text + 1])
+    return indices
 
 
 def _parts(lexicon: Lexicon) -> list[_Part] | None:
-    """What finds each pattern; None where one of them can't be found in joined texts."""
+    """The prefilter of each pattern; None if a pattern can't be searched for in joined texts."""
     differences = _differences(lexicon.fold)
     parts: list[_Part] = []
     for pattern in lexicon.patterns:
         if pattern.mode == "regex":
             view = _View(differences if lexicon.fold_regexes else EXACT, case=False)
             expression, literal = _widened_regex(pattern.pattern), None
-        elif differences and (wanted := _folded_literal(pattern.pattern, differences)).strip():
+        elif differences and (folded := _folded_literal(pattern.pattern, differences)).strip():
             view = _View(differences, case=True)
-            expression, literal = _escaped(wanted), wanted
+            expression, literal = _escaped(folded), folded
         else:
             view = _View(EXACT, case=False)
             expression, literal = _widened_literal(pattern.pattern), None
@@ -221,8 +221,8 @@ def _parts(lexicon: Lexicon) -> list[_Part] | None:
 
 
 def _fuse(lexicons: Iterable[list[_Part]]) -> list[tuple[_View, Search]]:
-    """A search for each view, which finds the texts in which one of its parts matches; none without RE2, or where its
-    expression grows too large."""
+    """A search for each view, which finds the texts in which one of its parts matches; empty without RE2, or if an
+    expression is too large."""
     views: dict[_View, set[_Part]] = {}
     for part in chain.from_iterable(lexicons):
         views.setdefault(part.view, set()).add(part)
@@ -233,19 +233,19 @@ def _fuse(lexicons: Iterable[list[_Part]]) -> list[tuple[_View, Search]]:
 
 
 def _search(parts: set[_Part]) -> Search:
-    """Raises ImportError without RE2, and ValueError for an expression that grows too large."""
+    """The search for the parts of one view. Raises ImportError without RE2, ValueError for too large an expression."""
     literals = sorted(part.literal for part in parts if part.literal is not None)
     if len(literals) == len(parts) >= MANY_LITERALS:
         with suppress(ImportError, ValueError):
-            return partial(_literal_places, LiteralSet(literals))
-    # Sorted, so that RE2 sees which begin alike and need be told apart only behind that.
+            return partial(_search_literals, LiteralSet(literals))
+    # Sorted, so that RE2 can share common prefixes.
     expressions = sorted(part.expression for part in parts)
-    return partial(_regex_places, compile_re2("|".join(expressions), FUSED_MEMORY, never_capture=True))
+    return partial(_search_regex, compile_re2("|".join(expressions), FUSED_MEMORY, never_capture=True))
 
 
 class Fusion(NamedTuple):
-    """What one expression finds in one go: the patterns of lexicons, by name, in texts `without` these differences and,
-    where `case` is ignored, without that of case."""
+    """One fused search: the number of patterns of each lexicon, and the form of the texts, `without` these differences
+    and, if `case` is set, without case."""
 
     without: tuple[str, ...]
     case: bool
@@ -253,19 +253,19 @@ class Fusion(NamedTuple):
 
 
 def fusions(lexicons: Mapping[str, Lexicon]) -> tuple[list[Fusion], dict[str, Pattern]]:
-    """How a `Matcher` fuses what is looked for in the turns of one role, and the lexicons that stay apart, each with
-    the pattern that can't be looked for in joined turns."""
+    """How a `Matcher` fuses the lexicons of one role, and the lexicons that are not fused, each with the pattern that
+    can't be searched for in joined turns."""
     views: dict[_View, dict[str, int]] = {}
-    apart: dict[str, Pattern] = {}
+    separate: dict[str, Pattern] = {}
     for name, lexicon in lexicons.items():
         parts = _parts(lexicon)
         for part in parts or ():
             counts = views.setdefault(part.view, {})
             counts[name] = counts.get(name, 0) + 1
         if parts is None:
-            alone = (msgspec.structs.replace(lexicon, patterns=(each,)) for each in lexicon.patterns)
-            apart[name] = next(each.patterns[0] for each in alone if _parts(each) is None)
-    return [Fusion(tuple(sorted(view.differences)), view.case, counts) for view, counts in views.items()], apart
+            singles = (msgspec.structs.replace(lexicon, patterns=(each,)) for each in lexicon.patterns)
+            separate[name] = next(each.patterns[0] for each in singles if _parts(each) is None)
+    return [Fusion(tuple(sorted(view.differences)), view.case, counts) for view, counts in views.items()], separate
 
 
 def _escaped(literal: str) -> str:
@@ -275,7 +275,7 @@ def _escaped(literal: str) -> str:
 
 def _widened_literal(literal: str) -> str | None:
     """An expression that matches, in UTF-8, at least everything that `literal` matches in either substring mode."""
-    if "\u0307" in literal:  # half of what a dotted capital I becomes when lowered
+    if "\u0307" in literal:  # part of a lowered dotted capital I
         return None
     return "".join(map(_widened_char, literal))
 
@@ -292,7 +292,7 @@ def _widened_char(char: str) -> str:
 
 
 def _widened_regex(pattern: str) -> str | None:
-    """`pattern` for joined texts: the ends of a text become the ends of a line. None where it pins them itself."""
+    """`pattern` for joined texts: `^` and `$` match at line ends. None if it uses other anchors or unsets flags."""
     if "\\A" in pattern or "\\z" in pattern or "(?-" in pattern or "\\C" in pattern or "\\Q" in pattern:
         return None
     flags = pattern.split("(?")[1:]

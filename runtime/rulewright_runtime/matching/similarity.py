@@ -1,8 +1,8 @@
-"""Resemblance: where a text says something, word for word or nearly so.
+"""Similarity: finds a phrase in a text, exactly or nearly.
 
-Exact and fuzzy search are both deterministic and need no library: texts are compared word by word, without regard to
-case, apostrophes and punctuation, and the similarity of two phrases is `2 * common / (length + length)` over their
-longest common subsequence of characters.
+Exact and fuzzy search are both deterministic and need no library: texts are compared word by word, ignoring case,
+apostrophes and punctuation, and the similarity of two phrases is `2 * common / (length + length)`, where `common` is
+the length of their longest common subsequence of characters.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final
 
 import msgspec
 
-SHORT: Final = 4  # characters; a shorter phrase resembles too much, so it has to stand there exactly
-MAX_TEXT: Final = 100_000  # characters that are searched for what resembles
+SHORT: Final = 4  # characters; a shorter phrase is similar to too many others, so only an exact match counts
+MAX_TEXT: Final = 100_000  # characters; a longer text is only searched exactly
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019\u02bc][^\W_]+)*")
 _APOSTROPHES: Final = re.compile("['\u2019\u02bc]")
 
 
 class SimilarSpan(msgspec.Struct, frozen=True):
-    """Where a phrase was found and how alike it is: 1 is word for word."""
+    """The span of a phrase in a text and its likeness in [0, 1]: 1 is an exact match."""
 
     start: int
     end: int
@@ -29,73 +29,75 @@ class SimilarSpan(msgspec.Struct, frozen=True):
 
 
 def words(text: str) -> list[tuple[str, int, int]]:
-    """The words of a text, folded, each with its place."""
+    """The folded words of a text, each with its start and end."""
     return [(_fold(each.group()), *each.span()) for each in _WORD.finditer(text)]
 
 
 def find(phrase: str, text: str, at_least: float = 1.0) -> SimilarSpan | None:
-    """The first place where `text` says `phrase`, else the likeliest one that is alike enough, else None.
+    """The first exact match of `phrase` in `text`, else the most similar span with a likeness of `at_least`, else None.
 
-    A phrase without any word is found nowhere.
+    A phrase without a word is never found.
     """
-    wanted = [word for word, _, _ in words(phrase.replace("_", " "))]
-    said = words(text)
-    if not wanted:
+    phrase_words = [word for word, _, _ in words(phrase.replace("_", " "))]
+    text_words = words(text)
+    if not phrase_words:
         return None
-    size = len(wanted)
-    spoken = [word for word, _, _ in said]
-    for index in range(len(said) - size + 1):
-        if spoken[index : index + size] == wanted:
-            return SimilarSpan(said[index][1], said[index + size - 1][2], 1.0)
-    joined = " ".join(wanted)
+    size = len(phrase_words)
+    plain = [word for word, _, _ in text_words]
+    for index in range(len(text_words) - size + 1):
+        if plain[index : index + size] == phrase_words:
+            return SimilarSpan(text_words[index][1], text_words[index + size - 1][2], 1.0)
+    joined = " ".join(phrase_words)
     if at_least >= 1 or len(joined) < SHORT or len(text) > MAX_TEXT:
         return None
-    return _likeliest(joined, size, said, at_least)
+    return _most_similar(joined, size, text_words, at_least)
 
 
 def likeness(one: str, other: str) -> float:
-    """How alike two texts are, from 0 to 1."""
+    """The likeness of two texts, from 0 to 1."""
     total = len(one) + len(other)
     return 1.0 if not total else 2 * common(one, other) / total
 
 
-def _likeliest(joined: str, size: int, said: list[tuple[str, int, int]], at_least: float) -> SimilarSpan | None:
-    """The window of about as many words that is most alike; the earlier and shorter one wins a tie."""
+def _most_similar(
+    joined: str, size: int, text_words: list[tuple[str, int, int]], at_least: float
+) -> SimilarSpan | None:
+    """The most similar window of `size` words, one less or one more; in a tie the first one tried wins."""
     best: SimilarSpan | None = None
-    places = _places(joined)
+    masks = _bit_masks(joined)
     for length in (size, size - 1, size + 1):
-        for index in range(len(said) - length + 1 if length > 0 else 0):
-            window = " ".join(word for word, _, _ in said[index : index + length])
+        for index in range(len(text_words) - length + 1 if length > 0 else 0):
+            window = " ".join(word for word, _, _ in text_words[index : index + length])
             shorter, longer = sorted((len(window), len(joined)))
-            if 2 * shorter < at_least * (shorter + longer):  # too different in length to be alike enough
+            if 2 * shorter < at_least * (shorter + longer):  # the lengths differ too much
                 continue
-            found = 2 * _common(places, len(joined), window) / (shorter + longer)
-            if found >= at_least and (best is None or found > best.likeness):
-                best = SimilarSpan(said[index][1], said[index + length - 1][2], found)
+            score = 2 * _common(masks, len(joined), window) / (shorter + longer)
+            if score >= at_least and (best is None or score > best.likeness):
+                best = SimilarSpan(text_words[index][1], text_words[index + length - 1][2], score)
     return best
 
 
 def common(one: Sequence[str], other: Sequence[str]) -> int:
     """The length of the longest common subsequence of two texts or of two lists of words."""
-    return _common(_places(one), len(one), other)
+    return _common(_bit_masks(one), len(one), other)
 
 
-def _places(text: Sequence[str]) -> dict[str, int]:
-    """For every character or word the places where it stands, as the bits of a number."""
-    places: dict[str, int] = {}
+def _bit_masks(text: Sequence[str]) -> dict[str, int]:
+    """For every character or word, its positions as the bits of a number."""
+    masks: dict[str, int] = {}
     for index, char in enumerate(text):
-        places[char] = places.get(char, 0) | 1 << index
-    return places
+        masks[char] = masks.get(char, 0) | 1 << index
+    return masks
 
 
-def _common(places: dict[str, int], size: int, other: Sequence[str]) -> int:
-    """The length of the longest common subsequence of `other` and the text of `size` characters behind `places`.
+def _common(masks: dict[str, int], size: int, other: Sequence[str]) -> int:
+    """The length of the longest common subsequence of `other` and the text of `size` characters with these `masks`.
 
     A row of the usual table is one number: its zero bits are where the row grows (Hyyro's bit-parallel form).
     """
     whole = row = (1 << size) - 1
     for char in other:
-        hit = row & places.get(char, 0)
+        hit = row & masks.get(char, 0)
         row = ((row + hit) | (row - hit)) & whole
     return size - row.bit_count()
 

@@ -1,4 +1,4 @@
-"""Archives: the samples of an `.eval` log, whose members are compressed by deflate or zstd; never more than a limit."""
+"""Archives: the samples of an `.eval` log, with members compressed by deflate or zstd, up to a size limit."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from rulewright_runtime.transcripts.containers import Row
 
-ZSTD: Final = 93  # the number of the method in zip archives
+ZSTD: Final = 93  # the compression method's number in zip archives
 MAX_MEMBERS: Final = 1_000_000
-_HEADER: Final = struct.Struct("<4s5H3I2H")  # of a member: what stands before its name
+_HEADER: Final = struct.Struct("<4s5H3I2H")  # of a member, up to its name
 _DAMAGED: Final = (
     zipfile.BadZipFile,
     zlib.error,
@@ -33,11 +33,11 @@ _DAMAGED: Final = (
 
 
 class _MemberError(Exception):
-    """A member that is not read, and why."""
+    """A member can't be read; the message says why."""
 
 
 def eval_rows(path: str, shown: str) -> Iterator[Row]:
-    """The samples in an archive, in the order of their names, each with what the log says of all. Raises OSError."""
+    """Yield the samples in an archive, in the order of their names, each with the log's header. Raises OSError."""
     with open_regular(path) as stream:
         try:
             archive = zipfile.ZipFile(stream)
@@ -61,18 +61,18 @@ def eval_rows(path: str, shown: str) -> Iterator[Row]:
 def _about(
     stream: BinaryIO, archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], shown: str
 ) -> dict[str, Any]:
-    """What the header says of the evaluation; a log that was not finished has only its start."""
+    """The `eval` object of the header; an unfinished log has only the one of its start."""
     for name in ("header.json", "_journal/start.json"):
         if name in members:
             value = _member(stream, archive, members[name], shown)
             if isinstance(value, dict) and isinstance(value.get("eval"), dict):
-                found: dict[str, object] = value["eval"]
-                return found
+                header: dict[str, object] = value["eval"]
+                return header
     return {}
 
 
 def _member(stream: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipInfo, shown: str) -> object:
-    """The JSON value of a member, or why there is none."""
+    """The JSON value of a member, or why it is refused."""
     try:
         data = _expanded(stream, archive, member)
     except _MemberError as error:

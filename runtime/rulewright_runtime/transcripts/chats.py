@@ -1,4 +1,4 @@
-"""The chats of one file: each record is told apart by its content and read by a format of `readers`."""
+"""The chats of one file: the format of each record is detected by its content, and a reader of `readers` reads it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Chats:
     """The conversations among the records of one file."""
 
     def __init__(self, path: str, columns: Columns, size: int, *, tabular: bool, part: bool = False) -> None:
-        """`columns` says what the columns of a table hold; a file of `size` bytes may be too large to be joined. All
-        rows of a `tabular` file have the same columns. A `part` is not the beginning of its file.
+        """`columns` maps the columns of a table to fields; records are joined only if `size` (bytes) is not too large.
+        All rows of a `tabular` file have the same columns. A `part` is not the start of its file.
         """
         self._path = path
         self._columns = columns
@@ -33,14 +33,14 @@ class Chats:
         self._tabular = tabular
         self._part = part
         self._table: Format | None = None
-        self._held: dict[str, tuple[Format, list[tuple[int, Record]]]] = {}
+        self._pending: dict[str, tuple[Format, list[tuple[int, Record]]]] = {}
         self._broken: InputError | None = None
 
-    def read(self, found: Iterable[Row]) -> Iterator[Transcript | InputError]:
-        """The conversations, or why a record is refused; those whose records have to be joined come last."""
-        began = self._part  # records of this file are conversations of their own
+    def read(self, rows: Iterable[Row]) -> Iterator[Transcript | InputError]:
+        """Yield the conversations, or why a record is refused; those with joined records come last."""
+        has_single = self._part  # a record of this file is a whole conversation
         empty = not self._part
-        for number, row in found:
+        for number, row in rows:
             empty = False
             if isinstance(row, InputError):
                 self._broken = self._broken or row
@@ -54,21 +54,21 @@ class Chats:
             if format is None:
                 yield self._native(row, number)
             elif not format.joins:
-                began = True
+                has_single = True
                 yield from self._named(format, [(number, row)])
             elif self._size > MAX_DOCUMENT:
                 reason = f"the file has {self._size} bytes; at most {MAX_DOCUMENT} are joined to conversations"
                 yield InputError(reason, self._path, number)
-                if not began:  # it is one session, or one trace
+                if not has_single:  # the file is one session or one trace
                     return
             else:
-                self._held.setdefault(format.name, (format, []))[1].append((number, row))
+                self._pending.setdefault(format.name, (format, []))[1].append((number, row))
         if empty:
             yield InputError("the file is empty: a transcript needs at least one turn", self._path, 1)
         yield from self._joined()
 
     def _joined(self) -> Iterator[Transcript | InputError]:
-        for format, records in self._held.values():
+        for format, records in self._pending.values():
             if self._broken is not None:
                 reason = f"a conversation of this file may lack its line {self._broken.line}, which was refused"
                 yield InputError(reason, self._path, records[0][0])
@@ -76,12 +76,12 @@ class Chats:
                 yield from self._named(format, records)
 
     def _format(self, row: Record) -> Format | None:
-        """The format of a row; columns that were named come first. Raises ShapeError for a table without any."""
-        named = self._tabular and self._columns.told and _is_flat(row)
-        return (None if named else format_of(row)) or self._format_of_table(row)
+        """The format of a row; a column mapping takes precedence. Raises ShapeError for a table of unknown columns."""
+        is_mapped = self._tabular and self._columns.mapping and _is_flat(row)
+        return (None if is_mapped else format_of(row)) or self._format_of_table(row)
 
     def _format_of_table(self, row: Record) -> Format | None:
-        """The format of a row by its columns. Raises ShapeError where those of a table hold no conversation."""
+        """The format of a row by its columns. Raises ShapeError if a table's columns hold no conversation."""
         if self._tabular and not isinstance(row.get("turns"), list):
             self._table = self._table or format_for(self._columns.of(list(row)))
             return self._table
@@ -102,28 +102,28 @@ class Chats:
         return conversation_of(loose, self._path, number, several=True)
 
     def _named(self, format: Format, records: list[tuple[int, Record]]) -> Iterator[Transcript | InputError]:
-        """The conversations in records, by their own ids, else by the file and the line."""
+        """Yield the conversations in records, named by their ids, or else by the file and the line."""
         line = records[0][0]
         own_name = stem(self._path)
         unnamed = own_name if format.joins or not line else f"{own_name}:{line}"
-        at = -1
-        for at, made in enumerate(_safely(format, [row for _, row in records])):
-            if isinstance(made, ShapeError):
-                yield InputError(f"{made} (read as {format.name})", self._path, line)
+        index = -1
+        for index, item in enumerate(_safely(format, [row for _, row in records])):
+            if isinstance(item, ShapeError):
+                yield InputError(f"{item} (read as {format.name})", self._path, line)
                 continue
-            own = f"{own_name}:{made.id}" if made.id and format.local_ids else made.id
-            name = own.strip() or (unnamed if at == 0 else f"{unnamed}#{at + 1}")
-            if not any(message.role in TURN_ROLES for message in made.messages):
+            own = f"{own_name}:{item.id}" if item.id and format.local_ids else item.id
+            name = own.strip() or (unnamed if index == 0 else f"{unnamed}#{index + 1}")
+            if not any(message.role in TURN_ROLES for message in item.messages):
                 yield InputError("the conversation has no message of a user or an assistant", self._path, line)
             else:
-                said = named_results(made.messages)
-                yield Transcript.of(msgspec.structs.replace(made, id=name, messages=said), self._path, line)
-        if at < 0:
+                named = named_results(item.messages)
+                yield Transcript.of(msgspec.structs.replace(item, id=name, messages=named), self._path, line)
+        if index < 0:
             yield InputError(f"the record holds no conversation (read as {format.name})", self._path, line)
 
 
 def _safely(format: Format, records: list[Record]) -> Iterator[Conversation | ShapeError]:
-    """What the format reads; a record that is nested too deeply is refused as a whole."""
+    """Yield the conversations that the format reads; a record that is nested too deeply is refused as a whole."""
     try:
         yield from format.read(records)
     except ShapeError as wrong:

@@ -1,4 +1,4 @@
-"""Columnar files: the rows of Parquet and Arrow files as records (the extra `data`)."""
+"""Columnar files: reads the rows of Parquet and Arrow files as records (the extra `data`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS_AT_ONCE: Final = 256
 
 
 def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
-    """The rows of a `parquet` or `arrow` file, numbered from 1. Raises OSError."""
+    """Yield the rows of a `parquet` or `arrow` file, numbered from 1. Raises OSError."""
     try:
         import pyarrow.parquet
     except ImportError:
@@ -35,7 +35,7 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
             else:
                 batches = _arrow(pyarrow.ipc, pyarrow.memory_map(path))
             for batch in batches:
-                batch.validate(full=True)  # what is not valid may crash the process
+                batch.validate(full=True)  # invalid data may crash the process
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
@@ -44,7 +44,7 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
 
 
 def _arrow(ipc: Any, stream: Any) -> Iterator[Any]:
-    """A mapped file of Arrow's either form: with a footer, or a stream, as `datasets` writes it."""
+    """The batches of a memory-mapped Arrow file: in the file format, or in the stream format of `datasets`."""
     is_file = stream.read(6) == b"ARROW1"
     stream.seek(0)
     if is_file:

@@ -1,8 +1,8 @@
-"""Completeness: what a transcript lacks of its scenario, and which of its turns say nothing.
+"""Completeness: the parts of its scenario that a transcript lacks, and its turns that say nothing.
 
-A scenario fixes the user's turns, one of the messages that each may hold, and that each is answered. A model that plays
-the user says them in its own words: then the turns count, and not the messages. A branch that was not taken lacks
-nothing, and a conversation without a scenario can't be cut: of it only empty replies are known.
+A scenario fixes the user's turns, the messages that each may hold, and that each has a reply. A model that plays the
+user uses its own words: then only the turns are checked, not the messages. A branch that was not taken is not missing.
+Without a scenario only empty replies can be detected.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ Kind = Literal[
     "other_branch",
     "unexpected_turn",
 ]
-# Unicode calls them letters or symbols, and nothing is seen of them, or what they stand for is lost.
+# Characters that Unicode classifies as letters or symbols but that are invisible or placeholders.
 _BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc\ufffd")
-# What Markdown and HTML don't show: comments, tags, the lines of a fence, link definitions, links without a text.
+# Markup that is not shown: HTML comments and tags, fence lines, link definitions, links without a text.
 _MARKUP: Final = re.compile(
     r"""<!--.*?(?:-->|\Z)
     |</?[A-Za-z][A-Za-z0-9-]*(?=[\s/>])[^<>]*>
@@ -45,7 +45,7 @@ _MARKUP: Final = re.compile(
 
 
 class Gap(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that a transcript lacks or holds in another's place: what, in which turn and session, in words."""
+    """A missing or wrong part of a transcript: its kind, turn and session, and the reason in words."""
 
     kind: Kind
     turn: int
@@ -58,10 +58,10 @@ class Gap(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Completeness(msgspec.Struct, frozen=True):
-    """The gaps of a transcript; the indices of turns that say nothing and of turns that hold an error, and the branches
-    that only a message names.
+    """The gaps of a transcript; the indices of turns that say nothing and of turns with an error; and the branches that
+    were inferred from messages, by turn index.
 
-    `wordless` are gaps only for who reads what was said: the assistant called tools, and said nothing.
+    `wordless` are gaps only for checks that read the text: the assistant called tools and said nothing.
     """
 
     gaps: tuple[Gap, ...] = ()
@@ -72,9 +72,9 @@ class Completeness(msgspec.Struct, frozen=True):
 
 
 def says_something(text: str) -> bool:
-    """Whether a reader would see a word, a number or a picture sign in `text`.
+    """Whether `text` contains a visible letter, digit or symbol such as an emoji.
 
-    White space, invisible characters, punctuation, Markdown's and HTML's marks alone say nothing.
+    White space, invisible characters, punctuation and markup alone say nothing.
     """
     if text[:1].isascii() and text[:1].isalnum():  # nearly every reply
         return True
@@ -93,43 +93,42 @@ def _is_seen(char: str) -> bool:
 
 @lru_cache(4096)
 def message_digest(text: str) -> str:
-    """The digest by which a plan knows a user's message; white space between words does not matter."""
+    """The digest that identifies a user's message in a plan; white space between words does not matter."""
     plain = text if text.isascii() else unicodedata.normalize("NFC", text)
     return blake2b(" ".join(plain.split()).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 class ScriptedScenario:
-    """A scenario, prepared to be held against transcripts."""
+    """A scenario, prepared for comparison with transcripts."""
 
     def __init__(self, scenario: Scenario | None, empty_reply: Literal["error", "reply"] = "error") -> None:
-        """Without a scenario, or where it names no turns, none is expected."""
+        """Without a scenario, or if it names no turns, none is expected."""
         self._turns = {turn.number: dict(turn.messages) for turn in scenario.turns} if scenario else {}
         self._sessions = scenario.sessions if scenario else ()
         self._empty_reply = empty_reply
 
     def completeness(self, turns: Sequence[Turn]) -> Completeness:
-        """What the transcript with these turns lacks."""
+        """The completeness of a transcript with these turns."""
         failed = frozenset(index for index, turn in enumerate(turns) if turn.error is not None)
-        found = [self._failed(turns[index]) for index in sorted(failed)]
+        gaps = [self._failed(turns[index]) for index in sorted(failed)]
         if self._empty_reply == "reply":
-            return Completeness(tuple(found)) if found else _COMPLETE
+            return Completeness(tuple(gaps)) if gaps else _COMPLETE
         silent = frozenset(index for index, turn in enumerate(turns) if _is_silent(turn))
         branches: dict[int, str] = {}
-        found += [*self._replies(turns, silent - failed), *self._messages(turns, branches)]
-        if not found and not branches:
+        gaps += [*self._replies(turns, silent - failed), *self._messages(turns, branches)]
+        if not gaps and not branches:
             return _COMPLETE
-        gaps = tuple(sorted(found, key=lambda gap: gap.turn))
-        return Completeness(gaps, (), silent, failed, branches)
+        return Completeness(tuple(sorted(gaps, key=lambda gap: gap.turn)), (), silent, failed, branches)
 
     def of_conversation(self, transcript: Transcript) -> Completeness:
-        """What the transcript lacks. Where no turns are expected, calls of tools are an answer, too."""
-        found = self.completeness(transcript.turns)
-        if self._turns or [gap.kind for gap in found.gaps] != ["missing_reply"] or transcript.recorded is None:
-            return found
+        """The completeness of the transcript. If no turns are expected, tool calls also count as a reply."""
+        complete = self.completeness(transcript.turns)
+        if self._turns or [gap.kind for gap in complete.gaps] != ["missing_reply"] or transcript.recorded is None:
+            return complete
         if not any(message.role == "assistant" and message.tool_calls for message in transcript.recorded.messages):
-            return found
-        gap = msgspec.structs.replace(found.gaps[0], reason="the assistant calls tools and says nothing")
-        return msgspec.structs.replace(found, gaps=(), wordless=(gap,))
+            return complete
+        gap = msgspec.structs.replace(complete.gaps[0], reason="the assistant calls tools and says nothing")
+        return msgspec.structs.replace(complete, gaps=(), wordless=(gap,))
 
     def _gap(self, kind: Kind, turn: int, reason: str) -> Gap:
         sessions = (one.number for one in self._sessions if one.first_turn <= turn <= one.last_turn)
@@ -139,7 +138,7 @@ class ScriptedScenario:
         return self._gap("failed_turn", turn.turn, f"turn {turn.turn} holds an error in place of a message")
 
     def _replies(self, turns: Sequence[Turn], silent: frozenset[int]) -> Iterator[Gap]:
-        """Replies that say nothing or are not there; where no turns are expected, one reply is enough."""
+        """Yield a gap for each empty or missing reply; if no turns are expected, one reply is enough."""
         waiting: int | None = None
         for index, turn in enumerate(turns):
             if index in silent:
@@ -157,7 +156,7 @@ class ScriptedScenario:
             yield self._gap("missing_reply", last, "the assistant says nothing")
 
     def _messages(self, turns: Sequence[Turn], branches: dict[int, str]) -> Iterator[Gap]:
-        """The user's turns that are not those of the scenario; `branches` receives those that the message tells."""
+        """Yield a gap for each user's turn that differs from the scenario; fills `branches` from the messages."""
         if not self._turns:
             return
         present: list[int] = []
@@ -170,7 +169,7 @@ class ScriptedScenario:
                 continue
             present.append(number)
             taken = self._turns[number].get(message_digest(turn.content))
-            if taken is None and turn.simulated_by:  # in the words of a model; the plan's turns and branches remain
+            if taken is None and turn.simulated_by:  # a model's own words; any of the turn's branches is accepted
                 taken = tuple(name for names in self._turns[number].values() for name in names)
                 if not says_something(turn.content):
                     yield self._gap("other_message", number, f"the simulated user of turn {number} says nothing")

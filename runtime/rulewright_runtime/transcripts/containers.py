@@ -1,4 +1,4 @@
-"""Containers: the records of JSON lines, of a JSON document and of a CSV file, each with its line."""
+"""Containers: the records of JSON lines, a JSON document or a CSV file, each with its line number."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
     Row = tuple[int, JsonObject | InputError]
 
-MAX_DOCUMENT: Final = 64 * 2**20  # bytes of what is read as a whole: a JSON document, a session, a member of an archive
+MAX_DOCUMENT: Final = 64 * 2**20  # bytes that are read as a whole: a JSON document, a session, a member of an archive
 _SIGNATURES: Final = ((b"PK\x03\x04", "a zip archive"), (b"PAR1", "a Parquet file"))
 TABLES: Final = (".csv", ".tsv")
 _ANYTHING: Final[Decoder[object]] = Decoder(object)
-_OPENS_LINES: Final = (b"{", b"[", b",", b":")  # how a line of a document ends that goes on in the next
+_OPENS_LINES: Final = (b"{", b"[", b",", b":")  # the end of a document's line that continues on the next
 
 
 def numbered_lines(stream: BinaryIO, path: str, limit: int, first: int = 1) -> Iterator[tuple[int, bytes | InputError]]:
-    """The lines that are not blank, numbered from `first`; one that is too long is skipped over and refused."""
+    """Yield the lines that are not blank, numbered from `first`; one that is too long is skipped and refused."""
     number = first - 1
     while line := stream.readline(limit + 1):
         number += 1
@@ -46,9 +46,9 @@ def numbered_lines(stream: BinaryIO, path: str, limit: int, first: int = 1) -> I
             yield number, line
 
 
-def rest_of_line(stream: BinaryIO, begun: bytes, limit: int) -> int:
-    """Skip what is left of a line that was begun, `limit` bytes at a time; the value is the size of all of it."""
-    size = len(begun)
+def rest_of_line(stream: BinaryIO, start: bytes, limit: int) -> int:
+    """Skip the rest of a line after its `start`, `limit` bytes at a time; returns the size of the whole line."""
+    size = len(start)
     while more := stream.readline(limit):
         size += len(more)
         if more.endswith(b"\n"):
@@ -69,7 +69,7 @@ def unreadable(error: OSError, path: str) -> InputError:
 def until_unreadable(
     lines: Iterable[tuple[int, bytes | InputError]], path: str
 ) -> Iterator[tuple[int, bytes | InputError]]:
-    """The lines, and where one can't be read, why: those before it count."""
+    """Yield the lines, and an InputError after the last readable one if reading fails."""
     try:
         yield from lines
     except OSError as error:
@@ -81,11 +81,11 @@ def _kind_of(line: bytes) -> str:
 
 
 def kind_of(path: str) -> str:
-    """What holds the records, by its first bytes and its name: `zip`, `parquet`, `arrow`, `csv` or `json`."""
+    """The container of a file, by its first bytes and its name: `zip`, `parquet`, `arrow`, `csv` or `json`."""
     with open_expanded(path) as stream:
         head = stream.read(8)
     is_text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"[")
-    if is_compressed(path):  # a text; anything else is told by its first line
+    if is_compressed(path):  # a text; anything else is refused at its first line
         return "csv" if suffix_of(path) in TABLES and is_text else "json"
     if head.startswith(b"PK\x03\x04"):
         return "zip"
@@ -97,17 +97,17 @@ def kind_of(path: str) -> str:
 
 
 def suffix_of(path: str) -> str:
-    """The ending of a file's name without that of a compression, in lower case."""
+    """The suffix of a file's name without that of a compression, in lower case."""
     return os.path.splitext(without_compression(path))[1].lower()
 
 
 def without_compression(path: str) -> str:
-    """The name that a file has when it is expanded."""
+    """The path without the suffix of a compression."""
     return next((path[: -len(ending)] for ending in ENDINGS if path.lower().endswith(ending)), path)
 
 
 def rows(path: str, shown: str, limit: int) -> Iterator[Row]:
-    """The records of a file of JSON lines or of a JSON document, or why one is none. Raises OSError."""
+    """Yield the records of JSON lines or a JSON document, or why one is refused. Raises OSError."""
     if is_document(path, shown, limit):
         yield from _document(path, shown)
         return
@@ -116,14 +116,14 @@ def rows(path: str, shown: str, limit: int) -> Iterator[Row]:
 
 
 def records(lines: Iterable[tuple[int, bytes | InputError]], shown: str) -> Iterator[Row]:
-    """The records in numbered lines of JSON, or why one is none."""
+    """Yield the records in numbered lines of JSON, or why one is refused."""
     for number, line in lines:
         value = line if isinstance(line, InputError) else decoded(line, shown, number)
         yield number, as_record(value, shown, number)
 
 
 def as_record(value: object, shown: str, number: int) -> dict[str, object] | InputError:
-    """A decoded value as a record: a list of messages is the conversation it stands for."""
+    """A decoded value as a record; a list of messages becomes a conversation."""
     if isinstance(value, dict | InputError):
         return value
     if is_messages(value):
@@ -132,14 +132,14 @@ def as_record(value: object, shown: str, number: int) -> dict[str, object] | Inp
 
 
 def is_messages(value: object) -> bool:
-    """Whether it is a list of messages, which makes one conversation."""
+    """Whether it is a list of messages, which is one conversation."""
     if not isinstance(value, list) or not value or not isinstance(value[0], dict):
         return False
     return "role" in value[0] and not {"turn", "turns"} & value[0].keys()
 
 
 def decoded(data: bytes, shown: str, number: int) -> Json:
-    """The JSON value in `data`, or why there is none."""
+    """The JSON value in `data`, or why it is refused."""
     try:
         return _ANYTHING.decode(data)
     except RecursionError:
@@ -166,7 +166,7 @@ def is_document(path: str, shown: str, limit: int) -> bool:
 
 
 def _document(path: str, shown: str) -> Iterator[Row]:
-    """The records of a document: the items of a list, or the objects that stand one behind the other."""
+    """Yield the records of a document: the items of a list, or consecutive objects."""
     with open_expanded(path) as stream:
         data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
@@ -174,15 +174,15 @@ def _document(path: str, shown: str) -> Iterator[Row]:
         yield 1, InputError(reason, shown, 1)
         return
     data = data.removeprefix(b"\xef\xbb\xbf")
-    none = True
+    is_empty = True
     for number, value in _values(data):
         record = decoded(value, shown, number)
-        if none and is_messages([record]) and data.lstrip()[:1] == b"[":
+        if is_empty and is_messages([record]) and data.lstrip()[:1] == b"[":
             yield 1, as_record(decoded(data, shown, 1), shown, 1)
             return
-        none = False
+        is_empty = False
         yield number, as_record(record, shown, number)
-    if none:
+    if is_empty:
         yield 1, InputError("the document holds no record", shown, 1)
 
 
@@ -190,7 +190,7 @@ _TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[\]{},]|\n', re.DOTA
 
 
 def _values(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Each item of the list that the document is, else each value at its top, with its line; also broken ones."""
+    """Yield each item of a list, or else each value at the top level, with its line; also broken ones."""
     is_list = data.lstrip()[:1] == b"["
     outside = 1 if is_list else 0
     depth, line, end, start, began = 0, 1, 0, -1, 1
@@ -220,20 +220,20 @@ def _values(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def csv_rows(path: str, shown: str, limit: int) -> Iterator[Row]:
-    """The rows of a CSV file, or of one with tabs, as records. Raises OSError."""
+    """Yield the rows of a CSV or TSV file as records. Raises OSError."""
     with open_expanded(path) as stream:
         delimiter = "\t" if suffix_of(path) == ".tsv" else ","
         reader = csv.DictReader(_texts(stream, shown, limit), delimiter=delimiter, strict=True, restkey="")
         try:
             names = Counter(reader.fieldnames or ())
         except csv.Error as error:
-            yield 1, InputError(f"the header is no CSV: {error}", shown, 1)
+            yield 1, InputError(f"the header is not CSV: {error}", shown, 1)
             return
         except InputError as refused:
             yield refused.line, refused
             return
-        if twice := [name for name, count in names.items() if count > 1]:
-            yield 1, InputError(f"the column `{twice[0][:40]}` stands twice in the header", shown, 1)
+        if repeated := [name for name, count in names.items() if count > 1]:
+            yield 1, InputError(f"the header names the column `{repeated[0][:40]}` twice", shown, 1)
         else:
             yield from _csv_records(reader, shown)
 
@@ -243,7 +243,7 @@ def _csv_records(reader: csv.DictReader[str], shown: str) -> Iterator[Row]:
         try:
             row = next(reader, None)
         except csv.Error as error:
-            yield reader.line_num, InputError(f"the row is no CSV: {error}", shown, reader.line_num)
+            yield reader.line_num, InputError(f"the row is not CSV: {error}", shown, reader.line_num)
             continue
         except InputError as refused:
             yield refused.line, refused
@@ -262,7 +262,7 @@ def _named(row: JsonObject, shown: str, number: int) -> JsonObject | InputError:
 
 
 def _texts(stream: BinaryIO, shown: str, limit: int) -> Iterator[str]:
-    """The lines as text. Raises InputError, which ends the table: what follows a broken line can't be told apart."""
+    """Yield the lines as text. Raises InputError, which ends the table: rows after a broken line are ambiguous."""
     number = 0
     while line := stream.readline(limit + 1):
         number += 1

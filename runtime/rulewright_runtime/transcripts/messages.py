@@ -1,4 +1,4 @@
-"""Messages: a conversation as it was recorded, whatever recorded it, and the turns that it shows.
+"""Messages: a recorded conversation, independent of its source format, and its turns.
 
 Conversation    id, messages, scenario_id, expected, metadata, usage, source, model
 `-- Message     role, parts, name, tool_calls, tool_call_id, reasoning, refusal, metadata, usage, timestamp
@@ -22,12 +22,12 @@ Role = Literal["system", "developer", "user", "assistant", "tool"]
 Kind = Literal["text", "image", "audio", "file"]
 ROLES: Final[tuple[Role, ...]] = ("system", "developer", "user", "assistant", "tool")
 KINDS: Final[tuple[Kind, ...]] = ("text", "image", "audio", "file")
-SIMULATED: Final = "user:"  # begins the harness of a turn of the user that a model wrote; its name follows
+SIMULATED: Final = "user:"  # prefix of a user turn's `harness`, before the name of the model that wrote it
 SPEAKERS: Final = ("user", "assistant")  # whose messages are turns
 
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A piece of a message: `text`, or a medium by its `reference` (address or name) and the `digest` of its bytes."""
+    """A part of a message: `text`, or a medium by its `reference` (address or name) and the `digest` of its bytes."""
 
     kind: Kind = "text"
     text: str = ""
@@ -36,7 +36,7 @@ class Part(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A tool that the assistant called. `arguments` are parsed JSON, None where `raw`, the text, is not JSON."""
+    """A tool call of the assistant. `arguments` are parsed JSON, None if the text `raw` is not JSON."""
 
     id: str
     name: str
@@ -47,8 +47,7 @@ class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     """One message. A tool's result is a message of the role `tool` that names its call in `tool_call_id`.
 
-    `usage` are tokens and costs as they were recorded, `timestamp` is as it was written; `metadata` holds the other
-    keys of the record.
+    `usage` (tokens and costs) and `timestamp` are as recorded; `metadata` holds the other keys of the record.
     """
 
     role: Role
@@ -64,20 +63,20 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """The texts of its parts, a line each."""
+        """The texts of its parts, joined by line breaks."""
         return "\n".join(part.text for part in self.parts if part.kind == "text")
 
     @property
     def shown(self) -> str:
-        """What a reader of the conversation sees: texts, the refusal, and a mark such as `[image]` for a medium."""
+        """The visible text: texts, the refusal, and a placeholder such as `[image]` for each medium."""
         pieces = [part.text if part.kind == "text" else f"[{part.kind}]" for part in self.parts]
         return "\n".join(filter(None, [*pieces, self.refusal]))
 
 
 class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One conversation: its messages in order, and what was recorded about it as a whole.
+    """One conversation: its messages in order, and the data recorded about the whole.
 
-    `expected` is the answer that was wanted, where somebody wrote one down; `source` is the format it was read from.
+    `expected` is the expected answer, if one was recorded; `source` is the format it was read from.
     """
 
     id: str
@@ -91,8 +90,8 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """One message of the user or the assistant. A user's turn and its answer may share a number; `error` is what a
-    harness recorded instead."""
+    """One message of the user or the assistant. A user's turn and its reply may share a number; `error` is recorded by
+    a harness instead of a message."""
 
     turn: int
     role: str
@@ -103,7 +102,7 @@ class Turn(msgspec.Struct, frozen=True):
 
     @property
     def simulated_by(self) -> str:
-        """The model that wrote this turn as the user; empty where none did."""
+        """The model that wrote this turn as the user; empty if none did."""
         is_simulated = self.role == "user" and self.harness is not None and self.harness.startswith(SIMULATED)
         return self.harness[len(SIMULATED) :] if is_simulated and self.harness else ""
 
@@ -111,9 +110,9 @@ class Turn(msgspec.Struct, frozen=True):
 def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
     """The messages of user and assistant as turns.
 
-    A message of the user begins a new number, which the first answer shares; further answers have numbers of their own.
-    A message of the assistant that does nothing but call tools is not a turn. What stands as `error` in the metadata of
-    a message is that of its turn.
+    A user's message starts a new number, which the first reply shares; further replies have numbers of their own. An
+    assistant's message that only calls tools is not a turn. The key `error` in a message's metadata becomes the error
+    of its turn.
     """
     return tuple(
         Turn(number, message.role, message.shown, error=message.metadata.get("error"))
@@ -133,12 +132,12 @@ def _numbered(messages: Sequence[Message]) -> Iterator[tuple[int, Message]]:
 
 
 def is_turn(message: Message) -> bool:
-    """Whether a message is a turn: the user or the assistant says something, or at least does not only call tools."""
+    """Whether a message is a turn: it is the user's or the assistant's, and does not only call tools."""
     return message.role in SPEAKERS and (not message.tool_calls or bool(message.shown.strip()))
 
 
 def messages_of(turns: Sequence[Turn]) -> tuple[Message, ...]:
-    """The turns of a transcript as messages; what a turn has besides its text is in `metadata`."""
+    """The turns of a transcript as messages, with the other fields of each turn in `metadata`."""
     return tuple(_message(turn) for turn in turns)
 
 
@@ -150,18 +149,18 @@ def _message(turn: Turn) -> Message:
 
 
 def digest_of(data: bytes) -> str:
-    """The digest by which the bytes of a medium are known."""
+    """The digest of a medium's bytes."""
     return f"blake2b:{blake2b(data, digest_size=16).hexdigest()}"
 
 
-TURN_ROLES: Final = ("user", "assistant")  # of turns: messages have others too
+TURN_ROLES: Final = ("user", "assistant")  # messages have more roles
 UNKNOWN_MODEL: Final = "unknown"
 
 
 class Transcript(msgspec.Struct, frozen=True):
-    """One conversation as turns, and where it was read; `scenario_id` is empty where it was not played from a scenario.
+    """One conversation as turns, with its path and line; `scenario_id` is empty if it was not played from a scenario.
 
-    `recorded` is the conversation that the turns are a view of, None where only turns were recorded.
+    `recorded` is the conversation that the turns were taken from, None if only turns were recorded.
     """
 
     id: str
@@ -174,14 +173,14 @@ class Transcript(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, conversation: Conversation, path: str = "", line: int = 0) -> Transcript:
-        """The turns of a conversation, which was read at `path` and `line`."""
+        """The transcript of a conversation that was read at `path` and `line`."""
         name, scenario = conversation.id, conversation.scenario_id or ""
         model, turns = conversation.model or UNKNOWN_MODEL, turns_of(conversation.messages)
         return cls(name, scenario, model, turns, path, line, conversation)
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation with all its messages: as it was recorded, else made of the turns."""
+        """The conversation with all its messages: as recorded, or else made from the turns."""
         if self.recorded is not None:
             return self.recorded
         return Conversation(
@@ -190,12 +189,12 @@ class Transcript(msgspec.Struct, frozen=True):
 
     @property
     def simulated_by(self) -> tuple[str, ...]:
-        """The models that wrote turns of the user."""
+        """The models that wrote turns as the user, sorted."""
         if {turn.harness for turn in self.turns if turn.role == "user"} <= {None}:
             return ()
         return tuple(sorted({turn.simulated_by for turn in self.turns} - {""}))
 
     @property
     def harness(self) -> str:
-        """Through what the model was reached, as its turns say: `llm/raw`, a product; empty where none says it."""
+        """The harnesses that the turns record, such as `llm/raw`, joined by commas; empty if none is recorded."""
         return ", ".join(sorted({turn.harness for turn in self.turns if turn.harness}))

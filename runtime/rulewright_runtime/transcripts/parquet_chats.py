@@ -1,8 +1,8 @@
 """Chats in Parquet, as `convert` writes them (the extra `data`).
 
-Each chat is a row: its id, scenario and model for whoever queries the file, and the chat itself as the line that a file
-of JSON lines would hold; the schema's metadata say so. Row groups are read independently of each other, so that several
-processes can share a file.
+Each chat is a row: its id, scenario and model as columns for queries, and the chat itself as a line of JSON; the
+schema's metadata mark the format. Row groups are read independently of each other, so that several processes can share
+a file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts.messages import Transcript
 
 ENDING: Final = ".parquet"
-GROUP_BYTES: Final = 2 * 2**20  # of lines that make a row group
+GROUP_BYTES: Final = 2 * 2**20  # of lines in a row group
 _COLUMNS: Final = ("transcript_id", "scenario_id", "model", "chat")
 _MARK: Final = {b"rulewright": b"chats/1"}
 _ROWS_AT_ONCE: Final = 256
@@ -37,23 +37,23 @@ class RowGroup(NamedTuple):
 
 
 def row_groups(path: str) -> list[RowGroup]:
-    """The row groups of a Parquet file of chats; none of any other. Raises OSError and what pyarrow raises."""
+    """The row groups of a Parquet file of chats; empty for any other file. Raises OSError and pyarrow's errors."""
     from pyarrow import parquet
 
     with open_regular(path) as stream:
         file = parquet.ParquetFile(stream)
         if not _MARK.items() <= (file.schema_arrow.metadata or {}).items():
             return []
-        found, first = [], 1
+        groups, first = [], 1
         for number in range(file.metadata.num_row_groups):
             about = file.metadata.row_group(number)
-            found.append(RowGroup(number, first, about.total_byte_size))
+            groups.append(RowGroup(number, first, about.total_byte_size))
             first += about.num_rows
-        return found
+        return groups
 
 
 def rows_of(path: str, shown: str, group: int, first: int) -> Iterator[Row]:
-    """The records of a row group, numbered from `first`; what can't be read ends it."""
+    """Yield the records of a row group, numbered from `first`; an error while reading is yielded last."""
     import pyarrow.parquet
 
     number = first - 1
@@ -61,7 +61,7 @@ def rows_of(path: str, shown: str, group: int, first: int) -> Iterator[Row]:
         with open_regular(path) as stream:
             file = pyarrow.parquet.ParquetFile(stream)
             for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=[group], columns=_COLUMNS[-1:]):
-                batch.validate(full=True)  # what is not valid may crash the process
+                batch.validate(full=True)  # invalid data may crash the process
                 for line in batch.column(0).to_pylist():
                     number += 1
                     yield number, as_record(decoded((line or "").encode(), shown, number), shown, number)
@@ -77,9 +77,9 @@ def damaged(error: Exception, kind: str, shown: str, number: int) -> InputError:
 
 @contextmanager
 def writing_chats(stream: IO[bytes]) -> Iterator[Callable[[Transcript, bytes], None]]:
-    """What takes a chat and its line into a Parquet file; the same chats give the same bytes.
+    """A function that writes a chat and its line to a Parquet file; the same chats give the same bytes.
 
-    Raises RuntimeFailure where pyarrow is not installed.
+    Raises RuntimeFailure if pyarrow is not installed.
     """
     try:
         import pyarrow.parquet

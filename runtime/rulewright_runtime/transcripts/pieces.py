@@ -1,4 +1,4 @@
-"""Pieces: input files, and parts of large ones, which can be read independently of each other."""
+"""Pieces: input files, and parts of large ones, that can be read independently of each other."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-PIECE: Final = 2 * 2**20  # bytes of a large file that are read together
-_LEAST_PACKED: Final = 2**15  # bytes of a compressed file, or of Parquet, that may be worth cutting
+PIECE: Final = 2 * 2**20  # bytes of one piece of a large file
+_LEAST_PACKED: Final = 2**15  # bytes; a smaller compressed or Parquet file is not split
 
 
 class Piece(msgspec.Struct, frozen=True, array_like=True):
-    """A file, or its bytes from `start` to `end`, which begin in line `line`; `end` is 0 for a whole file.
+    """A file, or its bytes from `start` to `end`, which start in line `line`; `end` is 0 for a whole file.
 
-    `size` is in bytes; 0 where it is not known. The lines of a part are `chats` of any format, or native conversations;
-    a part of a compressed file brings its expanded `data`. `file_size` is that of the whole file, expanded and counted
-    as far as it matters.
+    `size` is in bytes, 0 if unknown. The lines of a part are `chats` of any format, or native conversations; a part of
+    a compressed file includes its expanded `data`. `file_size` is that of the whole file, expanded and counted up to a
+    limit.
     """
 
     path: str
@@ -49,7 +49,7 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
     chats: bool = False
     data: bytes = b""
     file_size: int = 0
-    row_group: int | None = None  # of a Parquet file of chats, which begins with row `line`
+    row_group: int | None = None  # of a Parquet file of chats, starting at row `line`
 
     @property
     def is_whole(self) -> bool:
@@ -58,20 +58,20 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
 
 
 def split(path: str, limit: int) -> Iterator[Piece | InputError]:
-    """The pieces of a file in their order. A batch of native conversations, one a line, is cut at the ends of lines; so
-    is a file of other chats that is too large for its records to be joined. A compressed file is expanded once, here.
+    """Yield the pieces of a file, in order. A batch of native conversations, one per line, is split at line ends; so is
+    a file of other chats that is too large for its records to be joined. A compressed file is expanded once, here.
 
-    `limit` is the length of the longest line that is read. Any other file stays whole, also one that can't be read.
+    `limit` is the maximum length of a line. Any other file stays whole, including one that can't be read.
     """
     try:
         size = os.path.getsize(path)
         packed = size > _LEAST_PACKED and is_compressed(path)
         size = expanded_size(path, MAX_DOCUMENT + 1) if packed else size
-        of = _lines_of(path, limit, size) if size > 2 * PIECE else None
+        lines = _lines_of(path, limit, size) if size > 2 * PIECE else None
     except OSError:
         yield Piece(path)
         return
-    if of is None:
+    if lines is None:
         groups = _row_groups(path) if size > _LEAST_PACKED else []
         yield from [Piece(path, 0, 0, each.first, each.size, file_size=size, row_group=each.number) for each in groups]
         if not groups:
@@ -81,15 +81,15 @@ def split(path: str, limit: int) -> Iterator[Piece | InputError]:
         with open_expanded(path) as stream:
             cut = _cut_expanded(stream, path, limit) if packed else _cut(stream, path)
             for part in cut:
-                whole = {"chats": of == "chats", "file_size": size}
+                whole = {"chats": lines == "chats", "file_size": size}
                 yield part if isinstance(part, InputError) else replace(part, **whole)
     except OSError as error:
         yield unreadable(error, printable(path))
 
 
 def _lines_of(path: str, limit: int, size: int) -> Literal["turns", "chats"] | None:
-    """What each line of the file is read as, as the first of several says: a native conversation or a chat of its own;
-    None where lines may belong together."""
+    """The content of each line, judging by the first of several: a native conversation or a chat; None if lines may
+    belong together."""
     if kind_of(path) != "json" or is_document(path, path, limit):
         return None
     with open_expanded(path) as stream:
@@ -99,7 +99,10 @@ def _lines_of(path: str, limit: int, size: int) -> Literal["turns", "chats"] | N
     record = as_record(decoded(first, path, 1), path, 1) if isinstance(first, bytes) and first else None
     if not several or not isinstance(record, dict):
         return None
-    from rulewright_runtime.transcripts.readers import format_of, has_turns  # every format: for large files alone
+    from rulewright_runtime.transcripts.readers import (  # imports every format, so only for large files
+        format_of,
+        has_turns,
+    )
 
     if has_turns(record):
         return "turns"
@@ -108,12 +111,12 @@ def _lines_of(path: str, limit: int, size: int) -> Literal["turns", "chats"] | N
 
 
 def _row_groups(path: str) -> list[RowGroup]:
-    """The row groups of a Parquet file of chats; none of a file that is none, or can't be read as one."""
+    """The row groups of a Parquet file of chats; empty for any other file and for one that can't be read."""
     if kind_of(path) != "parquet":
         return []
     try:
         return row_groups(path)
-    except Exception:  # whoever reads the whole file says why it can't be read
+    except Exception:  # reading the whole file reports the error
         return []
 
 
@@ -127,8 +130,8 @@ def _cut(stream: BinaryIO, path: str) -> Iterator[Piece]:
 
 
 def _cut_expanded(stream: BinaryIO, path: str, limit: int) -> Iterator[Piece | InputError]:
-    """The lines of a stream that can't be read from within, in parts that bring them; a line that is too long is
-    refused here, as nobody may hold it."""
+    """Yield the lines of a stream that can't be seeked, in parts that include them; a line that is too long is refused
+    here, because it must not be held in memory."""
     lines: list[bytes] = []
     start = end = 0
     number = first = 1
@@ -162,7 +165,7 @@ def _cut_expanded(stream: BinaryIO, path: str, limit: int) -> Iterator[Piece | I
 
 
 def read_bytes(piece: Piece) -> BinaryIO | None:
-    """The bytes of a part of a file; None where the file has become shorter. Raises OSError."""
+    """The bytes of a part of a file; None if the file has become shorter. Raises OSError."""
     if piece.data:
         return BytesIO(piece.data)
     with open_regular(piece.path) as stream:

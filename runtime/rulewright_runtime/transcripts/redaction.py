@@ -1,4 +1,4 @@
-"""Redaction: what a project wants replaced in transcripts, before anything is judged, sent or stored."""
+"""Redaction: replaces a project's patterns in transcripts, before anything is judged, sent or stored."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 class Redaction:
-    """Rules of a project, in their order: an RE2 pattern and the text that replaces what it finds."""
+    """The redaction rules of a project, in order: an RE2 pattern and its replacement text."""
 
     def __init__(self, rules: Sequence[tuple[str, str]]) -> None:
         """Compile the rules. Raises PlanError for a pattern that RE2 refuses."""
         self.rules = tuple(rules)
-        self._compiled = [(compile_regex(pattern), written) for pattern, written in rules]
+        self._compiled = [(compile_regex(pattern), replacement) for pattern, replacement in rules]
 
     def text(self, text: str) -> str:
-        """The text with everything replaced; a replacement is put in as it is written."""
-        for pattern, written in self._compiled:
-            text = pattern.sub(lambda _, written=written: written, text)  # type: ignore[misc]
+        """The text after all rules; a replacement is inserted literally."""
+        for pattern, replacement in self._compiled:
+            text = pattern.sub(lambda _, replacement=replacement: replacement, text)  # type: ignore[misc]
         return text
 
     def transcript(self, transcript: Transcript) -> Transcript:
-        """The transcript with every text redacted; its id, scenario and model stay as they are."""
+        """The transcript with every text redacted; its id, scenario and model are unchanged."""
         if not self._compiled:
             return transcript
         recorded = None if transcript.recorded is None else self._conversation(transcript.recorded)
@@ -56,7 +56,7 @@ class Redaction:
         )
 
     def data(self, value: Any) -> Any:
-        """Every text in JSON data redacted, keys aside."""
+        """JSON data with every text redacted, except keys."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list | tuple):

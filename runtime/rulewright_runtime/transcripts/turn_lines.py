@@ -1,4 +1,4 @@
-"""The native forms of a conversation: a turn a line, or `{transcript_id, scenario_id, model, turns}` a line."""
+"""The native formats: a turn per line, or a conversation `{transcript_id, scenario_id, model, turns}` per line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_TURNS: Final = "a conversation needs the key `turns`, a list of turns"
 
 
 class Loose(msgspec.Struct, omit_defaults=True):
-    """A line of either form, with whatever types its author gave the values."""
+    """A line of either format, with values of any type."""
 
     turn: Json = msgspec.UNSET
     role: Json = msgspec.UNSET
@@ -31,7 +31,7 @@ class Loose(msgspec.Struct, omit_defaults=True):
 
 
 class Batched(msgspec.Struct):
-    """A conversation a line, in which everything has its type."""
+    """A line with a conversation whose values have the right types."""
 
     scenario_id: str
     model: str
@@ -40,7 +40,7 @@ class Batched(msgspec.Struct):
 
 
 def defaulted_in_turn(turn: Turn) -> int:
-    """How many of the turn's keys have their default, and may be missing where it was read."""
+    """The number of the turn's keys with their default value, which may be missing in the data."""
     return (turn.branch_id is None) + (turn.error is None) + (turn.harness is None)
 
 
@@ -53,17 +53,17 @@ _LOOSE: Final[Decoder[Loose]] = Decoder(Loose)
 
 
 def printable(path: str) -> str:
-    """The path as text that can be written anywhere: bytes of a name that is not UTF-8 become `\\xff`."""
+    """The path as printable text: bytes of a name that are not UTF-8 become `\\xff`."""
     return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def stem(path: str) -> str:
-    """The name of a file without folder and endings."""
+    """The name of a file without folder and suffixes."""
     return os.path.splitext(os.path.basename(without_compression(path)))[0]
 
 
 def well_formed(line: bytes | InputError) -> Batched | None:
-    """The conversation in a line in which nothing is wrong."""
+    """The conversation in a well-formed line, else None."""
     if isinstance(line, InputError) or b'"turns"' not in line:
         return None
     try:
@@ -75,7 +75,7 @@ def well_formed(line: bytes | InputError) -> Batched | None:
 
 
 def loose_line(line: bytes | InputError, path: str, number: int) -> Loose | InputError:
-    """A line of either form, or why it is refused."""
+    """A line of either format, or why it is refused."""
     if isinstance(line, InputError):
         return line
     try:
@@ -116,12 +116,13 @@ def _shown(value: Json) -> str:
 
 
 def conversation_of(record: Loose | Batched, path: str, number: int, *, several: bool) -> Transcript | InputError:
-    """The conversation in a record of a batch, or why it is refused; of `several` in a file each bears its line."""
-    made = _batched(record, path, number) if isinstance(record, Loose) else record
-    if isinstance(made, InputError):
-        return made
-    name = made.transcript_id or (f"{stem(path)}:{number}" if several else stem(path))
-    return Transcript(name, made.scenario_id, made.model, tuple(made.turns), path, number)
+    """The conversation in a record of a batch, or why it is refused; with `several` per file the default id includes
+    the line."""
+    batched = _batched(record, path, number) if isinstance(record, Loose) else record
+    if isinstance(batched, InputError):
+        return batched
+    name = batched.transcript_id or (f"{stem(path)}:{number}" if several else stem(path))
+    return Transcript(name, batched.scenario_id, batched.model, tuple(batched.turns), path, number)
 
 
 def _batched(record: Loose, path: str, number: int) -> Batched | InputError:
@@ -135,29 +136,29 @@ def _batched(record: Loose, path: str, number: int) -> Batched | InputError:
     turns: list[Turn] = []
     for index, item in enumerate(record.turns):
         try:
-            made = turn_of(msgspec.convert(item, Loose), path, number)
+            turn = turn_of(msgspec.convert(item, Loose), path, number)
         except msgspec.ValidationError:
-            made = InputError("a turn must be an object", path, number)
-        if isinstance(made, InputError):
-            return InputError(f"turns[{index}]: {made.reason}", path, number)
-        turns.append(made)
-    wrong = broken_sequence(turns)
-    if wrong:
-        return InputError(f"turns[{wrong[0]}]: {wrong[1]}", path, number)
+            turn = InputError("a turn must be an object", path, number)
+        if isinstance(turn, InputError):
+            return InputError(f"turns[{index}]: {turn.reason}", path, number)
+        turns.append(turn)
+    problem = broken_sequence(turns)
+    if problem:
+        return InputError(f"turns[{problem[0]}]: {problem[1]}", path, number)
     return Batched(record.scenario_id, record.model, turns, record.transcript_id)
 
 
 def broken_sequence(turns: list[Turn]) -> tuple[int, str] | None:
-    """The first turn whose role or number can't stand where it does, by index, and why."""
-    before, heard = -1, ""  # the number before, and who has spoken under it
+    """The index of the first turn whose role or number is out of sequence, and why; None if there is none."""
+    before, roles = -1, ""  # the previous number, and the roles with that number
     for index, turn in enumerate(turns):
         number, role = turn.turn, turn.role
         if role not in TURN_ROLES:
             return index, f"the role is `{role}`; expected `user` or `assistant`"
         if number == before:
-            if role in heard:
+            if role in roles:
                 return index, f"turn {number} of the {role} is repeated"
-            heard += role
+            roles += role
             continue
         if index == 0 and number not in (0, 1):
             return index, f"turn 1 is missing: the first turn has the number {number}"
@@ -165,10 +166,10 @@ def broken_sequence(turns: list[Turn]) -> tuple[int, str] | None:
             return index, _repeated(turns[:index], turn) or f"turn {number} comes after turn {before}"
         if index and number > before + 1:
             return index, f"turn {before + 1} is missing"
-        before, heard = number, role
+        before, roles = number, role
     return None
 
 
 def _repeated(earlier: list[Turn], turn: Turn) -> str | None:
-    known = any(one.turn == turn.turn and one.role == turn.role for one in earlier)
-    return f"turn {turn.turn} of the {turn.role} is repeated" if known else None
+    is_repeated = any(one.turn == turn.turn and one.role == turn.role for one in earlier)
+    return f"turn {turn.turn} of the {turn.role} is repeated" if is_repeated else None

@@ -1,4 +1,4 @@
-"""Windows: which turns of a transcript a check is about."""
+"""Windows: selects the turns of a transcript that a check judges."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class TurnLike(Protocol):
-    """What a window needs of a turn."""
+    """The fields of a turn that windows read."""
 
     @property
     def turn(self) -> int:
-        """Its number; a user turn and its answer may share one."""
+        """Its number; a user turn and its reply may share one."""
 
     @property
     def role(self) -> str:
@@ -36,7 +36,7 @@ class TurnLike(Protocol):
 
 
 class WindowTurns(msgspec.Struct, frozen=True):
-    """The turns of one window, by index, in order; `about` says how they were found (empty: the whole transcript)."""
+    """The indices of a window's turns, in order; `about` says how they were selected (empty: whole transcript)."""
 
     indices: tuple[int, ...]
     about: JsonObject = {}
@@ -49,9 +49,9 @@ def select(
     scenario: Scenario,
     find_cues: Callable[[str], Sequence[int]] = lambda _: (),
 ) -> tuple[WindowTurns, ...]:
-    """The windows of a check on a transcript, in order; each is judged alone. Empty only where nothing can be judged.
+    """The windows of a check on a transcript, in order; each is judged separately. Empty only if nothing can be judged.
 
-    `find_cues` gives the indices of the turns in which a lexicon hits; it is called only by a window with a `cue`.
+    `find_cues` returns the indices of the turns in which a lexicon hits; it is called only for a window with a `cue`.
     """
     if isinstance(window, AnchoredWindow):
         return _anchored(window, turns, check_id, scenario, find_cues)
@@ -77,18 +77,18 @@ def _anchored(
     scenario: Scenario,
     find_cues: Callable[[str], Sequence[int]],
 ) -> tuple[WindowTurns, ...]:
-    found = [
+    anchored = [
         (anchor, indices)
         for anchor in scenario.cue_anchors
         if (not anchor.modes or check_id in anchor.modes) and (indices := _between(anchor, turns))
     ]
-    if found:
-        anchor, indices = found[0]
+    if anchored:
+        anchor, indices = anchored[0]
         about: dict[str, object] = {"unit": "event_window", "from_turn": anchor.from_turn, "to_turn": anchor.to_turn}
         about |= {"cue_turn": anchor.cue_turn}
-        if window.anchors == "all" and len(found) > 1:
-            indices = sorted({index for _, several in found for index in several})
-            about = {"unit": "event_window", "anchors": [[a.from_turn, a.to_turn] for a, _ in found]}
+        if window.anchors == "all" and len(anchored) > 1:
+            indices = sorted({index for _, several in anchored for index in several})
+            about = {"unit": "event_window", "anchors": [[a.from_turn, a.to_turn] for a, _ in anchored]}
         return _parts(window, indices, turns, scenario, about)
     if window.cue is not None and (cues := find_cues(window.cue)):
         indices = sorted({index for cue in cues for index in (cue, _next_reply(turns, cue)) if index is not None})
@@ -100,7 +100,8 @@ def _anchored(
 def _parts(
     window: AnchoredWindow, indices: list[int], turns: Sequence[TurnLike], scenario: Scenario, about: JsonObject
 ) -> tuple[WindowTurns, ...]:
-    """The turns around cues as one window or, where the plan bounds it, as several; each says then what it shows."""
+    """The turns around cues as one window or, if the plan limits its size, as several, each with its first and last
+    turn in `shown`."""
     if window.turns is None:
         return (WindowTurns(tuple(indices), about),)
     parts = [part for run in _by_session(indices, turns, scenario) for part in _bounded(run, turns, window.turns)]
@@ -147,7 +148,7 @@ def _each_reply(turns: Sequence[TurnLike]) -> tuple[WindowTurns, ...]:
 
 
 def _exchanges(window: ExchangeWindow, turns: Sequence[TurnLike], scenario: Scenario) -> tuple[WindowTurns, ...]:
-    """Runs of turns without a gap in their numbers, cut where a session starts; without windows that hold no reply."""
+    """Runs of turns without a gap in their numbers, split at sessions; windows without a reply are dropped."""
     runs = [
         run
         for session in _by_session(range(len(turns)), turns, scenario)
@@ -162,15 +163,15 @@ def _exchanges(window: ExchangeWindow, turns: Sequence[TurnLike], scenario: Scen
 
 
 def _by_session(indices: Iterable[int], turns: Sequence[TurnLike], scenario: Scenario) -> list[list[int]]:
-    """The turns at `indices`, cut where a session starts."""
+    """The turns at `indices`, split where a session starts."""
     starts = [session.first_turn for session in scenario.sessions]
     return _cut(indices, lambda before, index: any(turns[before].turn < start <= turns[index].turn for start in starts))
 
 
 def _bounded(indices: Sequence[int], turns: Sequence[TurnLike], most: int) -> list[tuple[int, ...]]:
-    """Windows of at most `most` of the turns; each begins with the exchange that the one before it ends with.
+    """Windows of at most `most` turns; each starts with the exchange that ends the previous one.
 
-    An exchange that would fill more than half a window is cut in pieces.
+    An exchange that would fill more than half a window is split.
     """
     if len(indices) <= most:
         return [tuple(indices)]
@@ -187,11 +188,11 @@ def _bounded(indices: Sequence[int], turns: Sequence[TurnLike], most: int) -> li
         windows.append(tuple(shown))
         if end == len(pieces):
             return windows
-        start = end - 1  # two pieces always fit, so that it moves on
+        start = end - 1  # two pieces always fit, so `start` always advances
 
 
 def _cut(indices: Iterable[int], opens: Callable[[int, int], bool]) -> list[list[int]]:
-    """Runs of `indices`; `opens` says of two neighbours whether a run begins at the second."""
+    """Split `indices` into runs; `opens` says whether a run starts at the second of two neighbours."""
     runs: list[list[int]] = []
     for index in indices:
         if not runs or opens(runs[-1][-1], index):

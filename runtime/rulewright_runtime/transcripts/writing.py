@@ -1,4 +1,4 @@
-"""Writing: conversations as lines of the formats that `convert` writes."""
+"""Writers: a conversation as a line of each format that `convert` writes."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ def _rulewright(transcript: Transcript) -> bytes:
 
 
 def _turns(transcript: Transcript) -> bytes:
-    """The native batch form: only turns, so that system and tool messages are left out."""
+    """The native batch format: only turns, so that system and tool messages are omitted."""
     turns = [
-        {"turn": turn.turn, "role": turn.role, "content": turn.content, **_given(turn)} for turn in transcript.turns
+        {"turn": turn.turn, "role": turn.role, "content": turn.content, **_other_fields(turn)}
+        for turn in transcript.turns
     ]
     head = {"transcript_id": transcript.id, "scenario_id": transcript.scenario_id, "model": transcript.model}
     return msgspec.json.encode({**head, "turns": turns}) + b"\n"
 
 
-def _given(turn: object) -> dict[str, object]:
-    found = {key: getattr(turn, key) for key in ("branch_id", "error", "harness")}
-    return {key: value for key, value in found.items() if value is not None}
+def _other_fields(turn: object) -> dict[str, object]:
+    fields = {key: getattr(turn, key) for key in ("branch_id", "error", "harness")}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _openai(transcript: Transcript) -> bytes:
-    """Messages of chat completions; what these have no field for stands in `metadata`."""
+    """Messages of chat completions; other fields are in `metadata`."""
     chat = transcript.conversation
     record = {
         "id": transcript.id,

@@ -568,7 +568,7 @@ def test_a_table_without_a_column_that_is_known_says_which_would_be(tmp_path: Pa
 
 def test_a_table_that_names_a_column_twice_is_refused(tmp_path: Path) -> None:
     found = refusals(tmp_path, "user,assistant,assistant\nhi,hello,good day\n", "chat.csv")
-    assert found == ["1: the column `assistant` stands twice in the header"]
+    assert found == ["1: the header names the column `assistant` twice"]
 
 
 def test_a_row_with_more_fields_than_the_header_is_refused(tmp_path: Path) -> None:

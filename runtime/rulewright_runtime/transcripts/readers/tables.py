@@ -1,4 +1,4 @@
-"""Tables: rows of a CSV, Parquet or Arrow file as records, and what their columns mean.
+"""Tables: rows of a CSV, Parquet or Arrow file as records, and the mapping of their columns to fields.
 
 A row is a record of any format (`messages`), one exchange (`user`, `assistant`), or one message of the conversation
 that it names (`conversation`, `role`, `content`).
@@ -33,35 +33,35 @@ SPOKEN: Final = ("system", "user", "passages", "assistant")
 
 
 class Columns:
-    """Which column of a table holds what: as it was told, else by the usual names."""
+    """The mapping of fields to the columns of a table: given explicitly, or else by the usual names."""
 
-    def __init__(self, told: Mapping[str, str] | None = None) -> None:
-        """`told` maps fields (`user`, `content`) to columns by name. Raises RuntimeFailure for an unknown field."""
-        for field in told or ():
+    def __init__(self, mapping: Mapping[str, str] | None = None) -> None:
+        """`mapping` maps fields (`user`, `content`) to column names. Raises RuntimeFailure for an unknown field."""
+        for field in mapping or ():
             if field not in FIELDS:
                 raise RuntimeFailure(f"unknown field `{field}` in a column mapping; expected {_one_of(FIELDS)}")
-        self.told = dict(told or {})
+        self.mapping = dict(mapping or {})
 
     def of(self, names: Sequence[str]) -> dict[str, str]:
-        """The fields that the columns of these names hold. Raises ShapeError where they hold no conversation."""
-        for field, name in self.told.items():
+        """Map fields to the columns of these names. Raises ShapeError if they hold no conversation."""
+        for field, name in self.mapping.items():
             if name not in names:
                 raise ShapeError(f"there is no column `{name}` for `{field}`; the columns are {_one_of(names, 'and')}")
-        taken = set(self.told.values())
-        found = dict(self.told)
+        taken = set(self.mapping.values())
+        fields = dict(self.mapping)
         for field, usual in FIELDS.items():
             by_name = {name.strip().lower(): name for name in reversed(names) if name not in taken}
             match = next((by_name[each] for each in usual if each in by_name), None)
-            if field not in found and match is not None:
-                found[field] = match
+            if field not in fields and match is not None:
+                fields[field] = match
                 taken.add(match)
-        answered = "assistant" in found and ("user" in found or "assistant" in self.told)
-        if not (answered or {"role", "content"} <= found.keys()):
+        is_exchange = "assistant" in fields and ("user" in fields or "assistant" in self.mapping)
+        if not (is_exchange or {"role", "content"} <= fields.keys()):
             raise ShapeError(
                 f"unknown shape: a table with the columns {_one_of(names, 'and')}; expected `user` and `assistant`, or "
                 "`role` and `content` (name yours with `--columns user=NAME,assistant=NAME`)"
             )
-        return found
+        return fields
 
 
 def _one_of(names: Mapping[str, object] | Sequence[str], last: str = "or") -> str:
@@ -70,20 +70,20 @@ def _one_of(names: Mapping[str, object] | Sequence[str], last: str = "or") -> st
 
 
 def exchange(row: Record, fields: Mapping[str, str]) -> Conversation:
-    """The conversation of a row that holds a question and its answer. Raises ShapeError."""
-    said = [
+    """The conversation of a row with a question and its answer. Raises ShapeError."""
+    found = [
         message
         for role in SPOKEN
         if role in fields and row.get(fields[role]) is not None and (role != "system" or row[fields[role]])
-        for message in _said(role, row[fields[role]], f"column `{fields[role]}`")
+        for message in _column_messages(role, row[fields[role]], f"column `{fields[role]}`")
     ]
-    if not said:
+    if not found:
         raise ShapeError("the row says nothing")
-    return _conversation(row, fields, said, word(row.get(fields.get("id", fields.get("conversation", "")))))
+    return _conversation(row, fields, found, word(row.get(fields.get("id", fields.get("conversation", "")))))
 
 
-def _said(role: str, value: object, where: str) -> list[Message]:
-    """The message in a column; passages that were retrieved, a text or a list of texts, are what a tool gave."""
+def _column_messages(role: str, value: object, where: str) -> list[Message]:
+    """The message in a column; retrieved passages, a text or a list of texts, become the result of a tool."""
     if role != "passages":
         return messages({"role": role, "content": word(value)}, where)
     passages = value if isinstance(value, list) else [value]
@@ -92,32 +92,32 @@ def _said(role: str, value: object, where: str) -> list[Message]:
 
 
 def joined(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Conversation | ShapeError]:
-    """The conversations of rows that hold a message each, in the order in which they begin. Of what is said of a whole
-    conversation, the first row that says it counts."""
-    said: dict[str, list[Message]] = {}
-    about: dict[str, Record] = {}
-    for at, row in enumerate(rows):
+    """Yield the conversations of rows with a message each, in the order of their first rows. Other fields are taken
+    from the first row of a conversation that has them."""
+    by_name: dict[str, list[Message]] = {}
+    merged: dict[str, Record] = {}
+    for number, row in enumerate(rows, 1):
         name = word(row.get(fields.get("conversation", fields.get("id", ""))))
-        about[name] = {**row, **{key: value for key, value in about.get(name, {}).items() if value not in (None, "")}}
+        merged[name] = {**row, **{key: value for key, value in merged.get(name, {}).items() if value not in (None, "")}}
         try:
-            said.setdefault(name, []).extend(_message(row, fields, f"row {at + 1}"))
+            by_name.setdefault(name, []).extend(_message(row, fields, f"row {number}"))
         except ShapeError as wrong:
             yield wrong
             return
-    for name, found in said.items():
-        yield _conversation(about[name], fields, found, name)
+    for name, found in by_name.items():
+        yield _conversation(merged[name], fields, found, name)
 
 
 def _message(row: Record, fields: Mapping[str, str], where: str) -> list[Message]:
-    given = {key: row.get(fields[key]) for key in ("role", "content", "name", "timestamp") if key in fields}
-    return messages({"content": None, **given}, where)
+    record = {key: row.get(fields[key]) for key in ("role", "content", "name", "timestamp") if key in fields}
+    return messages({"content": None, **record}, where)
 
 
-def _conversation(row: Record, fields: Mapping[str, str], said: list[Message], name: str) -> Conversation:
+def _conversation(row: Record, fields: Mapping[str, str], found: list[Message], name: str) -> Conversation:
     read = set(fields.values())
     return Conversation(
         name,
-        tuple(said),
+        tuple(found),
         word(row.get(fields.get("scenario_id", ""))) or None,
         row.get(fields.get("expected", "")) or None,
         {key: value for key, value in row.items() if key not in read and value not in (None, "")},
@@ -127,7 +127,7 @@ def _conversation(row: Record, fields: Mapping[str, str], said: list[Message], n
 
 
 def format_for(fields: Mapping[str, str]) -> Format:
-    """How rows with these fields are read."""
+    """The format of rows with these fields."""
     if {"role", "content"} <= fields.keys():
         return Format("table", "", lambda _: True, lambda rows: joined(rows, fields), joins=True, local_ids=True)
     return Format("table", "", lambda _: True, lambda rows: _exchanges(rows, fields), local_ids=True)
