@@ -25,7 +25,8 @@ class Parser(argparse.ArgumentParser):
         """The help, its paragraphs as wide as argparse makes the rest."""
         from shutil import get_terminal_size  # it takes longer to import than a parser takes to be made
 
-        self.epilog = wrapped(self.epilog or "", get_terminal_size().columns - 2)
+        width = get_terminal_size().columns - 2
+        self.description, self.epilog = wrapped(self.description or "", width), wrapped(self.epilog or "", width)
         return super().format_help()
 
 

@@ -98,7 +98,8 @@ def _failures(run: FinishedRun) -> Iterator[str]:
         own = [check.name if check.name != name else "", check.severity] if check else []
         about = "".join(f" {_html(each)}" for each in own if each)
         head = f"<b>{_html(name)}</b>{about}: {plural(counts[name], 'failure')}"
-        yield from (f"<details><summary>{head}</summary>", "", *quotes[name], "", "</details>", "")
+        more = [f"- and {counts[name] - MOST_QUOTES} more"] if counts[name] > MOST_QUOTES else []
+        yield from (f"<details><summary>{head}</summary>", "", *quotes[name], *more, "", "</details>", "")
     if len(counts) > MOST_CHECKS:
         yield f"and {plural(len(counts) - MOST_CHECKS, 'more check')} failed."
         yield ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rulewright.render.xml_output import HEAD, xml_text
 from rulewright.reporting.findings import because
-from rulewright_runtime.report.unresolved import gate_line, gate_result
+from rulewright_runtime.report.unresolved import gate_line, gate_result, is_unresolved
 from rulewright_runtime.strict_json import JsonMapping
 
 if TYPE_CHECKING:
@@ -28,8 +28,10 @@ def junit(run: FinishedRun) -> str:
     refused = list(run.refused())
     if refused:
         suites.append(_suite("refused inputs", [_refused(each) for each in refused]))
-    if gates := run.summary["unresolved"]["gates"]:
-        suites.append(_suite("gates", [_gate(name, gate) for name, gate in gates.items()]))
+    unresolved = run.summary["unresolved"]
+    if gates := unresolved["gates"]:
+        is_open = is_unresolved(unresolved)
+        suites.append(_suite("gates", [_gate(name, gate, is_open=is_open) for name, gate in gates.items()]))
     counts = {name: sum(suite[1][name] for suite in suites) for name in ("tests", *KINDS)}
     body = "".join(text for text, _ in suites)
     return f'{HEAD}<testsuites name="rulewright" {_attributes(counts)}>\n{body}</testsuites>\n'
@@ -75,11 +77,13 @@ def _refused(refused: JsonMapping) -> _Case:
     return _element("refused inputs", place, refused["path"], "errors", "refused", refused["reason"]), "errors"
 
 
-def _gate(name: str, gate: Mapping[str, object]) -> _Case:
-    """A gate over the whole run; one that is not settled is an error of the type `INCONCLUSIVE`."""
+def _gate(name: str, gate: Mapping[str, object], *, is_open: bool) -> _Case:
+    """A gate over the whole run; one that is not settled is an error of the type `INCONCLUSIVE`. What missing answers
+    could change is said where any is missing (`is_open`)."""
     result = gate_result(gate)
     kind = {"passed": None, "failed": "failures"}.get(result, "errors")
-    return _element("gates", name, "", kind, result.upper(), gate_line(name, gate)), kind
+    message = gate_line(name, gate) if is_open else f"gate {name}: {result}"
+    return _element("gates", name, "", kind, result.upper(), message), kind
 
 
 def _element(suite: str, name: str, path: str, kind: str | None, word: str, message: str) -> str:

@@ -70,3 +70,15 @@ def test_help_is_no_wider_than_the_terminal(columns: int, monkeypatch: pytest.Mo
     assert codes.startswith("exit codes:\n  0  ")
     widest = max(len(line) for part in prose[1:] for line in part.splitlines())
     assert columns - 25 < widest <= columns
+
+
+def test_the_first_sentence_of_every_help_fits_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in sorted({name for name, _ in COMMANDS} - {"lint", "workflow", "hil"}):  # those lay out their own help
+        with pytest.raises(SystemExit):
+            main([name, "--help"])
+        usage, first, *_ = capsys.readouterr().out.split("\n\n")
+        assert usage.startswith("usage: ")
+        assert max(map(len, first.splitlines())) <= 80, name
