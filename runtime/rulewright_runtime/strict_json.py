@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Generic, TypeAlias, TypeVar, overload
 
@@ -18,6 +19,9 @@ _BACKSLASH: Final = b"\\"
 _ESCAPED_COLON: Final = b"\\u003"  # the beginning of `\u003a`
 
 
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
 class DoubledKeyError(msgspec.DecodeError):
     """An object holds a key twice; `key` is the key."""
 
@@ -25,6 +29,9 @@ class DoubledKeyError(msgspec.DecodeError):
         """Keep the key."""
         self.key = key
         super().__init__(f"the key `{key}` stands twice in one object")
+
+
+UNDECODED: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 
 class Decoder(Generic[T]):
@@ -73,6 +80,21 @@ def _parts(data: bytes) -> Iterator[bytes]:
         end = data.find(b"\n", start + _PART) + 1 or len(data)
         yield data[start:end]
         start = end
+
+
+def why_not(error: Exception, data: bytes) -> str:
+    """Why a line can't be decoded, as one of UNDECODED says it."""
+    if isinstance(error, RecursionError):
+        return "the line is nested too deeply"
+    if isinstance(error, UnicodeDecodeError):
+        return "the line is not UTF-8 text"
+    if isinstance(error, DoubledKeyError):
+        return f"the line is refused: {error}"
+    if isinstance(error, msgspec.ValidationError):
+        large = "out of range" in str(error)
+        return "the line is refused: a number is out of range" if large else "a line must hold one JSON object"
+    half = " or holds an unpaired surrogate" if "truncated" in str(error) and _SURROGATE.search(data) else ""
+    return f"the line is not JSON: {str(error)[:200]}{half}"
 
 
 @overload

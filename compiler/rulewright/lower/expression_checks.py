@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
+from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast, get_args
 
@@ -12,6 +13,7 @@ from rulewright.diagnostics import Diagnostic, error
 from rulewright.expression.declarations import parse_signature
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, Type
+from rulewright.load import Mapping as MappingNode
 from rulewright.load import Scalar, plain
 from rulewright.lower.eligibility import eligible
 from rulewright.lower.environments import prompt_environment, scenario_environment, type_of, verdict_environment
@@ -23,6 +25,7 @@ from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
+    from rulewright.load import Node
     from rulewright.lower.lowering import LoweringContext
 
 PAGES: Final[dict[str, str]] = {
@@ -90,6 +93,9 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
         return None
     if check.each not in PARTS:  # the environment is unknown
         return None
+    if infinite := list(_infinite(check.get("params"))):
+        lowering.found += [_not_finite(scalar) for scalar in infinite]
+        return None
     environment = environment_of(check, lowering.check_ids)
     conditions = {"fails": check.fails, "unclear": check.unclears, "passes": check.passes}
     built = {
@@ -106,6 +112,21 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
         needs=tuple(sorted({path[1] for path in reads if path[0] == "v" and len(path) > 1})),
         parameters=check.params,
     )
+
+
+def _infinite(node: Node | None) -> Iterator[Scalar]:
+    """The numbers below a node that are infinite or NaN: a comparison with one holds, or fails, whatever is said."""
+    if isinstance(node, Scalar):
+        if isinstance(node.value, float) and not isfinite(node.value):
+            yield node
+    elif node is not None:
+        below = [entry.value for entry in node.index.values()] if isinstance(node, MappingNode) else node.items
+        for inner in below:
+            yield from _infinite(inner)
+
+
+def _not_finite(scalar: Scalar) -> Diagnostic:
+    return error(scalar, f"a parameter must be a finite number, not `{scalar.raw}`", code="wrong-type")
 
 
 def mistakes_with(check: CheckDocument, typed: Mapping[str, Type]) -> list[Diagnostic]:

@@ -8,11 +8,9 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import ENDINGS, is_compressed, open_expanded
-from rulewright_runtime.strict_json import Decoder, DoubledKeyError, Json, JsonObject
+from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, JsonObject, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -142,14 +140,8 @@ def decoded(data: bytes, shown: str, number: int) -> Json:
     """The JSON value in `data`, or why it is refused."""
     try:
         return _ANYTHING.decode(data)
-    except RecursionError:
-        return InputError("the line is nested too deeply", shown, number)
-    except UnicodeDecodeError:
-        return InputError("the line is not UTF-8 text", shown, number)
-    except DoubledKeyError as error:
-        return InputError(f"the line is refused: {error}", shown, number)
-    except msgspec.DecodeError as error:
-        return InputError(f"the line is not JSON: {str(error)[:200]}", shown, number)
+    except UNDECODED as error:
+        return InputError(why_not(error, data), shown, number)
 
 
 def is_document(path: str, shown: str, limit: int) -> bool:

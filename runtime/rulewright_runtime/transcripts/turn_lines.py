@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.strict_json import Decoder, DoubledKeyError, Json
+from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, why_not
 from rulewright_runtime.transcripts.containers import without_compression
 from rulewright_runtime.transcripts.messages import TURN_ROLES, Transcript, Turn
 
@@ -80,16 +80,8 @@ def loose_line(line: bytes | InputError, path: str, number: int) -> Loose | Inpu
         return line
     try:
         return _LOOSE.decode(line)
-    except RecursionError:
-        return InputError("the line is nested too deeply", path, number)
-    except UnicodeDecodeError:
-        return InputError("the line is not UTF-8 text", path, number)
-    except msgspec.ValidationError:
-        return InputError("a line must hold one JSON object", path, number)
-    except DoubledKeyError as error:
-        return InputError(f"the line is refused: {error}", path, number)
-    except msgspec.DecodeError as error:
-        return InputError(f"the line is not JSON: {str(error)[:200]}", path, number)
+    except UNDECODED as error:
+        return InputError(why_not(error, line), path, number)
 
 
 def turn_of(loose: Loose, path: str, number: int) -> Turn | InputError:

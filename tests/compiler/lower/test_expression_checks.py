@@ -96,6 +96,13 @@ def test_the_route_needs_a_condition(tmp_path: Path) -> None:
         compile_project(project(tmp_path, brief=f"id: brief\n{named}"))
 
 
+@pytest.mark.parametrize("value", [".nan", "-.inf", "[1, .inf]", "{at: [.NaN]}"])
+def test_a_parameter_that_is_not_finite_is_refused(value: str, tmp_path: Path) -> None:
+    check = f"id: brief\nparams: {{most: {value}}}\nfail: size(answer) > params.most\n"
+    with pytest.raises(DocumentError, match="a parameter must be a finite number, not `"):
+        compile_project(project(tmp_path, brief=check))
+
+
 def test_a_verdict_of_an_unknown_check_is_refused(tmp_path: Path) -> None:
     checks = {"brief": BRIEF, "both": 'id: both\nfail: v("breif").verdict == FAIL\n'}
     with pytest.raises(DocumentError, match="`v` has no field `breif`") as refused:

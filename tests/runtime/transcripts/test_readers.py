@@ -660,3 +660,23 @@ NATIVE = {
     "model": "m",
     "turns": [{"turn": 1, "role": "user", "content": "hi"}, {"turn": 1, "role": "assistant", "content": "hello"}],
 }
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ('"n": 1e999', "the line is refused: a number is out of range"),
+        (f'"n": {"9" * 5000}', "the line is refused: a number is out of range"),
+        (r'"n": "\ud800"', "the line is not JSON: Input data was truncated or holds an unpaired surrogate"),
+    ],
+)
+def test_what_no_decoder_takes_is_named(more: str, reason: str, tmp_path: Path) -> None:
+    said = json.dumps(SAID)
+    (tmp_path / "c.jsonl").write_text(f'{{"messages": {said}}}\n{{"messages": {said}, {more}}}')
+    assert refusals_in(tmp_path) == [reason]
+    (tmp_path / "c.jsonl").write_text(f'{{"messages": {said}, {more}}}')
+    assert refusals_in(tmp_path) == [reason]
+
+
+def refusals_in(folder: Path) -> list[str]:
+    return [item.reason for item in Reader().read([folder]) if isinstance(item, InputError)]
