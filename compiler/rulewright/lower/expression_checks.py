@@ -94,7 +94,7 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
     if check.each not in PARTS:  # the environment is unknown
         return None
     if infinite := list(_infinite(check.get("params"))):
-        lowering.found += [_not_finite(scalar) for scalar in infinite]
+        lowering.findings += [_not_finite(scalar) for scalar in infinite]
         return None
     environment = environment_of(check, lowering.check_ids)
     conditions = {"fails": check.fails, "unclear": check.unclears, "passes": check.passes}
