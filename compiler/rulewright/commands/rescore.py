@@ -30,6 +30,7 @@ def run(args: argparse.Namespace) -> int:
     if unknown:
         more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         raise UsageError(f"`{unknown[0]}`{more}: this needs a question that was never asked; scan again")
-    summary = write_rescored(under.run, policy_of(under.run, under.other, parameters_given(args.set)), out)
+    policy = policy_of(under.run, under.other, parameters_given(args.set))
+    summary = write_rescored(under.run, policy, out, same_verdicts=under.run is recorded)
     say(f"wrote {out}: {len(recorded.rows)} transcripts of {folder} under scorecard {summary['scorecard']}")
     return exit_status(summary)

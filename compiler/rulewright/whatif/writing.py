@@ -6,11 +6,12 @@ import shutil
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from rulewright.reporting.adjudication import DECISIONS
+from rulewright.reporting.run_reader import EARLIER_CHECK
 from rulewright.reporting.stored_run import summary_like
 from rulewright.whatif.rescoring import plan_under, rescored
 from rulewright_runtime.files import write_whole
@@ -22,13 +23,18 @@ from rulewright_runtime.runs.rows import verdict_key
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.verdicts import VerdictResult
 
+VERDICTS: Final = "verdicts.jsonl"
+
 if TYPE_CHECKING:
     from rulewright.reporting.stored_run import StoredRun
     from rulewright.whatif.rescoring import ScoringPolicy
 
 
-def write_rescored(run: StoredRun, policy: ScoringPolicy, out: Path) -> dict[str, object]:
-    """Write the run under another policy to the folder `out`, and return its summary. Raises OSError."""
+def write_rescored(
+    run: StoredRun, policy: ScoringPolicy, out: Path, *, same_verdicts: bool = False
+) -> dict[str, object]:
+    """Write the run under another policy to the folder `out`, and return its summary; `same_verdicts` says that its
+    verdicts are those in its folder. Raises OSError."""
     rows = rescored(run, policy.prepared())
     plan = plan_under(run, policy.card)
     about: dict[str, object] = {
@@ -49,7 +55,9 @@ def write_rescored(run: StoredRun, policy: ScoringPolicy, out: Path) -> dict[str
             if (run.folder / kept).is_file():
                 shutil.copyfile(run.folder / kept, out / kept)
         write_whole(out / "plan.json", encode(plan))
-        write_whole(out / "verdicts.jsonl", b"".join(_lines(run, rows)))
+        recorded = (run.folder / VERDICTS).read_bytes() if same_verdicts else b""
+        is_old = not recorded or EARLIER_CHECK.encode() in recorded
+        write_whole(out / VERDICTS, b"".join(_lines(run, rows)) if is_old else recorded)
         write_whole(out / "scores.jsonl", b"".join(msgspec.json.encode(row) + b"\n" for row in rows.values()))
         write_whole(out / "summary.md", markdown(result).encode())
         write_whole(out / SUMMARY, msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
