@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.scoring.batches import CaseScorecard, load_scorecard
-from rulewright_runtime.cases.case_plan import Choices, Chosen
+from rulewright_runtime.cases.case_plan import Choices, SettingValue
 from rulewright_runtime.cases.case_settings import CaseSettings
 
 DEFAULTS: dict[str, dict[str, float]] = {
@@ -21,7 +21,7 @@ METRICS = ("CR", "AH", "AC")
 
 
 def safe(semantics: str = "seed") -> CaseScorecard:
-    return load_scorecard("safe-v0").under(Choices(semantics=Chosen(semantics, "test")))
+    return load_scorecard("safe-v0").under(Choices(semantics=SettingValue(semantics, "test")))
 
 
 def settings(**given: Any) -> CaseSettings:

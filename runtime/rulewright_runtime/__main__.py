@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright_runtime import quick_msgspec  # noqa: F401  before anything that imports msgspec
 
 # isort: split
-from rulewright_runtime.commands.given_words import WrongUsageError
+from rulewright_runtime.commands.options import WrongUsageError
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain

@@ -20,7 +20,7 @@ from rulewright.scoring.score_settings import settings_findings
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import LIST_KEYS, id_of
-from rulewright_runtime.cases.shape import FAILURES, OUTPUTS, CaseShape, Mistake, named
+from rulewright_runtime.cases.shape import FAILURES, OUTPUTS, CaseShape, Mistake, read_names
 
 OUTPUT_MARKS: Final = frozenset({*OUTPUT_KEYS, *OUTPUTS, *FAILURES, "summary"})
 SCORECARD: Final = "safe-v0"
@@ -144,7 +144,7 @@ def records_in(root: Node) -> tuple[Node, ...]:
 def _record(node: Mapping, name: str | None) -> _Record:
     below = node.get("test_case")
     case = below if isinstance(below, Mapping) else node
-    read = named(_bytes(node))
+    read = read_names(_bytes(node))
     if read is None:
         return _Record(node, case, name, None)
     envelope, inner = read
@@ -164,11 +164,11 @@ def _unreadable(records: list[_Record], plan: CaseScorecardPlan) -> Iterator[Dia
         if each.key is None:
             yield error(each.place("id"), "the case has no `test_id`", code="bad-case")
             continue
-        read = shape.decoded(_bytes(each.node), is_case=each.is_case)
+        read = shape.decode(_bytes(each.node), is_case=each.is_case)
         if isinstance(read, Mistake):
-            yield error(_at(each, read.place), str(read), code="bad-case")
-        elif not each.is_case and isinstance(beside := shape.output_beside(read[0]), Mistake):
-            yield error(_at(each, beside.place), str(beside), code="bad-case")
+            yield error(_at(each, read.path), str(read), code="bad-case")
+        elif not each.is_case and isinstance(output := shape.inline_output(read[0]), Mistake):
+            yield error(_at(each, output.path), str(output), code="bad-case")
 
 
 def _at(record: _Record, place: tuple[str, ...]) -> Span:

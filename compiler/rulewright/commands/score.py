@@ -37,7 +37,7 @@ from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import BatchRun, report_head, score_batches
 from rulewright_runtime.cases.case_settings import CaseSettings, check_thresholds
 from rulewright_runtime.cases.hooks import Hooks
-from rulewright_runtime.cases.json_report import complaints, moment
+from rulewright_runtime.cases.json_report import generation_time, problem_lines
 from rulewright_runtime.cases.judging import QuestionCollector
 from rulewright_runtime.cases.outputs import Outputs
 from rulewright_runtime.embedding.opening import open_embedding
@@ -89,7 +89,7 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     outputs = Outputs(place) if place else None
     baseline = Baseline(args.baseline) if args.baseline else None
     reader = CaseReader(plan, args.concern, outputs)
-    now = moment()
+    now = generation_time()
     gc.freeze()  # what is loaded by now stays; cases come and go without cycles
     forms = wanted_formats(settings.formats, args.output, asked=args.format is not None)
     name = report_name(plan, args.concern, args.batch, now)
@@ -184,8 +184,8 @@ def _hooks(stack: ExitStack, args: argparse.Namespace, plan: CaseScorecardPlan, 
 
 def _complain(run: BatchRun, concern: str) -> None:
     """Every error and warning on the standard error, each on a line with its place."""
-    complain(*complaints(run))
-    if not run.whole.total and not run.errors:
+    complain(*problem_lines(run))
+    if not run.all_cases.total and not run.errors:
         complain(f"error: there is no case of the concern `{concern}`")
 
 

@@ -38,7 +38,7 @@ def write(
         lines = console(head, title, metric_lines(run, head, scorer), cases, labels)
         for about in _notes(run):
             lines = chain(lines, notes(*about, columns))
-        if run.witness is not None:
+        if run.phrase_evidence is not None:
             lines = chain(lines, details(_cases(run), metrics, columns))
     elif form == "junit":
         lines = junit(head, title, cases, metrics)
@@ -66,7 +66,7 @@ def _cases(run: BatchRun) -> Iterator[Mapping[str, object]]:
 
 def metric_lines(run: BatchRun, head: JsonMapping, scorer: CaseScorer) -> Iterator[MetricLine]:
     """What the console says of every metric."""
-    counted, common = run.tally.counted(), head["failure_analysis"]
+    counted, common = run.tally.phrase_counts(), head["failure_analysis"]
     for at, metric in enumerate(run.plan.metrics):
         entries = common[metric.common.name]
         first = entries[0] if entries else None
@@ -83,9 +83,9 @@ def metric_lines(run: BatchRun, head: JsonMapping, scorer: CaseScorer) -> Iterat
 def _status(run: BatchRun, scorer: CaseScorer, at: int, counted: int) -> str:
     """FAIL where the mean fails; a warning for violations, or for a mean that does not reach the threshold; else OK."""
     metric = run.plan.metrics[at]
-    if not run.whole.scored:
+    if not run.all_cases.scored:
         return "NO CASE SCORED"
-    passes, fails = scorer.grade(at, run.whole.means())
+    passes, fails = scorer.grade(at, run.all_cases.means())
     if fails:
         return "FAIL"
     if metric.common.of == "found" and counted:

@@ -19,8 +19,8 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
 from rulewright.reporting.cases import FORMATS
 from rulewright.spelling import Guess
-from rulewright_runtime.cases.case_plan import SEMANTICS, CaseScorecardPlan, Choices, Chosen, Setting
-from rulewright_runtime.cases.case_settings import CaseSettings, configuration, defaults, plain_value, prepared
+from rulewright_runtime.cases.case_plan import SEMANTICS, CaseScorecardPlan, Choices, Setting, SettingValue
+from rulewright_runtime.cases.case_settings import CaseSettings, configuration, defaults, plain_value, prepare_settings
 from rulewright_runtime.errors import PlanError
 
 DEFAULT_FILE: Final = CASE_SETTINGS_FILE
@@ -62,10 +62,10 @@ class ScoreSettings:
     """Everything that is set. `chosen` has every parameter; the groups hold only what differs for their cases, `places`
     what is set by its key in the settings file, wherever it was set. `warnings` say what was meant to set something."""
 
-    chosen: dict[str, Chosen]
-    archetypes: dict[str, dict[str, Chosen]] = field(default_factory=dict)
-    metric_ids: dict[str, dict[str, Chosen]] = field(default_factory=dict)
-    places: dict[str, Chosen] = field(default_factory=dict)
+    chosen: dict[str, SettingValue]
+    archetypes: dict[str, dict[str, SettingValue]] = field(default_factory=dict)
+    metric_ids: dict[str, dict[str, SettingValue]] = field(default_factory=dict)
+    places: dict[str, SettingValue] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -81,7 +81,7 @@ class ScoreSettings:
 
     def prepared(self, plan: CaseScorecardPlan) -> CaseSettings:
         """The settings as the runtime takes them. PlanError when together they don't fulfil the scorecard."""
-        return prepared(plan, self.choices)
+        return prepare_settings(plan, self.choices)
 
     def place(self, key: str) -> str | None:
         """The value of one of `PLACES`, if it has any."""
@@ -114,7 +114,9 @@ def gather(
     Raises `DocumentError` for a settings file with mistakes, `UsageError` for a bad variable, flag or assignment.
     """
     settings = ScoreSettings(defaults(plan))
-    settings.places = {place.key: Chosen(place.default, "default") for place in PLACES if place.default is not None}
+    settings.places = {
+        place.key: SettingValue(place.default, "default") for place in PLACES if place.default is not None
+    }
     _read_file(plan, settings, file)
     _read_environment(plan, settings, environment)
     _read_command_line(plan, settings, flags, assignments)
@@ -178,7 +180,7 @@ class _FileReader:
         for place in PLACES:
             written = self.formats(root) if place.key == "reportFormats" else self.text(root, place.key)
             if written is not None:
-                settings.places[place.key] = Chosen(written, f"{self.path}: {place.key}")
+                settings.places[place.key] = SettingValue(written, f"{self.path}: {place.key}")
 
     def say(self, node: Node, message: str, help_text: str | None = None) -> None:
         self.found.append(error(node, message, code="bad-setting", help=help_text))
@@ -211,10 +213,10 @@ class _FileReader:
                 self.say(item, f"{shown} is not a format of a report; known are {', '.join(f'`{f}`' for f in FORMATS)}")
         return ", ".join(str(form) for form in written) or None
 
-    def values(self, node: Mapping, above: str, others: tuple[str, ...]) -> dict[str, Chosen]:
+    def values(self, node: Mapping, above: str, others: tuple[str, ...]) -> dict[str, SettingValue]:
         """The settings that stand below `node`; a key that sets nothing is a mistake."""
         by_path = {setting.file: setting for setting in self.plan.settings if setting.file}
-        chosen: dict[str, Chosen] = {}
+        chosen: dict[str, SettingValue] = {}
         for path, key, value in _leaves(node, by_path.keys(), others):
             setting = by_path.get(path)
             if setting is None and any(known.startswith(f"{path}.") for known in by_path):
@@ -232,7 +234,7 @@ class _FileReader:
                 # In a message it bears the name that stands in the file.
                 named = replace(setting.parameter, name=f"{above}{path}")
                 value_read = plain_value(named, written)
-                chosen[setting.parameter.name] = Chosen(value_read, f"{self.path}: {above}{path}")
+                chosen[setting.parameter.name] = SettingValue(value_read, f"{self.path}: {above}{path}")
             except PlanError as failure:
                 self.say(value, str(failure))
         return chosen
@@ -256,10 +258,12 @@ def _read_environment(plan: CaseScorecardPlan, settings: ScoreSettings, environm
         written = environment.get(name, "").strip() if name else ""
         if name and written:
             value = _from_text(setting, written, f"the environment variable `{name}`")
-            settings.chosen[setting.parameter.name] = Chosen(value, f"environment {name}")
+            settings.chosen[setting.parameter.name] = SettingValue(value, f"environment {name}")
     for place in PLACES:
         if place.environment and environment.get(place.environment):
-            settings.places[place.key] = Chosen(environment[place.environment], f"environment {place.environment}")
+            settings.places[place.key] = SettingValue(
+                environment[place.environment], f"environment {place.environment}"
+            )
     known = {setting.environment for setting in plan.settings if setting.environment}
     prefix = os.path.commonprefix(sorted(known))  # noqa: RUF071 - these are names, not paths
     known |= {place.environment for place in PLACES if place.environment}
@@ -280,9 +284,9 @@ def _read_command_line(
         if not given:
             continue
         if flag in keys:
-            settings.places[keys[flag]] = Chosen(given, flag)
+            settings.places[keys[flag]] = SettingValue(given, flag)
         elif flag in by_flag:
-            settings.chosen[by_flag[flag].parameter.name] = Chosen(given, flag)
+            settings.chosen[by_flag[flag].parameter.name] = SettingValue(given, flag)
         else:
             raise UsageError(f"the scorecard `{plan.name}` has no setting for `{flag}`")
     for word in assignments:
@@ -295,7 +299,7 @@ def _read_command_line(
             hint = f"; did you mean `{near[0]}`?" if near else f"; known are {', '.join(by_name)}"
             raise UsageError(f"unknown setting `{name}`{hint}")
         value = _from_text(setting, written.strip(), f"`--set {name}`")
-        settings.chosen[name] = Chosen(value, f"--set {name}")
+        settings.chosen[name] = SettingValue(value, f"--set {name}")
 
 
 def _from_text(setting: Setting, written: str, where: str) -> Any:

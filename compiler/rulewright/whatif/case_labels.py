@@ -14,8 +14,14 @@ from rulewright.errors import UsageError
 from rulewright.policies.case_rows import CaseLabels, CaseResult, exact, is_counted_otherwise, results_of
 from rulewright.scoring.batches import load_scorecard
 from rulewright.whatif.sweep import changes, is_number, literals_of, range_of, swept
-from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan, Choices, Chosen
-from rulewright_runtime.cases.case_settings import CaseSettings, check_thresholds, plain_value, prepared, settings_hash
+from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan, Choices, SettingValue
+from rulewright_runtime.cases.case_settings import (
+    CaseSettings,
+    check_thresholds,
+    plain_value,
+    prepare_settings,
+    settings_hash,
+)
 from rulewright_runtime.cases.records import UNREADABLE, outline_of
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.plan.parameters import Parameter
@@ -31,10 +37,10 @@ _REFUSED: Final = "settings that `rulewright score` refuses"
 class _Configuration(msgspec.Struct):
     scorecard: str
     hash: str
-    parameters: dict[str, Chosen]
-    semantics: Chosen
-    archetypes: dict[str, dict[str, Chosen]] = {}
-    metric_ids: dict[str, dict[str, Chosen]] = msgspec.field(default_factory=dict, name="metricIds")
+    parameters: dict[str, SettingValue]
+    semantics: SettingValue
+    archetypes: dict[str, dict[str, SettingValue]] = {}
+    metric_ids: dict[str, dict[str, SettingValue]] = msgspec.field(default_factory=dict, name="metricIds")
 
     @property
     def choices(self) -> Choices:
@@ -59,7 +65,7 @@ def relabelled(
     plan = recorded if scorecard is None else load_scorecard(scorecard).plan
     choices = _chosen(plan, before.choices, given)
     _refuse_other_scores(recorded, before.choices, plan, choices, parameter)
-    settings, old = prepared(plan, choices), prepared(recorded, before.choices)
+    settings, old = prepare_settings(plan, choices), prepare_settings(recorded, before.choices)
     check_thresholds(settings, choices)
     labels, recorded_labels = CaseLabels(settings), CaseLabels(old)
     flips: list[JsonObject] = []
@@ -102,7 +108,7 @@ def _chosen(plan: CaseScorecardPlan, before: Choices, given: Mapping[str, str]) 
     """The recorded settings as far as the scorecard has them, and what is given."""
     declared = {each.parameter.name for each in plan.settings}
 
-    def kept(values: Mapping[str, Chosen]) -> dict[str, Chosen]:
+    def kept(values: Mapping[str, SettingValue]) -> dict[str, SettingValue]:
         return {name: each for name, each in values.items() if name in declared}
 
     parameters = kept(before.parameters) | {name: _value(plan, name, value) for name, value in given.items()}
@@ -110,12 +116,12 @@ def _chosen(plan: CaseScorecardPlan, before: Choices, given: Mapping[str, str]) 
     return Choices(parameters, archetypes, {}, before.semantics)
 
 
-def _value(plan: CaseScorecardPlan, name: str, written: str) -> Chosen:
+def _value(plan: CaseScorecardPlan, name: str, written: str) -> SettingValue:
     parameter = next((each.parameter for each in plan.settings if each.parameter.name == name), None)
     if parameter is None:
         raise UsageError(f"`{plan.name}` has no parameter `{name}`; `rulewright score --show-config` lists them")
     value: object = _WORDS.get(written, written) if parameter.type == "bool" else written
-    return Chosen(plain_value(parameter, int(written) if parameter.type == "integer" else value), _GIVEN)
+    return SettingValue(plain_value(parameter, int(written) if parameter.type == "integer" else value), _GIVEN)
 
 
 def _refuse_other_scores(

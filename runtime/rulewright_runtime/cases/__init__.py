@@ -1,1 +1,1 @@
-"""Test cases: an engine's output for each is scored by metrics, labelled by a table and reported as a batch."""
+"""Test cases: the engine's output for each is scored by metrics, labelled by a table and reported as a batch."""

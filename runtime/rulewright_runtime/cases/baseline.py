@@ -1,4 +1,4 @@
-"""Comparing a run with an earlier one: cases that are gone or new, flips of labels, and whether it is worse."""
+"""Comparing a run with an earlier report: missing and added cases, label flips, and whether the run is worse."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from rulewright_runtime.scratch_database import scratch_database
 from rulewright_runtime.strict_json import Decoder, DoubledKeyError, JsonObject, decode
 
 ALPHA: Final = 0.05
-_EXACT_UP_TO: Final = 2000  # pairs that changed
-ERROR: Final = "Error"  # in place of the label of a case that could not be scored
-_LISTED: Final = 1000  # flips, missing and added cases in a report, at most
+_EXACT_UP_TO: Final = 2000  # changed pairs
+ERROR: Final = "Error"  # the label of a case that could not be scored
+_MAX_LISTED: Final = 1000  # flips, missing and added cases in a report
 _HEAD: Final = ("generated_at", "batch_id", "configuration")
 _COLUMNS: Final = "(at INTEGER PRIMARY KEY, batch, test_id, id, label, scores)"
 _NUMBERED: Final = "SELECT *, row_number() OVER (PARTITION BY batch, test_id, id ORDER BY at) AS nth FROM"
 _PAIR: Final = (
-    # cases of the same names; of several the first with the first
+    # cases with the same batch, test id and id; duplicates are paired in order
     f"""CREATE TABLE pairs AS SELECT new.at AS new, old.at AS old
         FROM ({_NUMBERED} new) AS new JOIN ({_NUMBERED} old) AS old USING (batch, test_id, id, nth)""",
-    # where the batch has another name, cases of the same test id that is the only one on both sides
+    # cases of renamed batches: those whose test id is unique on both sides
     """INSERT INTO pairs SELECT new.at, old.at FROM new JOIN old USING (test_id)
        WHERE new.at NOT IN (SELECT new FROM pairs) AND old.at NOT IN (SELECT old FROM pairs)
        AND test_id IN (SELECT test_id FROM new GROUP BY test_id HAVING count(*) = 1)
@@ -55,44 +55,44 @@ class _Head(msgspec.Struct):
 
 
 class Baseline:
-    """An earlier report. Its results wait in a temporary database, so that the memory does not grow with them."""
+    """An earlier report. Its results are kept in a temporary database, so that memory does not grow with them."""
 
     def __init__(self, path: str) -> None:
-        """Read the JSON report at `path`; InputError when it is none."""
+        """Read the JSON report at `path`. Raises InputError for any other file."""
         self.database = scratch_database(*(f"CREATE TABLE {name} {_COLUMNS}" for name in ("old", "new")))
         try:
             outline = outline_of(path, ("results",), _HEAD)
             if outline is None or "results" not in outline.lists:
-                raise InputError("is not JSON report of this command", path)
+                raise InputError("is not a JSON report of this command", path)
             values = {key: decode(value) for key, value in outline.values.items()}
             head = msgspec.convert(values, _Head)
-            self.database.executemany(_adding("old"), _rows(path, outline.lists["results"]))
+            self.database.executemany(_insert("old"), _rows(path, outline.lists["results"]))
         except OSError as error:
             raise InputError(error.strerror or "can't be read", path) from None
         except DoubledKeyError as error:
             raise InputError(str(error), path) from None
         except UNREADABLE:
-            raise InputError("is not JSON report of this command", path) from None
+            raise InputError("is not a JSON report of this command", path) from None
         self.generated_at = head.generated_at
         self.batch_id = head.batch_id
         self.settings_hash = head.configuration.hash
 
     def __del__(self) -> None:
-        """Give the database back."""
+        """Close the database."""
         self.database.close()
 
     def unpaired(self, table: str, column: str, labels: Iterable[str] = ()) -> tuple[int, list[JsonObject]]:
-        """How many cases of one side have no pair, and the first of them; those with one of `labels` are not told."""
-        others = tuple(labels)
-        where = f"at NOT IN (SELECT {column} FROM pairs) AND label NOT IN ({', '.join('?' * len(others))})"
-        (count,) = self.database.execute(f"SELECT count(*) FROM {table} WHERE {where}", others).fetchone()
+        """Return the number of unpaired cases of one side and the first of them, without those with one of `labels`."""
+        excluded = tuple(labels)
+        where = f"at NOT IN (SELECT {column} FROM pairs) AND label NOT IN ({', '.join('?' * len(excluded))})"
+        (count,) = self.database.execute(f"SELECT count(*) FROM {table} WHERE {where}", excluded).fetchone()
         rows = self.database.execute(
-            f"SELECT test_id, batch, label FROM {table} WHERE {where} ORDER BY at LIMIT {_LISTED}", others
+            f"SELECT test_id, batch, label FROM {table} WHERE {where} ORDER BY at LIMIT {_MAX_LISTED}", excluded
         )
         return count, [{"test_id": test_id, "batch_id": batch, "label": label} for test_id, batch, label in rows]
 
 
-def _adding(table: str) -> str:
+def _insert(table: str) -> str:
     return f"INSERT INTO {table} (batch, test_id, id, label, scores) VALUES (?, ?, ?, ?, ?)"
 
 
@@ -115,19 +115,19 @@ def compare(
     errors: Iterable[Mapping[str, object]] = (),
     settings_hash: str | None = None,
 ) -> JsonObject:
-    """The comparison of `results` and errored cases (`errors`) with the baseline, as a section of the report.
+    """Compare `results` and errored cases (`errors`) with the baseline. Returns a section of the report.
 
-    Cases are paired by batch and test id, or by test id where that is the only one of its kind. `regression` is true
-    when no case is paired, when one that did not pass is missing, when more labels got worse than better, or when a
-    metric is worse by a sign test at 5 %. `same_settings` says whether both runs were scored alike.
+    Cases are paired by batch and test id, or by test id alone when it is unique. `regression` is true when no case is
+    paired, a case that did not pass is missing, more labels got worse than better, or a metric is worse by a sign test
+    at 5 %. `same_settings` says whether both runs were scored with equal settings.
     """
     database = baseline.database
-    every = (
+    scored_rows = (
         (r["batch_id"], r["test_id"], r.get("id", ""), r["label"], msgspec.json.encode(r["scores"])) for r in results
     )
-    database.executemany(_adding("new"), every)
-    broken = ((e["batch_id"], e["test_id"], "", ERROR, b"{}") for e in errors if e["test_id"] is not None)
-    database.executemany(_adding("new"), broken)
+    database.executemany(_insert("new"), scored_rows)
+    error_rows = ((e["batch_id"], e["test_id"], "", ERROR, b"{}") for e in errors if e["test_id"] is not None)
+    database.executemany(_insert("new"), error_rows)
     for statement in _PAIR:
         database.execute(statement)
     changes = _Changes(plan)
@@ -147,7 +147,7 @@ def compare(
         "missing_not_passed": lost,
         "added_cases": added_cases,
         "missing_cases": missing_cases,
-        "mean_changes": changes.of_means(),
+        "mean_changes": changes.mean_changes(),
         "worse": changes.worse,
         "better": changes.better,
         "flips": changes.flips,
@@ -157,7 +157,7 @@ def compare(
 
 
 class _Changes:
-    """What changed between the two sides of each pair."""
+    """The changes between the two sides of each pair."""
 
     def __init__(self, plan: CaseScorecardPlan) -> None:
         self._gravity = {label: at for at, (label, _) in enumerate(plan.exits)}  # 0 is the gravest
@@ -169,7 +169,7 @@ class _Changes:
         self.flips: list[JsonObject] = []
 
     def add(self, test_id: str, before: str, after: str, old: Mapping[str, float], new: Mapping[str, float]) -> None:
-        """Take in a pair: its labels, and its scores by metric."""
+        """Add a pair: its labels, and its scores by metric."""
         self.paired += 1
         for name in self._steps.keys() & old.keys() & new.keys():
             change, steps = new[name] - old[name], self._steps[name]
@@ -182,22 +182,22 @@ class _Changes:
             self.worse, self.better = self.worse + is_worse, self.better + (not is_worse)
             self._lost += before == self._accepted
             self._gained += after == self._accepted
-            if len(self.flips) < _LISTED:
+            if len(self.flips) < _MAX_LISTED:
                 self.flips.append({"test_id": test_id, "before": before, "after": after})
 
-    def of_means(self) -> dict[str, float]:
-        """How much the mean over the pairs changed, by metric."""
+    def mean_changes(self) -> dict[str, float]:
+        """Return the change of the mean over the pairs, by metric."""
         return {name: total / number for name, (_, _, total, number) in self._steps.items() if number}
 
     def tests(self) -> dict[str, JsonObject]:
-        """The paired tests by metric, and `pass` of who passes."""
-        tests = {name: _paired(int(falls), int(rises)) for name, (falls, rises, _, _) in self._steps.items()}
-        return {**tests, "pass": _paired(self._lost, self._gained)}
+        """Return the paired test of each metric, and under `pass` that of the accepted label."""
+        tests = {name: _sign_test(int(falls), int(rises)) for name, (falls, rises, _, _) in self._steps.items()}
+        return {**tests, "pass": _sign_test(self._lost, self._gained)}
 
 
-def _paired(falls: int, rises: int) -> JsonObject:
-    """The two-sided sign test (for pass and fail: McNemar's) of how many pairs fell and rose; of very many its normal
-    approximation."""
+def _sign_test(falls: int, rises: int) -> JsonObject:
+    """Return the two-sided sign test (for pass and fail: McNemar's) of the numbers of pairs that fell and rose; beyond
+    2,000 pairs its normal approximation."""
     number = falls + rises
     if number <= _EXACT_UP_TO:
         p_value = mcnemar(falls, rises)

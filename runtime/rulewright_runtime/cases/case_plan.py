@@ -23,7 +23,7 @@ Which = Literal["found", "missing"]
 
 
 class Setting(PlanPart, frozen=True):
-    """A parameter and the places where it can be set: an environment variable, a key of the settings file, a flag."""
+    """A parameter and where it can be set: an environment variable, a key of the settings file, a flag."""
 
     parameter: Parameter
     environment: str | None = None
@@ -33,14 +33,14 @@ class Setting(PlanPart, frozen=True):
 
 
 class Requirement(PlanPart, frozen=True):
-    """What the settings together have to fulfil, and what is said when they don't."""
+    """A condition over the settings, and the message when it does not hold."""
 
     that: Program
     otherwise: str
 
 
 class Input(PlanPart, frozen=True):
-    """A part of a case: where it stands below `case` or `output`."""
+    """An input of a metric: its path below `case` or `output`."""
 
     name: str
     source: Literal["case", "output"]
@@ -49,15 +49,15 @@ class Input(PlanPart, frozen=True):
 
 
 class Text(PlanPart, frozen=True):
-    """A text that is searched."""
+    """A text to search."""
 
     name: str
     value: Program
 
 
 class Share(PlanPart, frozen=True):
-    """Which part of a list of phrases is found. `empty` is its value, as decimal text, where `when` does not hold or
-    the list is empty; `fold` names the parameter that folds typography and white space on both sides."""
+    """The share of a list of phrases that is found. `empty` is its value, as decimal text, when `when` does not hold or
+    the list is empty; `fold` names the parameter that folds typography and whitespace on both sides."""
 
     of: str
     found: Program
@@ -78,10 +78,10 @@ class Common(PlanPart, frozen=True):
 
 
 class Question(PlanPart, frozen=True):
-    """What a judge is asked about an input of the case; the input follows the prompt, fenced.
+    """A judge's question about an input of the case; the input follows the prompt, fenced.
 
-    With `unclear` the verdict counts: FAIL makes the score 0, PASS leaves it as it is, and after anything else the
-    metric is not passed and the case's label is `unclear` or a graver one. Without, it is a hint.
+    With `unclear` the verdict counts: FAIL makes the score 0, PASS keeps the score, and with any other verdict the
+    metric is not passed and the case's label is `unclear` or a graver one. Without `unclear` the verdict is a hint.
     """
 
     prompt: str
@@ -90,7 +90,7 @@ class Question(PlanPart, frozen=True):
 
 
 class Semantic(PlanPart, frozen=True):
-    """From which similarity on other words mean the same as a phrase that is not found, and whether it then counts as
+    """The similarity from which other words match a phrase that is not found, and whether the phrase then counts as
     found."""
 
     threshold: float
@@ -98,8 +98,8 @@ class Semantic(PlanPart, frozen=True):
 
 
 class CaseMetric(PlanPart, frozen=True):
-    """One metric: its share, its score (over `share` and parameters) and what is reported about it. `passes`, `fails`
-    and `flagged` are conditions over the metrics; `fails` only grades the mean of a batch."""
+    """One metric: its share, its score (over `share` and parameters) and its reported details. `passes`, `fails` and
+    `flagged` are conditions over the metrics; `fails` only grades the mean of a batch."""
 
     name: str
     share: Share
@@ -120,36 +120,36 @@ class Label(PlanPart, frozen=True):
     when: Program
 
 
-class Chosen(PlanPart, frozen=True):
-    """A setting's value and where it came from."""
+class SettingValue(PlanPart, frozen=True):
+    """The value of a setting and its source."""
 
     value: bool | int | float | str
     source: str
 
 
 class Choices(PlanPart, frozen=True):
-    """What parameters are set to: for all cases, for those of an archetype, for those of a clinical metric; and under
-    which semantics records are read.
+    """The values of parameters for all cases, for an archetype and for a clinical metric, and the semantics under which
+    records are read.
 
-    Under `seed` a record that lacks an input, or holds a key that nobody knows, is refused; under `reference` what is
-    missing or null is empty, and other keys are passed over.
+    Under `seed` a record with a missing input or an unknown key is refused; under `reference` a missing or null input
+    is empty, and unknown keys are ignored.
     """
 
-    parameters: dict[str, Chosen] = msgspec.field(default_factory=dict)
-    archetypes: dict[str, dict[str, Chosen]] = msgspec.field(default_factory=dict)
-    metric_ids: dict[str, dict[str, Chosen]] = msgspec.field(default_factory=dict)
-    semantics: Chosen = Chosen("seed", "default")
+    parameters: dict[str, SettingValue] = msgspec.field(default_factory=dict)
+    archetypes: dict[str, dict[str, SettingValue]] = msgspec.field(default_factory=dict)
+    metric_ids: dict[str, dict[str, SettingValue]] = msgspec.field(default_factory=dict)
+    semantics: SettingValue = SettingValue("seed", "default")
 
     @property
     def number(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return sum(map(len, (self.parameters, *self.archetypes.values(), *self.metric_ids.values())))
 
 
 class CaseScorecardPlan(PlanPart, frozen=True):
-    """A scorecard over cases, ready to carry out. `exits` lists the labels from the gravest, each with the exit status
-    of a batch that holds it; `accepted` is the label that counts as passed; `metadata` are the paths, such as
-    `case.description`, of what no metric reads; `choices` are the settings it was compiled under."""
+    """A compiled scorecard over cases. `exits` lists the labels from the gravest, each with its exit status; `accepted`
+    is the label that counts as passed; `metadata` are paths, such as `case.description`, that no metric reads;
+    `choices` are the settings it was compiled with."""
 
     name: str
     report_type: str
@@ -179,7 +179,7 @@ KIND: Final = Kind(CaseScorecardPlan, FORMAT, VERSION, "rulewright compile", MAX
 
 
 def decode(data: bytes) -> CaseScorecardPlan:
-    """The plan in `data`. PlanError for whatever an honest compiler never writes."""
+    """Decode a plan. Raises PlanError for anything that the compiler never writes."""
     plan = envelope.decode(data, KIND)
     for program in programs_of(plan):
         validate(program)
@@ -191,15 +191,15 @@ def _check_references(plan: CaseScorecardPlan) -> None:
     inputs = {each.name for each in plan.inputs}
     lists = {each.name for each in plan.inputs if each.type == "strings"}
     labels = {label for label, _ in plan.exits}
-    named = [(metric.share.of, lists) for metric in plan.metrics]
-    named += [(metric.judge.of, inputs) for metric in plan.metrics if metric.judge is not None]
-    named += [(metric.judge.unclear, labels) for metric in plan.metrics if metric.judge and metric.judge.unclear]
-    named += [(label, labels) for label in (plan.accepted, *(row.label for row in plan.labels))]
+    references = [(metric.share.of, lists) for metric in plan.metrics]
+    references += [(metric.judge.of, inputs) for metric in plan.metrics if metric.judge is not None]
+    references += [(metric.judge.unclear, labels) for metric in plan.metrics if metric.judge and metric.judge.unclear]
+    references += [(label, labels) for label in (plan.accepted, *(row.label for row in plan.labels))]
     if plan.semantics not in SEMANTICS:
         raise PlanError(f"the plan names the semantics `{plan.semantics}`; there are {' and '.join(SEMANTICS)}")
     for path in (*(f"{each.source}.{'.'.join(each.path)}" for each in plan.inputs), *plan.metadata):
         if _PATH.fullmatch(path) is None:
             raise PlanError(f"the plan reads `{path}`, which is not a path of a case or an output")
-    for name, known in named:
-        if name not in known:
+    for name, declared in references:
+        if name not in declared:
             raise PlanError(f"the plan names `{name}`, which it does not hold")

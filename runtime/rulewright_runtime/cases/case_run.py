@@ -1,4 +1,4 @@
-"""Running a scorecard over batches: cases stream through, results go to a spool, and the report is added up."""
+"""Running a scorecard over batches: cases are streamed, results go to a spool, and the report is added up."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.cases.confidence_intervals import BOOTSTRAP_UP_TO
 from rulewright_runtime.cases.judging import CaseJudge
-from rulewright_runtime.cases.phrase_evidence import Witness
+from rulewright_runtime.cases.phrase_evidence import PhraseEvidence
 from rulewright_runtime.cases.scoring import Scored
-from rulewright_runtime.cases.semantic import SemanticWitness
+from rulewright_runtime.cases.semantic import SemanticMatcher
 from rulewright_runtime.cases.tally import UNKNOWN, CaseGroup, Tally, exit_status
 from rulewright_runtime.errors import EvaluationError, InputError, PlanError
 from rulewright_runtime.judging.judge import Judge
@@ -25,39 +25,39 @@ from rulewright_runtime.strict_json import JsonObject
 if TYPE_CHECKING:
     from rulewright_runtime.embedding.opening import Embedding
 
-_IN_MEMORY: Final = 8 * 2**20
-_FLUSH: Final = 512
-_SMALL: Final = 50  # values of a group that are resampled: there may be many groups
-_NOTES: Final = 10_000
+_MAX_IN_MEMORY: Final = 8 * 2**20  # bytes
+_FLUSH: Final = 512  # results
+_GROUP_BOOTSTRAP_UP_TO: Final = 50  # values of a group that are resampled: there may be many groups
+_MAX_NOTES: Final = 10_000  # errors or warnings that are kept
 OnCase = Callable[[JsonObject], None]
 
 
 @dataclass(slots=True)
 class Spool:
-    """Results on their way to a report: encoded, in order, in memory as long as they are few."""
+    """The results for a report: encoded, in order, in memory while they are few and else in a temporary file."""
 
     count: int = 0
-    _file: IO[bytes] = field(default_factory=lambda: tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115
-    _waiting: list[bytes] = field(default_factory=list)
+    _file: IO[bytes] = field(default_factory=lambda: tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY))  # noqa: SIM115
+    _buffer: list[bytes] = field(default_factory=list)
 
     def __del__(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._file.close()
 
     def add(self, result: JsonObject) -> None:
-        """Keep one more result."""
+        """Append a result."""
         self.count += 1
-        self._waiting.append(msgspec.json.encode(result))
-        if len(self._waiting) >= _FLUSH:
+        self._buffer.append(msgspec.json.encode(result))
+        if len(self._buffer) >= _FLUSH:
             self._flush()
 
     def _flush(self) -> None:
-        if self._waiting:
-            self._file.write(b"\n".join(self._waiting) + b"\n")
-            self._waiting.clear()
+        if self._buffer:
+            self._file.write(b"\n".join(self._buffer) + b"\n")
+            self._buffer.clear()
 
     def lines(self) -> Iterator[bytes]:
-        """The encoded results in order."""
+        """Yield the encoded results in order."""
         self._flush()
         self._file.seek(0)
         for line in self._file:
@@ -65,7 +65,7 @@ class Spool:
         self._file.seek(0, 2)
 
     def results(self) -> Iterator[JsonObject]:
-        """The results in order."""
+        """Yield the results in order."""
         decoder = msgspec.json.Decoder(JsonObject)
         for line in self.lines():
             yield decoder.decode(line)
@@ -73,27 +73,27 @@ class Spool:
 
 @dataclass(slots=True)
 class BatchRun:
-    """What scoring some batches gave. `errors` hold refused inputs and errored cases, `warnings` what is odd about a
-    case that was scored all the same, both in order of sight."""
+    """The results of scoring some batches. `errors` holds refused inputs and errored cases, `warnings` notes on scored
+    cases, both in input order."""
 
     plan: CaseScorecardPlan
     tally: Tally
     spool: Spool = field(default_factory=Spool)
     errors: list[JsonObject] = field(default_factory=list)
     warnings: list[JsonObject] = field(default_factory=list)
-    witness: Witness | None = None
-    semantic: SemanticWitness | None = None
+    phrase_evidence: PhraseEvidence | None = None
+    semantic: SemanticMatcher | None = None
     judge: CaseJudge | None = None
     on_case: OnCase | None = None
-    refused: int = 0  # cases, and inputs that might hold any number of them, that were refused
+    refused: int = 0  # refused cases, and refused inputs, which may have held any number of cases
     other_concerns: int = 0  # cases of another concern, left out
-    omitted: dict[str, int] = field(default_factory=dict)  # errors and warnings beyond the first of them
-    _lists: tuple[str, ...] = ()  # the inputs that hold phrases to look for
+    omitted: dict[str, int] = field(default_factory=dict)  # errors and warnings beyond `_MAX_NOTES`
+    _lists: tuple[str, ...] = ()  # the inputs that hold phrases to search for
     _details: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...] = ()  # by metric: the keys, and whether of found
-    _whole: CaseGroup | None = None
+    _all_cases: CaseGroup | None = None
 
     def __post_init__(self) -> None:
-        """Work out once what every case needs."""
+        """Compute once what every case needs."""
         metrics = self.plan.metrics
         self._lists = tuple(dict.fromkeys(metric.share.of for metric in metrics))
         self._details = tuple(
@@ -101,7 +101,7 @@ class BatchRun:
         )
 
     def score(self, settings: CaseSettings, group: CaseGroup, case: Case) -> None:
-        """Take in one case of a batch."""
+        """Score one case of a batch and add its result, or its error."""
         problem = case.problem
         if problem is None:
             try:
@@ -109,13 +109,13 @@ class BatchRun:
                 scored = scorer.score(case.inputs)
                 opinions = self._opinions(case, scored)
                 if opinions:
-                    scored = scorer.revised(scored, case.inputs, **opinions)
+                    scored = scorer.revise(scored, case.inputs, **opinions)
             except EvaluationError as error:
                 problem = str(error)
         if problem is not None:
             self.refused += case.is_refused
             self.tally.add_error(group, case.archetype)
-            self.note_error(_about(case, problem))
+            self.add_error(_note(case, problem))
             return
         for name in self._lists:
             if not all(map(str.strip, case.inputs[name])):
@@ -131,25 +131,25 @@ class BatchRun:
             self.on_case(result)
 
     def _opinions(self, case: Case, scored: Scored) -> JsonObject:
-        """What an embedding and a judge say of the case, where there is one, as parts of its result."""
+        """Return the semantic matches and the judge's verdicts of a case, as parts of its result."""
         opinions: JsonObject = {}
         if self.semantic is not None:
             opinions["semantic_matches"] = self.semantic.matches(case.inputs, scored)
         if self.judge is not None:
-            opinions["judged"] = self.judge.judged(case.test_id, case.inputs)
+            opinions["judged"] = self.judge.judge_case(case.test_id, case.inputs)
         return opinions
 
-    def note_error(self, entry: JsonObject) -> None:
-        """Take in an error; of very many only the first are kept, and the others counted."""
+    def add_error(self, entry: JsonObject) -> None:
+        """Add an error; beyond `_MAX_NOTES` errors are only counted."""
         self.refused += entry["test_id"] is None
-        self._keep("errors", self.errors, entry)
+        self._add_note("errors", self.errors, entry)
 
     def _warn(self, case: Case, message: str) -> None:
-        self._keep("warnings", self.warnings, _about(case, message))
+        self._add_note("warnings", self.warnings, _note(case, message))
 
-    def _keep(self, name: str, kept: list[JsonObject], entry: JsonObject) -> None:
-        if len(kept) < _NOTES:
-            kept.append(entry)
+    def _add_note(self, name: str, notes: list[JsonObject], entry: JsonObject) -> None:
+        if len(notes) < _MAX_NOTES:
+            notes.append(entry)
         else:
             self.omitted[name] = self.omitted.get(name, 0) + 1
 
@@ -170,39 +170,43 @@ class BatchRun:
         }
         if case.id is not None:
             result["id"] = case.id
-        if self.witness is not None:
-            result.update(self.witness.testify(case.inputs, scored))
+        if self.phrase_evidence is not None:
+            result.update(self.phrase_evidence.of_case(case.inputs, scored))
         return result
 
     @property
-    def whole(self) -> CaseGroup:
-        """All cases together; ask for it when every case is in."""
-        if self._whole is None:
-            self._whole = self.tally.whole()
-        return self._whole
+    def all_cases(self) -> CaseGroup:
+        """The group of all cases; read it only after the last case."""
+        if self._all_cases is None:
+            self._all_cases = self.tally.all_cases()
+        return self._all_cases
 
     def status(self, *, allow_errors: bool = False) -> int:
-        """The exit status: 3 for an error or for no scored case, else what the gravest label stands for; 2 for 0 where
-        the judge left a question without a usable reply.
+        """Return the exit status: 3 for an error or without a scored case, else that of the gravest label; 2 instead
+        of 0 when the judge left a question without a usable reply.
 
-        `allow_errors` tolerates errored cases, which are counted; never refused inputs, which may have held any number.
+        `allow_errors` tolerates errored cases, but not refused inputs, which may have held any number of cases.
         """
-        if self.refused or not self.whole.scored or (self.errors and not allow_errors):
+        if self.refused or not self.all_cases.scored or (self.errors and not allow_errors):
             return 3
-        status = exit_status(self.plan, self.whole.labels)
+        status = exit_status(self.plan, self.all_cases.labels)
         return 2 if status == 0 and self.judge is not None and self.judge.unanswered else status
 
     def summary(self) -> JsonObject:
-        """The `summary` of the report."""
-        return _summary(self.whole)
+        """Return the `summary` of the report."""
+        return _summary(self.all_cases)
 
     def intervals(self, level: float = 0.95) -> JsonObject:
-        """Confidence intervals of every mean and rate at `level`: of all cases, by archetype and by batch."""
+        """Return confidence intervals of every mean and rate at `level`: of all cases, by archetype and by batch."""
+
+        def of_groups(groups: Mapping[str, CaseGroup]) -> JsonObject:
+            return {name: group.intervals(level, _GROUP_BOOTSTRAP_UP_TO) for name, group in groups.items()}
+
         return {
             "level": level,
-            **self.whole.intervals(level, BOOTSTRAP_UP_TO),
-            "by_archetype": {name: group.intervals(level, _SMALL) for name, group in self.tally.archetypes.items()},
-            "batches": {name: group.intervals(level, _SMALL) for name, group in self.tally.batches.items()},
+            **self.all_cases.intervals(level, BOOTSTRAP_UP_TO),
+            "by_archetype": of_groups(self.tally.archetypes),
+            "batches": of_groups(self.tally.batches),
         }
 
 
@@ -217,10 +221,10 @@ def score_batches(
     on_case: OnCase | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> BatchRun:
-    """Score every case of `batches`. With `verbose` results carry spans and near misses, with an `embedding` semantic
-    matches, with a `judge` its verdicts; `on_case` sees each result, `progress` hears how many records were read.
+    """Score every case of `batches`. `verbose` adds spans and near misses to results, `embedding` semantic matches,
+    `judge` its verdicts. `on_case` receives each result, `progress` the number of records read.
 
-    PlanError when the scorecard counts what an embedding or a judge says and there is none.
+    Raises PlanError when the scorecard counts semantic matches or a judge's verdicts and there is no source for them.
     """
     plan = settings.plan
     for metric in plan.metrics:
@@ -230,9 +234,9 @@ def score_batches(
             )
         if judge is None and metric.judge is not None and metric.judge.unclear is not None:
             raise PlanError(f"`{plan.name}` counts a judge's verdict on {metric.name}: name one with `--judge`")
-    run = BatchRun(plan, Tally(plan), witness=Witness(plan) if verbose else None, on_case=on_case)
+    run = BatchRun(plan, Tally(plan), phrase_evidence=PhraseEvidence(plan) if verbose else None, on_case=on_case)
     run.judge = None if judge is None else CaseJudge(plan, judge)
-    run.semantic = None if embedding is None else SemanticWitness(plan, embedding)
+    run.semantic = None if embedding is None else SemanticMatcher(plan, embedding)
     number = 0
     for batch in batches:
         group = run.tally.batch(batch.name)
@@ -241,16 +245,16 @@ def score_batches(
             if progress is not None:
                 progress(number)
             if isinstance(item, InputError):
-                run.note_error(_refusal(item, batch.name))
+                run.add_error(_refusal(item, batch.name))
             else:
                 run.score(settings, group, item)
     for refused in reader.refused_outputs:
-        run.note_error(_refusal(refused))
-    run.other_concerns = reader.others
+        run.add_error(_refusal(refused))
+    run.other_concerns = reader.other_concerns
     return run
 
 
-def _about(case: Case, message: str) -> JsonObject:
+def _note(case: Case, message: str) -> JsonObject:
     return {
         "test_id": case.test_id,
         "archetype": case.archetype or UNKNOWN,
@@ -263,7 +267,7 @@ def _about(case: Case, message: str) -> JsonObject:
 
 
 def _refusal(error: InputError, batch: str | None = None) -> JsonObject:
-    """An input that was refused, as an entry of the report's errors."""
+    """Return an entry of the report's errors for a refused input."""
     return {
         "test_id": None,
         "archetype": None,
@@ -288,8 +292,8 @@ def _summary(group: CaseGroup) -> JsonObject:
 def report_head(
     run: BatchRun, *, batch_id: str, concern_id: str, generated_at: str, about: Mapping[str, object]
 ) -> JsonObject:
-    """The report without its results: what stands before them, in order. `about` (settings, comparison ...) ends it."""
-    whole = run.whole
+    """Return the report without its results, keys in order. `about` (settings, comparison ...) comes last."""
+    whole = run.all_cases
     return {
         "report_type": run.plan.report_type,
         "generated_at": generated_at,

@@ -1,4 +1,4 @@
-"""Settings of a run: one value for every parameter, and other values for some archetypes or clinical metrics."""
+"""Settings of a run: a value for every parameter, and overrides for archetypes and clinical metrics."""
 
 from __future__ import annotations
 
@@ -10,30 +10,29 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices, Chosen
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices, SettingValue
 from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.parameters import Parameter, parameter_value, parameter_values
 from rulewright_runtime.plan.scorecard import mentioned
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
-Given = JsonMapping
+Values = JsonMapping
 
 
-def prepared(plan: CaseScorecardPlan, choices: Choices) -> CaseSettings:
-    """The scorers of a run under `choices`. PlanError, naming their sources, when together they don't fulfil what the
-    scorecard requires."""
-    given = _values(choices.parameters)
+def prepare_settings(plan: CaseScorecardPlan, choices: Choices) -> CaseSettings:
+    """Return the scorers of a run under `choices`. Raises PlanError, with the sources of the values, when they violate
+    a requirement of the scorecard."""
     metric_ids, archetypes = _by_name(choices.metric_ids), _by_name(choices.archetypes)
     try:
-        return CaseSettings(plan, given, metric_ids=metric_ids, archetypes=archetypes)
+        return CaseSettings(plan, _values(choices.parameters), metric_ids=metric_ids, archetypes=archetypes)
     except PlanError as failure:
         raise PlanError(f"{failure}{_sources(plan, choices, str(failure))}") from None
 
 
 def check_thresholds(settings: CaseSettings, choices: Choices) -> None:
-    """Refuse (PlanError) that a metric fails below a higher threshold than it passes from: a score between the two
-    would do both. The reference semantics take such thresholds as they are."""
+    """Raise PlanError when a metric's fail threshold is above its pass threshold: a score between the two would pass
+    and fail. The reference semantics accept such thresholds."""
     for archetype in (None, *settings.archetypes):
         for metric_id in (None, *settings.metric_ids):
             if choices.semantics.value == "seed":
@@ -57,112 +56,114 @@ def _check_thresholds(settings: CaseSettings, choices: Choices, archetype: str |
 
 
 def _source(choices: Choices, name: str, archetype: str | None, metric_id: str | None) -> str:
-    """Where the value of a setting comes from, for some cases."""
+    """Return the source of a setting's value for an archetype and a clinical metric."""
     groups = (choices.archetypes.get(archetype or "", {}), choices.metric_ids.get(metric_id or "", {}))
-    found = next((group[name] for group in (*groups, choices.parameters) if name in group), None)
-    return "default" if found is None else found.source
+    value = next((group[name] for group in (*groups, choices.parameters) if name in group), None)
+    return "default" if value is None else value.source
 
 
 def configuration(plan: CaseScorecardPlan, choices: Choices) -> JsonObject:
-    """Every value in force with its source, as `--show-config` and reports say it."""
+    """Return every effective value with its source, as in `--show-config` and reports."""
     groups = {"archetypes": choices.archetypes, "metricIds": choices.metric_ids}
     return {
         "scorecard": plan.name,
         "semantics": {"value": choices.semantics.value, "source": choices.semantics.source},
         "hash": settings_hash(plan, choices),
-        "parameters": _shown(choices.parameters),
-        **{key: {name: _shown(values) for name, values in group.items()} for key, group in groups.items() if group},
+        "parameters": _exported(choices.parameters),
+        **{key: {name: _exported(values) for name, values in group.items()} for key, group in groups.items() if group},
     }
 
 
-def defaults(plan: CaseScorecardPlan) -> dict[str, Chosen]:
-    """Every parameter at its default."""
-    return {setting.parameter.name: Chosen(plain_value(setting.parameter), "default") for setting in plan.settings}
+def defaults(plan: CaseScorecardPlan) -> dict[str, SettingValue]:
+    """Return the default of every parameter."""
+    values = {each.parameter.name: plain_value(each.parameter) for each in plan.settings}
+    return {name: SettingValue(value, "default") for name, value in values.items()}
 
 
-def plain_value(parameter: Parameter, given: Any = None) -> Any:
-    """`given` (None: the default) as it is written, checked: scores as numbers. PlanError when it does not fit."""
-    value = parameter_value(parameter, given)
-    return float(value) if parameter.type == "score" else value
+def plain_value(parameter: Parameter, value: Any = None) -> Any:
+    """Return the checked `value` (None: the default) as plain data, a score as float. Raises PlanError for a value that
+    the parameter does not accept."""
+    checked = parameter_value(parameter, value)
+    return float(checked) if parameter.type == "score" else checked
 
 
 def settings_hash(plan: CaseScorecardPlan, choices: Choices) -> str:
-    """The sha256 (hex) of the scorecard and every value in force: equal hashes score alike."""
+    """Return the sha256 (hex) of the scorecard and every effective value: equal hashes score equally."""
     groups = (choices.archetypes, choices.metric_ids)
     bare = replace(plan, hash="", choices=Choices())
     everything = (bare, choices.semantics.value, _values(choices.parameters), *map(_by_name, groups))
     return hashlib.sha256(msgspec.json.encode(everything, order="deterministic")).hexdigest()
 
 
-def _values(chosen: Mapping[str, Chosen]) -> JsonObject:
-    return {name: each.value for name, each in chosen.items()}
+def _values(settings: Mapping[str, SettingValue]) -> JsonObject:
+    return {name: each.value for name, each in settings.items()}
 
 
-def _by_name(groups: Mapping[str, Mapping[str, Chosen]]) -> dict[str, JsonObject]:
-    return {name: _values(chosen) for name, chosen in groups.items()}
+def _by_name(groups: Mapping[str, Mapping[str, SettingValue]]) -> dict[str, JsonObject]:
+    return {name: _values(settings) for name, settings in groups.items()}
 
 
-def _shown(chosen: Mapping[str, Chosen]) -> JsonObject:
-    return {name: {"value": each.value, "source": each.source} for name, each in chosen.items()}
+def _exported(settings: Mapping[str, SettingValue]) -> JsonObject:
+    return {name: {"value": each.value, "source": each.source} for name, each in settings.items()}
 
 
 def _sources(plan: CaseScorecardPlan, choices: Choices, failure: str) -> str:
-    """Where the settings that a broken requirement speaks of were written."""
+    """Return the sources of the settings that a violated requirement reads, in parentheses; empty without any."""
     read = set().union(*(mentioned([each.that]) for each in plan.requires if each.otherwise in failure))
     groups = (choices.parameters, *choices.archetypes.values(), *choices.metric_ids.values())
-    found = [each.source for group in groups for name, each in group.items() if name in read]
-    written = dict.fromkeys(source for source in found if source != "default")
-    return f" (set by {'; '.join(written)})" if written else ""
+    sources = [each.source for group in groups for name, each in group.items() if name in read]
+    explicit = dict.fromkeys(source for source in sources if source != "default")
+    return f" (set by {'; '.join(explicit)})" if explicit else ""
 
 
 @dataclass(slots=True)
 class CaseSettings:
-    """The scorers of a run. `given` replaces defaults; `metric_ids` and `archetypes` replace those for some cases: the
-    archetype's value wins over the metric's, and that over the general one. PlanError for a bad name or value.
+    """The scorers of a run. `parameters` override defaults, `metric_ids` and `archetypes` override them for some cases;
+    an archetype's value wins over a metric's. Raises PlanError for a bad name or value.
     """
 
     plan: CaseScorecardPlan
-    given: Given = field(default_factory=dict)
-    metric_ids: Mapping[str, Given] = field(default_factory=dict)
-    archetypes: Mapping[str, Given] = field(default_factory=dict)
+    parameters: Values = field(default_factory=dict)
+    metric_ids: Mapping[str, Values] = field(default_factory=dict)
+    archetypes: Mapping[str, Values] = field(default_factory=dict)
     _scorers: dict[tuple[str | None, str | None], CaseScorer] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Prepare every combination that has values of its own, so that a bad one is found before anything runs."""
+        """Prepare every combination with its own values, so that a bad one is reported before anything runs."""
         for archetype in (None, *self.archetypes):
             for metric_id in (None, *self.metric_ids):
                 self.scorer(archetype, metric_id)
 
     def scorer(self, archetype: str | None, metric_id: str | None) -> CaseScorer:
-        """The scorer of a case."""
+        """Return the scorer of a case."""
         key = (
             archetype if archetype in self.archetypes else None,
             metric_id if metric_id in self.metric_ids else None,
         )
-        found = self._scorers.get(key)
-        if found is None:
+        scorer = self._scorers.get(key)
+        if scorer is None:
             values = self.values(*key)
             try:
-                found = self._scorers[key] = CaseScorer(self.plan, values)
+                scorer = self._scorers[key] = CaseScorer(self.plan, values)
             except PlanError as error:
                 raise PlanError(_of_group(*key, str(error))) from None
-        return found
+        return scorer
 
     def values(self, archetype: str | None = None, metric_id: str | None = None) -> JsonObject:
-        """The value of every parameter for such a case."""
-        given = {
-            **self.given,
+        """Return the value of every parameter for an archetype and a clinical metric."""
+        values = {
+            **self.parameters,
             **(self.metric_ids.get(metric_id, {}) if metric_id is not None else {}),
             **(self.archetypes.get(archetype, {}) if archetype is not None else {}),
         }
         try:
-            return parameter_values([setting.parameter for setting in self.plan.settings], given)
+            return parameter_values([setting.parameter for setting in self.plan.settings], values)
         except PlanError as error:
             raise PlanError(_of_group(archetype, metric_id, str(error))) from None
 
 
 def _of_group(archetype: str | None, metric_id: str | None, message: str) -> str:
-    """A message about the settings of some cases, which says of which."""
+    """Prefix a message with the archetype and the clinical metric that it is about."""
     where = [f"archetype `{archetype}`"] * (archetype is not None)
     where += [f"metric `{metric_id}`"] * (metric_id is not None)
     return f"{', '.join(where)}: {message}" if where else message

@@ -1,4 +1,4 @@
-"""Confidence intervals: Wilson's for a rate; for a mean a seeded bootstrap, or of many values what it tends to."""
+"""Confidence intervals: Wilson's for a rate; for a mean a seeded bootstrap, or for many values its limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BOOTSTRAP_UP_TO: Final = 200
 
 
 def wilson(count: int, total: int, level: float = 0.95) -> JsonObject:
-    """Wilson's score interval of a share; null ends without any case."""
+    """Return Wilson's score interval of the share `count / total`; the ends are None for a total of 0."""
     if not total:
         return {"low": None, "high": None, "method": "wilson"}
     z = NormalDist().inv_cdf(0.5 + level / 2)
@@ -32,17 +32,17 @@ def wilson(count: int, total: int, level: float = 0.95) -> JsonObject:
 
 @dataclass(slots=True)
 class Sample:
-    """Values of which only what a mean and its interval need is kept: each one while they are few enough to be drawn
-    again, and of any number their range and the sums of their powers."""
+    """Statistics of values for a mean and its interval: the values themselves while they are few enough for the
+    bootstrap, and always their range and power sums."""
 
     count: int = 0
-    each: dict[float, int] | None = field(default_factory=dict)  # how often each occurs; None beyond the bootstrap
+    each: dict[float, int] | None = field(default_factory=dict)  # value -> count; None beyond the bootstrap
     powers: tuple[float, float, float] = (0.0, 0.0, 0.0)
     low: float = math.inf
     high: float = -math.inf
 
     def add(self, values: Iterable[tuple[float, int]]) -> None:
-        """Take in values, each with how often it occurs."""
+        """Add values, each with its count."""
         values = list(values)
         if not values:
             return
@@ -51,10 +51,10 @@ class Sample:
         self.powers = (self.powers[0] + first, self.powers[1] + second, self.powers[2] + third)
         self.low = min(self.low, min(values)[0])
         self.high = max(self.high, max(values)[0])
-        self._keep(values if self.count <= BOOTSTRAP_UP_TO else None)
+        self._add_each(values if self.count <= BOOTSTRAP_UP_TO else None)
 
     def merge(self, other: Sample) -> None:
-        """Take in the values of another sample."""
+        """Add the values of another sample."""
         self.count += other.count
         self.powers = (
             self.powers[0] + other.powers[0],
@@ -62,9 +62,9 @@ class Sample:
             self.powers[2] + other.powers[2],
         )
         self.low, self.high = min(self.low, other.low), max(self.high, other.high)
-        self._keep(None if other.each is None or self.count > BOOTSTRAP_UP_TO else other.each.items())
+        self._add_each(None if other.each is None or self.count > BOOTSTRAP_UP_TO else other.each.items())
 
-    def _keep(self, values: Iterable[tuple[float, int]] | None) -> None:
+    def _add_each(self, values: Iterable[tuple[float, int]] | None) -> None:
         if self.each is None or values is None:
             self.each = None
             return
@@ -73,14 +73,14 @@ class Sample:
 
     @property
     def mean(self) -> float:
-        """The mean; 0 for no value."""
+        """The mean; 0 without values."""
         return self.powers[0] / self.count if self.count else 0.0
 
     def interval(self, level: float = 0.95, up_to: int = BOOTSTRAP_UP_TO) -> JsonObject:
-        """The interval of the mean; null ends without any value.
+        """Return the interval of the mean; its ends are None without values.
 
-        Up to `up_to` values (never more than `BOOTSTRAP_UP_TO`) it is a percentile bootstrap with a fixed seed, for
-        more the normal interval, corrected for skewness, that such a bootstrap tends to.
+        Up to `up_to` values (at most `BOOTSTRAP_UP_TO`) it is a percentile bootstrap with a fixed seed, for more the
+        normal interval corrected for skewness, the limit of the bootstrap.
         """
         if not self.count:
             return {"low": None, "high": None, "method": "bootstrap"}
@@ -93,7 +93,7 @@ class Sample:
         return {"low": max(self.low, low), "high": min(self.high, high), "method": "normal"}
 
     def _normal(self, level: float) -> tuple[float, float]:
-        """The bootstrap's percentiles by their Cornish-Fisher expansion."""
+        """Return the bootstrap's percentiles by Cornish-Fisher expansion."""
         number, mean = self.count, self.mean
         _, second, third = self.powers
         variance = max(second / number - mean * mean, 0.0)
@@ -107,9 +107,9 @@ class Sample:
 
 
 def _bootstrap(values: list[float], level: float) -> tuple[float, float]:
-    """The percentiles of the means of samples drawn from `values`, which are in order."""
-    chance = random.Random(SEED)
+    """Return the percentiles of the means of resamples of `values`, which are sorted."""
+    generator = random.Random(SEED)
     number = len(values)
-    means = sorted(math.fsum(chance.choices(values, k=number)) / number for _ in range(RESAMPLES))
+    means = sorted(math.fsum(generator.choices(values, k=number)) / number for _ in range(RESAMPLES))
     cut = round((1 - level) / 2 * RESAMPLES)
     return means[cut], means[RESAMPLES - 1 - cut]

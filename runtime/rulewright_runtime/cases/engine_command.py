@@ -1,4 +1,4 @@
-"""`python -m rulewright_runtime score`: a compiled scorecard over cases, carried out without the compiler."""
+"""`python -m rulewright_runtime score`: score cases by a compiled scorecard, without the compiler."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices, Chosen
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices, SettingValue
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import report_head, score_batches
-from rulewright_runtime.cases.case_settings import check_thresholds, configuration, defaults, plain_value, prepared
-from rulewright_runtime.cases.json_report import complaints, moment, write_json
+from rulewright_runtime.cases.case_settings import (
+    check_thresholds,
+    configuration,
+    defaults,
+    plain_value,
+    prepare_settings,
+)
+from rulewright_runtime.cases.json_report import generation_time, problem_lines, write_json
 from rulewright_runtime.cases.outputs import Outputs
 from rulewright_runtime.cases.records import json_files
 from rulewright_runtime.embedding.opening import open_embedding
@@ -34,16 +40,16 @@ def score(
     semantic: str | None,
     parameters: JsonMapping,
 ) -> int:
-    """Score files and folders of cases, write the JSON report to `out` (None: the standard output), name every mistake
-    on the standard error and answer with the exit status. RuntimeFailure for what can't be begun."""
+    """Score files and folders of cases, write the JSON report to `out` (None: standard output) and errors to standard
+    error. Returns the exit status. Raises RuntimeFailure when scoring can't start."""
     choices = _choices(plan, parameters)
-    settings = prepared(plan, choices)
+    settings = prepare_settings(plan, choices)
     check_thresholds(settings, choices)
     batches = [Batch(os.path.splitext(os.path.basename(file))[0], file) for file in _files(cases)]
-    found = Outputs(outputs) if outputs is not None else None
+    indexed = Outputs(outputs) if outputs is not None else None
     run = score_batches(
         settings,
-        CaseReader(plan, concern, found),
+        CaseReader(plan, concern, indexed),
         batches,
         embedding=None if semantic is None else open_embedding(semantic),
         judge=None if judge is None else open_judge(judge),
@@ -52,10 +58,10 @@ def score(
         run,
         batch_id=", ".join(batch.name for batch in batches),
         concern_id=concern or "",
-        generated_at=moment(),
+        generated_at=generation_time(),
         about={"configuration": configuration(plan, choices)},
     )
-    complain(*complaints(run))
+    complain(*problem_lines(run))
     if out is None:
         write_json(safe_stream(sys.stdout).buffer, run, head)
     else:
@@ -65,17 +71,19 @@ def score(
 
 
 def _files(cases: Iterable[str]) -> Iterator[str]:
-    for place in cases:
-        if os.path.isdir(place):
-            yield from sorted(json_files(place))
+    for path in cases:
+        if os.path.isdir(path):
+            yield from sorted(json_files(path))
         else:
-            yield place
+            yield path
 
 
 def _choices(plan: CaseScorecardPlan, parameters: JsonMapping) -> Choices:
-    """The settings that the plan was compiled under, and over them `parameters`, which the command line sets."""
+    """Return the settings that the plan was compiled with, overridden by `parameters` of the command line."""
     declared = {setting.parameter.name: setting.parameter for setting in plan.settings}
     for name in parameters.keys() - declared.keys():
         raise PlanError(f"unknown parameter `{name}`; declared are {', '.join(f'`{each}`' for each in declared)}")
-    given = {name: Chosen(plain_value(declared[name], value), f"--set {name}") for name, value in parameters.items()}
-    return replace(plan.choices, parameters={**defaults(plan), **plan.choices.parameters, **given})
+    overrides = {
+        name: SettingValue(plain_value(declared[name], value), f"--set {name}") for name, value in parameters.items()
+    }
+    return replace(plan.choices, parameters={**defaults(plan), **plan.choices.parameters, **overrides})

@@ -1,4 +1,4 @@
-"""Hooks: what other systems are told about results. They never slow or fail a run; what did not arrive is kept."""
+"""Hooks send results to other systems. They never slow or fail a run; undelivered messages are written to a file."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ from rulewright_runtime.strict_json import JsonMapping, JsonObject
 OBSERVATION: Final = "recordSAFEv0Result"
 RESULT: Final = "safe:v0:result"
 EVALUATION: Final = "gen_ai.evaluation.result"
-LIMIT: Final = 1.0  # seconds that all hooks together may take when the run has ended
-_WAITING: Final = 10_000  # messages of a target
+LIMIT: Final = 1.0  # seconds for all hooks together at the end of the run
+_MAX_QUEUE: Final = 10_000  # messages for one target
 _ATTEMPTS: Final = 3
-_PAUSE: Final = 0.1  # seconds before the second attempt, and twice as many before the third
-_TIMEOUT: Final = 5.0
+_PAUSE: Final = 0.1  # seconds before the second attempt; twice as long before the third
+_TIMEOUT: Final = 5.0  # seconds
 Deliver = Callable[[list[bytes]], bool]
 
 
 class Hooks:
-    """The targets of a run. Each has a thread of its own and a queue of limited length."""
+    """The targets of a run. Each has its own thread and a queue of limited length."""
 
-    def __init__(self, plan: CaseScorecardPlan, moment: str, kept: str) -> None:
-        """`moment` is the time of the run. What does not arrive is written to `kept` with `.undelivered.jsonl` behind
-        it, and a number where that is taken."""
+    def __init__(self, plan: CaseScorecardPlan, timestamp: str, undelivered: str) -> None:
+        """`timestamp` is the time of the run. Messages that can't be delivered are written to the path `undelivered`
+        plus `.undelivered.jsonl`, with a number when that file exists."""
         self._metrics = [metric.name for metric in plan.metrics]
         self._prefix = plan.report_type.replace("_", " ")
-        self._moment = moment
-        self._nanoseconds = int(datetime.fromisoformat(moment).timestamp()) * 10**9
+        self._timestamp = timestamp
+        self._nanoseconds = int(datetime.fromisoformat(timestamp).timestamp()) * 10**9
         self._observers: list[Delivery] = []
         self._collectors: list[Delivery] = []
-        self._announced: list[Delivery] = []
-        self._undelivered = Undelivered(kept)
+        self._announcements: list[Delivery] = []
+        self._undelivered = Undelivered(undelivered)
 
     def observe(self, target: str) -> None:
-        """Tell `target` (an `http://` or `https://` address, else a file) of every result."""
+        """Send every result to `target`, an `http://` or `https://` address, else a file."""
         self._observers.append(self._delivery(target))
 
     def collect(self, address: str) -> None:
         """Send OpenTelemetry evaluation events (OTLP over HTTP, JSON encoding) to a collector's address for logs."""
-        self._collectors.append(Delivery(address, _bundled(_post(address)), 200, self._undelivered))
+        self._collectors.append(Delivery(address, _otlp_request(_post(address)), 200, self._undelivered))
 
     def announce(self, target: str, concern_id: str, batch_id: str, summary: Mapping[str, object]) -> None:
-        """Tell `target` what the run came to."""
-        self._announced.append(self._delivery(target))
-        self._announced[-1].send(mission_event(concern_id, batch_id, summary, self._moment))
+        """Send the summary of the run to `target`."""
+        self._announcements.append(self._delivery(target))
+        self._announcements[-1].send(mission_event(concern_id, batch_id, summary, self._timestamp))
 
     def _delivery(self, target: str) -> Delivery:
         if target.startswith(("http://", "https://")):
@@ -62,43 +62,44 @@ class Hooks:
         return Delivery(target, _append(target), 1000, self._undelivered)
 
     def on_case(self, result: JsonMapping) -> None:
-        """Send what is to be said of a result on its way; never waits and never raises."""
+        """Queue the messages about a result; never waits and never raises."""
         for delivery in self._observers:
-            delivery.send(observation(result, self._metrics, self._moment))
+            delivery.send(observation(result, self._metrics, self._timestamp))
         for delivery in self._collectors:
             for event in evaluation_events(result, self._prefix, self._nanoseconds):
                 delivery.send(event)
 
     def close(self, limit: float = LIMIT) -> list[str]:
-        """Wait for what is on its way, at most `limit` seconds for all targets, and say what did not arrive."""
+        """Wait for queued messages, at most `limit` seconds for all targets. Returns a warning for each target with
+        undelivered messages."""
         deadline = monotonic() + limit
-        for delivery in (*self._observers, *self._collectors, *self._announced):
+        for delivery in (*self._observers, *self._collectors, *self._announcements):
             delivery.close(deadline)
         return self._undelivered.close()
 
 
 class Delivery:
-    """Messages on their way to a target."""
+    """The queue of messages to a target, and the thread that delivers them."""
 
-    def __init__(self, target: str, deliver: Deliver, most: int, undelivered: Undelivered) -> None:
-        """`deliver` takes up to `most` messages, in the thread, and says whether they arrived."""
+    def __init__(self, target: str, deliver: Deliver, batch_size: int, undelivered: Undelivered) -> None:
+        """`deliver` runs in the thread, takes up to `batch_size` messages, and returns whether they arrived."""
         self._target = target
         self._deliver = deliver
-        self._most = most
+        self._batch_size = batch_size
         self._undelivered = undelivered
-        self._waiting: deque[bytes] = deque()
-        self._carried: list[bytes] = []
+        self._queue: deque[bytes] = deque()
+        self._in_delivery: list[bytes] = []
         self._is_closed = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
     def send(self, message: Mapping[str, object]) -> None:
-        """Take a message; with too many waiting it does not arrive."""
+        """Queue a message; with a full queue it is undelivered."""
         data = msgspec.json.encode(message)
         with self._changed:
-            if len(self._waiting) < _WAITING:
-                self._waiting.append(data)
+            if len(self._queue) < _MAX_QUEUE:
+                self._queue.append(data)
                 self._changed.notify()
                 return
         self._undelivered.add(self._target, [data])
@@ -107,34 +108,34 @@ class Delivery:
         while batch := self._next():
             arrived = self._deliver(batch)
             with self._changed:
-                lost, self._carried = [] if arrived else self._carried, []
+                lost, self._in_delivery = [] if arrived else self._in_delivery, []
             self._undelivered.add(self._target, lost)
 
     def _next(self) -> list[bytes]:
-        """The next messages; none when all are through."""
+        """Wait for the next messages; empty when the queue is closed and drained."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._is_closed)
-            self._carried = [self._waiting.popleft() for _ in range(min(self._most, len(self._waiting)))]
-            return self._carried
+            self._changed.wait_for(lambda: self._queue or self._is_closed)
+            self._in_delivery = [self._queue.popleft() for _ in range(min(self._batch_size, len(self._queue)))]
+            return self._in_delivery
 
     def close(self, deadline: float) -> None:
-        """Wait until every message is through, at most until the deadline; what is left then does not arrive."""
+        """Wait until every message is delivered, at most until the deadline; the rest is undelivered."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
         self._thread.join(max(0.0, deadline - monotonic()))
         with self._changed:
-            left = [*self._carried, *self._waiting]
-            self._carried = []
-            self._waiting.clear()
+            left = [*self._in_delivery, *self._queue]
+            self._in_delivery = []
+            self._queue.clear()
         self._undelivered.add(self._target, left)
 
 
 class Undelivered:
-    """A file of the messages that did not arrive, made with the first of them."""
+    """The file of undelivered messages, created with the first of them."""
 
     def __init__(self, name: str) -> None:
-        """The file's name without its end."""
+        """`name` is the path without its suffix."""
         self._name = name
         self._file: IO[bytes] | None = None
         self._counts: dict[str, int] = {}
@@ -142,7 +143,7 @@ class Undelivered:
         self._is_closed = False
 
     def add(self, target: str, messages: list[bytes]) -> None:
-        """Keep messages to a target."""
+        """Append messages to a target."""
         with self._lock:
             if not messages or self._is_closed:
                 return
@@ -164,7 +165,7 @@ class Undelivered:
         raise AssertionError("numbers do not end")
 
     def close(self) -> list[str]:
-        """Close the file; a warning for each target that something did not reach."""
+        """Close the file. Returns a warning for each target with undelivered messages."""
         with self._lock:
             self._is_closed = True
             where = "they could not be written to a file"
@@ -200,15 +201,15 @@ def _post(url: str) -> Deliver:
                 status = int(client.post(url, content=messages[0]).status_code)
             except (httpx2.HTTPError, httpx2.InvalidURL):
                 continue
-            if status < 500:  # the endpoint has understood: it took the message, or does not want it
+            if status < 500:  # the endpoint accepted or rejected the message: no retry
                 return status < 300
         return False
 
     return deliver
 
 
-def _bundled(deliver: Deliver) -> Deliver:
-    """Deliver log records as one request."""
+def _otlp_request(deliver: Deliver) -> Deliver:
+    """Wrap log records in one OTLP request."""
     attribute = msgspec.json.encode(_attribute("service.name", "rulewright"))
     head = b'{"resourceLogs":[{"resource":{"attributes":[' + attribute + b"]}"
     head += b',"scopeLogs":[{"scope":{"name":"rulewright"},"logRecords":['
@@ -216,8 +217,8 @@ def _bundled(deliver: Deliver) -> Deliver:
 
 
 def evaluation_events(result: JsonMapping, prefix: str, now: int) -> Iterator[JsonObject]:
-    """A case as log records: one for every metric, named `prefix` and the metric, and one for the composite, which
-    bears the label; `now` in nanoseconds since 1970."""
+    """Yield the log records of a case: one for every metric, named `prefix` and the metric, and one for the composite
+    with the label. `now` is in nanoseconds since 1970."""
     for name, value in result["scores"].items():
         attributes = [
             _attribute("gen_ai.evaluation.name", f"{prefix} {name}"),
@@ -242,7 +243,7 @@ def _attribute(key: str, value: str | float) -> JsonObject:
 
 
 def observation(result: JsonMapping, metrics: list[str], timestamp: str) -> JsonObject:
-    """The observation record of a result (seed 001, 8.1)."""
+    """Return the observation record of a result (seed 001, 8.1)."""
     return {
         "event": OBSERVATION,
         "test_id": result["test_id"],
@@ -253,7 +254,7 @@ def observation(result: JsonMapping, metrics: list[str], timestamp: str) -> Json
 
 
 def mission_event(concern_id: str, batch_id: str, summary: Mapping[str, object], timestamp: str) -> JsonObject:
-    """The event for a dashboard (seed 001, 8.2)."""
+    """Return the event for a dashboard (seed 001, 8.2)."""
     return {
         "event": RESULT,
         "concern_id": concern_id,

@@ -1,4 +1,4 @@
-"""The report of a batch as JSON that streams its results, and what went wrong as lines."""
+"""The report of a batch as JSON with streamed results, and its errors and warnings as lines."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import IO, Final
 from rulewright_runtime.cases.case_run import BatchRun
 from rulewright_runtime.report.text import plural
 
-_BEFORE_RESULTS: Final = "failure_analysis"
-_SHOWN: Final = 20
+_AFTER_RESULTS: Final = "failure_analysis"  # the key that follows the results
+_SHOWN: Final = 20  # errors or warnings on the console
 
 
 @cache
-def moment() -> str:
-    """The time of this run in UTC; `SOURCE_DATE_EPOCH` sets it, so that reports can be reproduced."""
-    written = os.environ.get("SOURCE_DATE_EPOCH", "")
-    now = datetime.fromtimestamp(int(written), UTC) if written.isdigit() else datetime.now(UTC)
+def generation_time() -> str:
+    """Return the time of this run in UTC; `SOURCE_DATE_EPOCH` sets it, so that reports can be reproduced."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdigit() else datetime.now(UTC)
     return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def complaints(run: BatchRun) -> Iterator[str]:
-    """Errors and warnings of a run, each on a line with its place; of many the first. Then what was left out."""
+def problem_lines(run: BatchRun) -> Iterator[str]:
+    """Yield the first errors and warnings of a run, each on a line with its location, and what was left out."""
     for severity, entries in (("error", run.errors), ("warning", run.warnings)):
         for entry in entries[:_SHOWN]:
             where = f"{entry['file']}:{entry['line']}" if entry["line"] else entry["file"]
@@ -36,23 +36,23 @@ def complaints(run: BatchRun) -> Iterator[str]:
             yield f"{severity}: and {len(entries) - _SHOWN} more, all in the JSON report"
     if run.judge is not None:
         for metric, reasons in run.judge.unanswered.items():
-            lacking = f"{sum(reasons.values())} of {plural(sum(run.judge.verdicts[metric].values()), 'question')}"
-            yield f"warning: no usable reply of the judge to {lacking} about {metric}: {next(iter(reasons))}"
+            share = f"{sum(reasons.values())} of {plural(sum(run.judge.verdicts[metric].values()), 'question')}"
+            yield f"warning: no usable reply of the judge to {share} about {metric}: {next(iter(reasons))}"
     if run.other_concerns:
         yield f"note: {plural(run.other_concerns, 'case')} of other concerns left out"
 
 
 def write_json(stream: IO[bytes], run: BatchRun, head: Mapping[str, object]) -> None:
-    """Write the report: the head's keys in order, the results before `failure_analysis`, each on a line of its own."""
+    """Write the report: the head's keys in order, and before `failure_analysis` the results, each on its own line."""
     stream.write(b"{")
     comma = b"\n"
     for key, value in head.items():
-        if key == _BEFORE_RESULTS:
+        if key == _AFTER_RESULTS:
             stream.write(comma + b'  "results": [')
-            between = b"\n    "
+            separator = b"\n    "
             for line in run.spool.lines():
-                stream.write(between + line)
-                between = b",\n    "
+                stream.write(separator + line)
+                separator = b",\n    "
             stream.write(b"\n  ]" if run.spool.count else b"]")
         text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace("\n", "\n  ")
         stream.write(comma + f'  "{key}": {text}'.encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""Asking a judge about a metric: its verdict is recorded beside the score, and counts where the scorecard says so."""
+"""A judge's verdicts on metrics: recorded beside the score, and counted when the scorecard says so."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from rulewright_runtime.judging.judge import Judge, JudgeRequest, UnansweredErro
 from rulewright_runtime.judging.replies import strict
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
-BUDGETS: Final = (4000, 8000, 16000)
+BUDGETS: Final = (4000, 8000, 16000)  # tokens of the reply, by attempt
 _FENCE: Final = "~~~"
 
 
 class CaseJudge:
-    """Puts the questions of a scorecard to a judge, one for each case and metric that has something to judge."""
+    """Asks a judge the questions of a scorecard, one for each case and metric with a non-empty input."""
 
     def __init__(self, plan: CaseScorecardPlan, judge: Judge) -> None:
-        """Ask `judge`."""
+        """`judge` answers the questions of `plan`."""
         self._questions = [(metric.name, metric.judge) for metric in plan.metrics if metric.judge is not None]
         self._judge = judge
         self.verdicts: dict[str, dict[str, int]] = {name: {} for name, _ in self._questions}
         self.unanswered: dict[str, dict[str, int]] = {}  # questions without a usable reply: by metric, by reason
 
-    def judged(self, test_id: str, inputs: JsonMapping) -> dict[str, JsonObject]:
-        """By metric `{verdict, rationale}`, with `counted` where it is. No usable reply after three attempts is
-        UNCLEAR, with `unanswered` and the reason."""
-        judged: dict[str, JsonObject] = {}
+    def judge_case(self, test_id: str, inputs: JsonMapping) -> dict[str, JsonObject]:
+        """Return by metric `{verdict, rationale}`, with `counted` when it counts. Without a usable reply after three
+        attempts the verdict is UNCLEAR, with `unanswered` and the reason as rationale."""
+        answers: dict[str, JsonObject] = {}
         for name, question in self._questions:
             if inputs[question.of]:
-                answer = judged[name] = self._ask(test_id, name, question, inputs[question.of])
+                answer = answers[name] = self._ask(test_id, name, question, inputs[question.of])
                 if question.unclear is not None:
                     answer["counted"] = True
                 counts = self.verdicts[name]
@@ -38,7 +38,7 @@ class CaseJudge:
                 if "unanswered" in answer:
                     reasons = self.unanswered.setdefault(name, {})
                     reasons[answer["rationale"]] = reasons.get(answer["rationale"], 0) + 1
-        return judged
+        return answers
 
     def _ask(self, test_id: str, metric: str, question: Question, subject: Any) -> JsonObject:
         prompt = f"{question.prompt.rstrip()}\n\n{_fenced(subject)}"
@@ -55,29 +55,29 @@ class CaseJudge:
                 break
             except JudgeError as error:
                 problem = str(error)
-            except RuntimeFailure as error:  # whoever calls a model has tried again already
+            except RuntimeFailure as error:  # the model's client has retried already
                 problem = f"the judge failed: {error}"
                 break
-            except Exception as error:  # a judge may raise anything; that is not a usable reply either
+            except Exception as error:  # a judge may be third-party code: an error is not a usable reply
                 problem = f"the judge failed: {type(error).__name__}"
         return {"verdict": "UNCLEAR", "rationale": problem, "unanswered": True}
 
 
 class QuestionCollector:
-    """A judge that answers nothing and keeps what it was asked."""
+    """A judge that records requests and answers none."""
 
     def __init__(self) -> None:
-        """Nothing was asked yet."""
+        """Start without requests."""
         self.questions: list[JudgeRequest] = []
 
     def ask(self, request: JudgeRequest) -> str:
-        """Raises UnansweredError, so that no question is put twice."""
+        """Record the request. Raises UnansweredError, so that it is not retried."""
         self.questions.append(request)
         raise UnansweredError("nobody is asked yet")
 
 
 def _fenced(subject: Any) -> str:
-    """The subject as text that can't end its own fence."""
+    """Return the subject as fenced text; a fence within it is defused."""
     lines = [subject] if isinstance(subject, str) else [f"- {text}" for text in subject]
     body = "\n".join(lines).replace(_FENCE, "~ ~ ~")
     return f"{_FENCE}\n{body}\n{_FENCE}"

@@ -1,4 +1,4 @@
-"""The engine's outputs beside the cases: where each one stands, by test id, in a temporary database."""
+"""The engine's outputs in separate files, indexed by test id in a temporary database."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from rulewright_runtime.cases.records import UNREADABLE, Record, id_of, json_files, placed, records_of, worded
+from rulewright_runtime.cases.records import (
+    UNREADABLE,
+    Record,
+    decode_message,
+    id_of,
+    json_files,
+    records_of,
+    with_path,
+)
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.scratch_database import scratch_database
 
-KEYS: Final = ("engine_output", "output")  # where an output stands inside a record
+KEYS: Final = ("engine_output", "output")  # keys of an output inside a record
 _NOT_IDS: Final = frozenset({"test_id", "id", "expectations", "test_case", *KEYS})
 _TABLE: Final = "CREATE TABLE outputs (test_id, tag, file, start, length, data, path)"
 _ADD: Final = "INSERT INTO outputs VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -28,32 +36,32 @@ class _Names(msgspec.Struct):
 
 
 class Outputs:
-    """The engine's outputs of a file, or of every JSON file below a folder, found by test id.
+    """The engine's outputs in a file, or in every JSON file below a folder, by test id.
 
-    Where they stand is kept in a temporary database, so that the memory does not grow with their number.
+    Their offsets are kept in a temporary database, so that memory does not grow with their number.
     """
 
-    def __init__(self, place: str) -> None:
-        """Index the outputs of `place`; what could not be read is in `errors`. InputError when nothing is there."""
+    def __init__(self, path: str) -> None:
+        """Index the outputs below `path`; unreadable records go to `errors`. Raises InputError without any file."""
         self.errors: list[InputError] = []
-        self._place = place
+        self._path = path
         self._names = msgspec.json.Decoder(_Names)
-        self._open: tuple[str, IO[bytes]] | None = None  # outputs of a batch stand in one file, mostly
+        self._open: tuple[str, IO[bytes]] | None = None  # the outputs of a batch are usually in one file
         self._database = scratch_database(_TABLE)
-        found = False
-        for file in [place] if os.path.isfile(place) else json_files(place):
-            found = True
+        has_files = False
+        for file in [path] if os.path.isfile(path) else json_files(path):
+            has_files = True
             self._database.executemany(_ADD, self._rows(file))
-        if not found:
-            raise InputError("there is no file of outputs", place)
+        if not has_files:
+            raise InputError("there is no file of outputs", path)
         self._database.execute("CREATE INDEX by_test_id ON outputs (test_id)")
         self.errors.sort(key=lambda error: (error.path, error.line, error.reason))
 
     def _rows(self, file: str) -> Iterator[_Row]:
-        """Where every output of a file stands. The tag is what tells it from others of the same test id: the file's
-        name, or where that is the test id itself, its folder's."""
+        """Yield a row for every output of a file. The tag tells outputs of one test id apart: the file's name, or the
+        folder's when the file is named like the test id."""
         stem = os.path.splitext(os.path.basename(file))[0]
-        above = os.path.basename(os.path.dirname(file)) if file != self._place else stem
+        folder = os.path.basename(os.path.dirname(file)) if file != self._path else stem
         for record in records_of(file)[1]:
             if isinstance(record, InputError):
                 self.errors.append(record)
@@ -61,7 +69,7 @@ class Outputs:
             try:
                 names = self._names.decode(record.data)
             except UNREADABLE as error:
-                self.errors.append(InputError(placed(record.path, worded(error)), file, record.line))
+                self.errors.append(InputError(with_path(record.path, decode_message(error)), file, record.line))
                 continue
             test_id = id_of(names.test_id) or id_of(names.id)
             if test_id is None and record.path == "$" and record.line == 0:
@@ -71,23 +79,24 @@ class Outputs:
                     continue
                 test_id = stem
             if test_id is None:
-                self.errors.append(InputError(placed(record.path, "the output has no `test_id`"), file, record.line))
+                self.errors.append(InputError(with_path(record.path, "the output has no `test_id`"), file, record.line))
                 continue
-            tag = above if stem == test_id else stem
+            tag = folder if stem == test_id else stem
             yield test_id, tag, file, record.start, len(record.data), None, record.path
 
     def find(self, batch: str, test_id: str) -> tuple[bytes, str] | str | None:
-        """The output's bytes and place, why it is ambiguous, or None; those named like the batch come first."""
-        found: list[_Reference] = self._database.execute(_FIND, (test_id,)).fetchall()
-        if not found:
+        """Return the bytes and the location of an output, a message when it is ambiguous, or None when there is none.
+        Outputs whose tag is the batch's name win over others."""
+        references: list[_Reference] = self._database.execute(_FIND, (test_id,)).fetchall()
+        if not references:
             return None
-        own = [each for each in found if each[0] == batch] or found
-        own.sort(key=lambda each: (each[1], each[2]))
-        _, file, _, _, _, path = own[0]
-        payload = self._bytes(own[0])
-        others = {self._bytes(each) for each in own[1:]} - {payload}
+        candidates = [each for each in references if each[0] == batch] or references
+        candidates.sort(key=lambda each: (each[1], each[2]))
+        _, file, _, _, _, path = candidates[0]
+        payload = self._bytes(candidates[0])
+        others = {self._bytes(each) for each in candidates[1:]} - {payload}
         if others:
-            files = ", ".join(sorted({each[1] for each in own}))
+            files = ", ".join(sorted({each[1] for each in candidates}))
             return f"there are {len(others) + 1} different outputs for the test id, in {files}"
         return payload, file if path == "$" else f"{file}: {path}"
 
@@ -107,18 +116,18 @@ class Outputs:
             self._open = None
 
     def close(self) -> None:
-        """Give the database and the file at hand back."""
+        """Close the database and the open file."""
         self._close_file()
         self._database.close()
 
     def __del__(self) -> None:
-        """Give the database and the file at hand back."""
+        """Close the database and the open file."""
         if hasattr(self, "_database"):
             self.close()
 
 
 def _by_key(record: Record) -> dict[str, bytes] | None:
-    """The outputs in an object whose keys are test ids; None for any other."""
+    """Return the outputs in an object whose keys are test ids; None for any other record."""
     try:
         parts = msgspec.json.decode(record.data, type=dict[str, msgspec.Raw])
     except UNREADABLE:

@@ -1,4 +1,4 @@
-"""Where a phrase was found, and what stands there instead of a missing one: hints for people, never counted."""
+"""Spans of found phrases, and near misses of missing ones: hints for people that never change a score."""
 
 from __future__ import annotations
 
@@ -13,36 +13,37 @@ from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.plan.scorecard import mentioned
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
-NEAR: Final = 0.8
-_WORDS: Final = 2000
+NEAR: Final = 0.8  # similarity of a near miss
+_MAX_WORDS: Final = 2000  # searched in each part
 _WORD: Final = re.compile(r"\S+")
 
 
-class Witness:
+class PhraseEvidence:
     """Finds spans and near misses of scored cases."""
 
     def __init__(self, plan: CaseScorecardPlan) -> None:
-        """Learn which inputs each metric searches."""
+        """Find the inputs and texts that each metric of `plan` searches."""
         names = [each.name for each in plan.inputs]
         texts = {text.name: text.value for text in plan.texts}
         self._texts = {name: prepare(value) for name, value in texts.items()}
         self._metrics: list[tuple[CaseMetric, list[str], list[str]]] = []
         for metric in plan.metrics:
             read = mentioned([metric.share.found])
-            through = [name for name in texts if name in read]
-            read |= mentioned(texts[name] for name in through)
-            self._metrics.append((metric, [name for name in names if name in read], through))
+            searched = [name for name in texts if name in read]
+            read |= mentioned(texts[name] for name in searched)
+            self._metrics.append((metric, [name for name in names if name in read], searched))
 
-    def testify(self, inputs: JsonMapping, scored: Scored) -> JsonObject:
-        """`evidence` (by metric: phrase, `in`, `start`, `end`) and `near_misses` (phrase, `text`, `in`, `similarity`).
+    def of_case(self, inputs: JsonMapping, scored: Scored) -> JsonObject:
+        """Return by metric `evidence` (`phrase`, `in`, `start`, `end`) and `near_misses` (`phrase`, `text`, `in`,
+        `similarity`).
 
-        Offsets count characters of the named part; a phrase that spans two parts is placed in the joined text.
+        Offsets are in characters of the part in `in`; for a phrase that spans two parts that is the joined text.
         """
         evidence: dict[str, list[JsonObject]] = {}
         near: dict[str, list[JsonObject]] = {}
-        for at, (metric, names, through) in enumerate(self._metrics):
+        for at, (metric, names, searched) in enumerate(self._metrics):
             parts = list(parts_of(inputs, names))
-            joined = [(name, str(self._texts[name](inputs))) for name in through]
+            joined = [(name, str(self._texts[name](inputs))) for name in searched]
             evidence[metric.name] = [_span(phrase, [*parts, *joined]) for phrase in scored.found[at]]
             hints = [_near(phrase, parts) for phrase in scored.missing[at]]
             near[metric.name] = [hint for hint in hints if hint is not None]
@@ -50,7 +51,7 @@ class Witness:
 
 
 def parts_of(inputs: JsonMapping, names: list[str]) -> Iterator[tuple[str, str]]:
-    """The texts of some inputs, each with its name, such as `signals[1]`."""
+    """Yield name and text of each string in some inputs; the names are such as `signals[1]`."""
     for name in names:
         value = inputs[name]
         if isinstance(value, str):
@@ -67,13 +68,13 @@ def _span(phrase: str, parts: list[tuple[str, str]]) -> JsonObject:
         if at >= 0:
             start, end = at, at + len(needle)
             if len(lowered) != len(text):
-                start, end = _before(text, start), _before(text, end)
+                start, end = _original_offset(text, start), _original_offset(text, end)
             return {"phrase": phrase, "in": name, "start": start, "end": end}
     return {"phrase": phrase, "in": None, "start": None, "end": None}
 
 
-def _before(text: str, lowered: int) -> int:
-    """How many characters of `text` make up the first `lowered` characters of its lower-case form."""
+def _original_offset(text: str, lowered: int) -> int:
+    """Map an offset in `text.lower()` to the offset in `text`."""
     count = 0
     for at, char in enumerate(text):
         if count >= lowered:
@@ -83,26 +84,26 @@ def _before(text: str, lowered: int) -> int:
 
 
 def _near(phrase: str, parts: list[tuple[str, str]]) -> JsonObject | None:
-    """The run of words most like the phrase, when it is very like it."""
-    wanted = " ".join(phrase.lower().split())
-    size = len(wanted.split())
+    """Return the run of words most similar to the phrase, if its similarity is at least `NEAR`."""
+    normalized = " ".join(phrase.lower().split())
+    size = len(normalized.split())
     if not size:
         return None
     matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(wanted)
+    matcher.set_seq2(normalized)
     for sizes in ((size,), (max(size - 1, 1), size + 1)):  # as many words, else one less or more
-        best = max(_likenesses(matcher, parts, sizes), default=None, key=lambda found: found[0])
+        best = max(_similar_runs(matcher, parts, sizes), default=None, key=lambda run: run[0])
         if best is not None:
             return {"phrase": phrase, "text": best[1], "in": best[2], "similarity": round(best[0], 3)}
     return None
 
 
-def _likenesses(
+def _similar_runs(
     matcher: SequenceMatcher[str], parts: list[tuple[str, str]], sizes: tuple[int, ...]
 ) -> Iterator[tuple[float, str, str]]:
-    """Every run of so many words that is like the phrase: how much, the words, the part."""
+    """Yield similarity, text and part of every run of words that is similar to the phrase."""
     for name, text in parts:
-        words = [found.span() for found in _WORD.finditer(text)][:_WORDS]
+        words = [match.span() for match in _WORD.finditer(text)][:_MAX_WORDS]
         for size in sizes:
             for at in range(len(words) - size + 1):
                 window = text[words[at][0] : words[at + size - 1][1]]

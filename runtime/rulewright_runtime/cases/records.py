@@ -1,4 +1,4 @@
-"""Records of JSON files, one at a time: JSON lines, arrays of any length, and objects that hold a list."""
+"""Records of JSON files, read one at a time: JSON lines, arrays of any length, and objects that hold a list."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.strict_json import DoubledKeyError, refuse_doubled_keys
 
 LIST_KEYS: Final = dict.fromkeys(("test_cases", "cases", "scenarios", "tests", "items", "results", "outputs"))
-PLAN_KEYS: Final = ("batch_strategy", "batch_plan")  # what a file of the specification was made from
-UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # what decoding may raise
-MAX_RECORD: Final = 64 * 2**20
-_MOST_KEYS: Final = 1000
+PLAN_KEYS: Final = ("batch_strategy", "batch_plan")  # the generation plan in a batch file of the specification
+UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # errors of decoding
+MAX_RECORD: Final = 64 * 2**20  # bytes
+_MAX_KEYS: Final = 1000  # of an object around a list
 CASE_KEYS: Final = frozenset({"test_id", "expectations", "test_case", "engine_output"})
 _TAG: Final = re.compile(r"\[([A-Za-z][\w-]*)\]")
 _WORD: Final = re.compile(r"([A-Za-z][\w-]*)")
-_CHUNK: Final = 1 << 18
-_MARK: Final = b"\xef\xbb\xbf"  # the byte order mark that some editors write
+_CHUNK: Final = 1 << 18  # bytes
+_BOM: Final = b"\xef\xbb\xbf"  # the byte order mark that some editors write
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[][{},]', re.DOTALL)
 _BLANKS: Final = re.compile(rb"[ \t\r\n]*")
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
@@ -31,13 +31,13 @@ _OPENING, _CLOSING, _COMMA = frozenset(b"[{"), frozenset(b"]}"), ord(",")
 _LINES: Final = frozenset({".jsonl", ".ndjson"})
 SUFFIXES: Final = frozenset({".json", *_LINES})
 _KINDS: Final = {"str": "a text", "array": "a list", "object": "an object", "int": "a number", "float": "a number"}
-_COMPLAINT: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `([^`]*)`)?")
+_TYPE_ERROR: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `([^`]*)`)?")
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """The bytes of one record and where it stands: a JSON path such as `$[3]`, or a line of a file of JSON lines.
+    """The bytes of one record and its location: a JSON path such as `$[3]`, or the line in a file of JSON lines.
 
-    `start` is its offset in the file.
+    `start` is its byte offset in the file.
     """
 
     data: bytes
@@ -47,42 +47,42 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
-    """What the object around a list of records says about all of them."""
+class BatchHeader:
+    """The keys around a list of records that apply to all of them."""
 
     batch_id: str | None = None
     concern_id: str | None = None
     archetypes: tuple[str | None, ...] = ()  # by position
 
     def archetype(self, at: int) -> str | None:
-        """The archetype of the record at this position, where it is said."""
+        """Return the archetype of the record at this position, or None."""
         return self.archetypes[at] if at < len(self.archetypes) else None
 
 
-def records_of(file: str) -> tuple[Holder, Iterator[Record | InputError]]:
-    """The records of a file, lazily, and what is said about all of them. A file that can't be read is one InputError.
+def records_of(file: str) -> tuple[BatchHeader, Iterator[Record | InputError]]:
+    """Return the header of a file and its records, lazily. A file that can't be read yields one InputError.
 
     Arrays, lists in an object and JSON lines take little memory however long they are; a single record is refused when
     it is longer than `MAX_RECORD`.
     """
     try:
         if os.path.splitext(file)[1].lower() in _LINES:
-            return Holder(), _lines(file)
+            return BatchHeader(), _lines(file)
         with open_regular(file) as stream:
-            pieces = Pieces(stream)
-            if pieces.follows(b"["):
-                return Holder(), elements_of(file)
-            place, data = pieces.place, pieces.rest
+            scanner = JsonScanner(stream)
+            if scanner.follows(b"["):
+                return BatchHeader(), elements_of(file)
+            start, data = scanner.offset, scanner.rest
         if len(data) < _CHUNK and LIST_KEYS.keys().isdisjoint(_keys(data) or LIST_KEYS):
-            return Holder(), iter([Record(data, "$", 0, place)])
+            return BatchHeader(), iter([Record(data, "$", 0, start)])
         outline = outline_of(file, LIST_KEYS, ("batch_id", "concern_id", *PLAN_KEYS))
         if outline is not None and outline.lists:
-            return _holder(outline.values), _listed(file, outline)
-        return Holder(), _whole(file)
+            return _header(outline.values), _list_records(file, outline)
+        return BatchHeader(), _single_record(file)
     except DoubledKeyError as error:
-        return Holder(), iter([InputError(malformed(error), file)])
+        return BatchHeader(), iter([InputError(syntax_message(error), file)])
     except OSError as error:
-        return Holder(), iter([InputError(error.strerror or "can't be read", file)])
+        return BatchHeader(), iter([InputError(error.strerror or "can't be read", file)])
 
 
 def _lines(file: str) -> Iterator[Record | InputError]:
@@ -100,7 +100,7 @@ def _lines_of(opened: IO[bytes], file: str) -> Iterator[Record | InputError]:
                 yield InputError(f"the line is longer than {MAX_RECORD} bytes", file, number)
                 return
             if number == 1:
-                start = len(line) - len(line.removeprefix(_MARK))
+                start = len(line) - len(line.removeprefix(_BOM))
                 line = line[start:]
             if line.strip():
                 is_empty = False
@@ -110,41 +110,41 @@ def _lines_of(opened: IO[bytes], file: str) -> Iterator[Record | InputError]:
         yield InputError("the file is empty", file)
 
 
-def _listed(file: str, outline: Outline) -> Iterator[Record | InputError]:
-    """The records of the first list of an object, behind a complaint about every other list of cases."""
-    listed = next(key for key in LIST_KEYS if key in outline.lists)
-    others = [key for key in outline.lists if key != listed and _holds_cases(file, outline.lists[key])]
+def _list_records(file: str, outline: Outline) -> Iterator[Record | InputError]:
+    """Yield an error for every further list of cases in an object, then the records of the first list."""
+    first = next(key for key in LIST_KEYS if key in outline.lists)
+    others = [key for key in outline.lists if key != first and _holds_cases(file, outline.lists[key])]
     for key in (*others, *outline.unread):
-        yield InputError(f"$.{key}: holds cases, but only those in `{listed}` are read; keep one list in a file", file)
-    yield from elements_of(file, outline.lists[listed], f"$.{listed}")
+        yield InputError(f"$.{key}: holds cases, but only those in `{first}` are read; keep one list in a file", file)
+    yield from elements_of(file, outline.lists[first], f"$.{first}")
 
 
 def _holds_cases(file: str, start: int) -> bool:
     return any(isinstance(each, Record) and _is_case(each.data) for each in elements_of(file, start))
 
 
-def _whole(file: str) -> Iterator[Record | InputError]:
-    """The only record of a file, or JSON lines in a file that is not called so, else what is wrong with it."""
+def _single_record(file: str) -> Iterator[Record | InputError]:
+    """Yield the only record of a file, the JSON lines of a file with another suffix, or an InputError."""
     with open_regular(file) as stream:
-        read = stream.read(MAX_RECORD + 1)
-    data = read.removeprefix(_MARK)
+        content = stream.read(MAX_RECORD + 1)
+    data = content.removeprefix(_BOM)
     if not data.strip():
         yield InputError("the file is empty", file)
     elif len(data) > MAX_RECORD:
-        said = f"more than {MAX_RECORD} bytes that are neither a list, an object that holds one, nor JSON lines"
-        yield from _lines(file) if _begins_lines(data) else [InputError(said, file)]
+        message = f"more than {MAX_RECORD} bytes that are neither a list, an object that holds one, nor JSON lines"
+        yield from _lines(file) if _is_json_lines(data) else [InputError(message, file)]
     else:
         try:
             msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-            yield Record(data, "$", 0, len(read) - len(data))
+            yield Record(data, "$", 0, len(content) - len(data))
         except msgspec.ValidationError:
             yield InputError("$: must be an array or an object of cases", file)
         except UNREADABLE as error:
-            yield from _lines(file) if _begins_lines(data) else [InputError(malformed(error), file)]
+            yield from _lines(file) if _is_json_lines(data) else [InputError(syntax_message(error), file)]
 
 
-def _begins_lines(data: bytes) -> bool:
-    """Whether the first line is a record of its own, and others follow."""
+def _is_json_lines(data: bytes) -> bool:
+    """Whether the first line is an object and more lines follow."""
     first, _, rest = data.partition(b"\n")
     return bool(rest.strip() and _keys(first))
 
@@ -154,7 +154,7 @@ def _items(data: bytes) -> list[msgspec.Raw]:
 
 
 def _keys(data: bytes | msgspec.Raw) -> Collection[str]:
-    """The keys of an object; none for what is no object."""
+    """Return the keys of an object; empty for any other data."""
     try:
         return msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     except UNREADABLE:
@@ -162,12 +162,12 @@ def _keys(data: bytes | msgspec.Raw) -> Collection[str]:
 
 
 def _is_case(data: bytes | msgspec.Raw) -> bool:
-    """Whether a list of such records is one of cases or outputs."""
+    """Whether a record has a key of cases or outputs."""
     return not CASE_KEYS.isdisjoint(_keys(data))
 
 
-def _holder(values: Mapping[str, bytes]) -> Holder:
-    """What `values` of the object around a list say about all its records."""
+def _header(values: Mapping[str, bytes]) -> BatchHeader:
+    """Read the header from the `values` of the object around a list."""
     archetypes: tuple[str | None, ...] = ()
     for key in PLAN_KEYS:
         try:
@@ -175,30 +175,30 @@ def _holder(values: Mapping[str, bytes]) -> Holder:
         except UNREADABLE:
             continue
         archetypes = archetypes or tuple(map(_archetype, plan.scenarios))
-    return Holder(_text(values.get("batch_id")), _text(values.get("concern_id")), archetypes)
+    return BatchHeader(_text(values.get("batch_id")), _text(values.get("concern_id")), archetypes)
 
 
 class _BatchPlan(msgspec.Struct):
-    """What a file of the specification says of its cases: the scenario that each was made from, in their order."""
+    """The generation plan in a batch file of the specification: the scenario of each case, in order."""
 
     scenarios: list[Any] = []
 
 
 def _archetype(scenario: object) -> str | None:
-    """The archetype of a scenario: its own key, a tag such as `[Safety_Signal]` in its text, or the text itself."""
+    """Return the archetype of a scenario: its key, a tag such as `[Safety_Signal]` in its text, or the text itself."""
     if isinstance(scenario, dict):
         name = scenario.get("archetype")
         return name if isinstance(name, str) and name else None
     if not isinstance(scenario, str):
         return None
-    found = _TAG.search(scenario) or _WORD.fullmatch(scenario.strip())
-    return found[1] if found else None
+    match = _TAG.search(scenario) or _WORD.fullmatch(scenario.strip())
+    return match[1] if match else None
 
 
 @dataclass(slots=True)
 class Outline:
-    """What an object holds, seen without keeping it: some of its values, where its lists begin, and other lists that
-    hold cases."""
+    """The parts of an object that are needed without keeping it in memory: some of its values, the offsets of its
+    lists, the names of other lists that hold cases, and all keys."""
 
     values: dict[str, bytes] = field(default_factory=dict)
     lists: dict[str, int] = field(default_factory=dict)
@@ -207,35 +207,35 @@ class Outline:
 
 
 def outline_of(file: str, lists: Container[str], values: Container[str]) -> Outline | None:
-    """The outline of the object in `file`: where `lists` begin, and the other `values`. None for what is malformed, no
-    object, or holds too many or too long parts. DoubledKeyError where it holds a key twice."""
+    """Return the outline of the object in `file`: the offsets of `lists` and the other `values`. None for malformed
+    JSON, for no object, and for too many keys or too long values. Raises DoubledKeyError for a duplicate key."""
     outline = Outline()
     with open_regular(file) as stream:
-        pieces = Pieces(stream)
+        scanner = JsonScanner(stream)
         try:
-            for _ in pieces.entries(b"{", b"}"):
-                _pass_entry(pieces, outline, lists, values)
+            for _ in scanner.entries(b"{", b"}"):
+                _scan_entry(scanner, outline, lists, values)
         except DoubledKeyError:
             raise
         except UNREADABLE:
             return None
-        return outline if pieces.ended else None
+        return outline if scanner.ended else None
 
 
-def _pass_entry(pieces: Pieces, outline: Outline, lists: Container[str], values: Container[str]) -> None:
-    key = msgspec.json.decode(pieces.value(), type=str)
-    pieces.take(b":")
+def _scan_entry(scanner: JsonScanner, outline: Outline, lists: Container[str], values: Container[str]) -> None:
+    key = msgspec.json.decode(scanner.value(), type=str)
+    scanner.take(b":")
     if key in outline.keys:
         raise DoubledKeyError(key)
     outline.keys.add(key)
-    if len(outline.keys) > _MOST_KEYS:
+    if len(outline.keys) > _MAX_KEYS:
         raise msgspec.DecodeError("more keys than an object around a list has")
-    if key in lists and pieces.follows(b"["):
-        outline.lists[key] = pieces.place
-        for _ in pieces.entries(b"[", b"]"):
-            pieces.value()
+    if key in lists and scanner.follows(b"["):
+        outline.lists[key] = scanner.offset
+        for _ in scanner.entries(b"[", b"]"):
+            scanner.value()
         return
-    value = pieces.value()
+    value = scanner.value()
     refuse_doubled_keys(value)
     if key in values:
         outline.values[key] = value
@@ -243,49 +243,49 @@ def _pass_entry(pieces: Pieces, outline: Outline, lists: Container[str], values:
         outline.unread.append(key)
 
 
-class Pieces:
-    """A file of JSON that is read from value to value. DecodeError where something else stands than was expected."""
+class JsonScanner:
+    """Scans a JSON file value by value. Raises DecodeError for unexpected input."""
 
     def __init__(self, stream: IO[bytes], start: int = 0) -> None:
-        """Begin at `start`, behind a byte order mark."""
+        """Start at the byte `start`; a byte order mark at 0 is skipped."""
         stream.seek(start)
         self._stream = stream
         self._data = stream.read(_CHUNK)
-        self._at = 0 if start else len(self._data) - len(self._data.removeprefix(_MARK))
-        self._offset = start
+        self._at = 0 if start else len(self._data) - len(self._data.removeprefix(_BOM))
+        self._chunk_offset = start
 
     @property
-    def place(self) -> int:
-        """Where in the file the next value stands."""
-        return self._offset + self._at
+    def offset(self) -> int:
+        """The byte offset of the next value in the file."""
+        return self._chunk_offset + self._at
 
     @property
     def rest(self) -> bytes:
-        """What is read and not passed over."""
+        """The bytes that are read but not yet scanned."""
         return self._data[self._at :]
 
     @property
     def ended(self) -> bool:
-        """Whether nothing but blanks is left; they are passed over."""
+        """Skip whitespace; whether the end of the file is reached."""
         while True:
-            self._at = _BLANKS.match(self._data, self._at).end()  # type: ignore[union-attr]  # it matches nothing as well
+            self._at = _BLANKS.match(self._data, self._at).end()  # type: ignore[union-attr]  # it matches the empty text
             if self._at < len(self._data):
                 return False
             if not self._more():
                 return True
 
     def follows(self, sign: bytes) -> bool:
-        """Whether `sign` comes next, after blanks."""
+        """Skip whitespace; whether `sign` comes next."""
         return not self.ended and self._data[self._at : self._at + 1] == sign
 
     def take(self, sign: bytes) -> None:
-        """Pass over `sign`."""
+        """Skip `sign`."""
         if not self.follows(sign):
             raise msgspec.DecodeError("unexpected")
         self._at += 1
 
     def value(self, *, broken: bool = False) -> bytes:
-        """Pass over the next value, also a `broken` one, which ends where its brackets are balanced."""
+        """Return the next value and skip it. With `broken` a malformed value ends where its brackets are balanced."""
         if self.ended:
             raise msgspec.DecodeError("truncated")
         while True:
@@ -299,7 +299,7 @@ class Pieces:
                 raise msgspec.DecodeError("malformed")
 
     def entries(self, opening: bytes, closing: bytes) -> Iterator[None]:
-        """Pass over the list or object that comes next, but for its entries: whoever iterates passes over each."""
+        """Scan the next list or object. Yields before each entry, which the caller has to scan."""
         self.take(opening)
         is_first = True
         while not self.follows(closing):
@@ -310,9 +310,9 @@ class Pieces:
         self.take(closing)
 
     def _more(self) -> bool:
-        kept = self.rest
-        more = self._stream.read(max(_CHUNK, len(kept)))
-        self._data, self._offset, self._at = kept + more, self._offset + self._at, 0
+        rest = self.rest
+        more = self._stream.read(max(_CHUNK, len(rest)))
+        self._data, self._chunk_offset, self._at = rest + more, self._chunk_offset + self._at, 0
         return bool(more)
 
 
@@ -326,64 +326,64 @@ def _text(raw: bytes | None) -> str | None:
 
 
 def elements_of(file: str, start: int = 0, path: str = "$") -> Iterator[Record | InputError]:
-    """The elements of the array that stands at `start` of `file`, split without reading it as a whole; `path` leads to
-    it, and only what is `$` is the whole file. An element that can't be read ends where its brackets are balanced.
-    Where commas are missing or too many, an error says so and the elements behind it follow."""
+    """Yield the elements of the array at byte `start` of `file`, without reading it as a whole. `path` is its JSON
+    path; `$` means that the array is the whole file. A malformed element ends where its brackets are balanced. Missing
+    or extra commas yield an error, and the following elements are still read."""
     count = 0
     with open_regular(file) as stream:
-        pieces = Pieces(stream, start)
-        pieces.take(b"[")
+        scanner = JsonScanner(stream, start)
+        scanner.take(b"[")
         while True:
             commas = 0
-            while pieces.follows(b","):
-                pieces.take(b",")
+            while scanner.follows(b","):
+                scanner.take(b",")
                 commas += 1
-            is_last = pieces.follows(b"]")
-            if commas != (count > 0 and not is_last) and not pieces.ended:
+            is_last = scanner.follows(b"]")
+            if commas != (count > 0 and not is_last) and not scanner.ended:
                 where = "behind the last element" if is_last else f"before `{path}[{count}]`"
                 yield InputError(f"malformed JSON: {commas or 'no'} comma{'s' * (commas > 1)} {where}", file)
             if is_last:
                 break
-            place = pieces.place
+            offset = scanner.offset
             try:
-                yield Record(pieces.value(broken=True).rstrip(), f"{path}[{count}]", 0, place)
+                yield Record(scanner.value(broken=True).rstrip(), f"{path}[{count}]", 0, offset)
             except msgspec.DecodeError:
-                yield from _last(file, pieces.rest, f"{path}[{count}]", place, count)
+                yield from _unclosed(file, scanner.rest, f"{path}[{count}]", offset, count)
                 return
             count += 1
-        pieces.take(b"]")
-        if path == "$" and not pieces.ended:
+        scanner.take(b"]")
+        if path == "$" and not scanner.ended:
             yield InputError("something follows the end of the array", file)
 
 
-def _last(file: str, rest: bytes, path: str, start: int, count: int) -> Iterator[Record | InputError]:
-    """What is left at the end of a file whose array is never closed."""
+def _unclosed(file: str, rest: bytes, path: str, start: int, count: int) -> Iterator[Record | InputError]:
+    """Yield the last element of an array that is never closed, if it is complete, and an error."""
     if len(rest) > MAX_RECORD:
         yield InputError(f"{path}: is longer than {MAX_RECORD} bytes", file)
         return
-    if rest.strip() and _end_of_value(rest + b",", 0):  # whole, and only the array's end is missing
+    if rest.strip() and _end_of_value(rest + b",", 0):  # complete: only the end of the array is missing
         yield Record(rest.rstrip(), path, 0, start)
         count += 1
     yield InputError(f"the file ends inside the array, after {count} elements", file)
 
 
 def _end_of_value(data: bytes, at: int) -> int | None:
-    """Where the value at `at` ends, which is where the decoder finds "trailing characters"; `at` itself when it can't
-    be read, None when it is not all there."""
+    """Return the end of the value at `at`, where the decoder reports "trailing characters"; `at` itself for malformed
+    JSON, None for an incomplete value."""
     try:
         msgspec.json.decode(memoryview(data)[at:], type=msgspec.Raw)
     except UNREADABLE as error:
-        complaint = str(error)
-        found = _TRAILING.search(complaint)
-        if found is not None:
-            return at + int(found[1]) - 1
-        return None if "truncated" in complaint else at
-    return None  # it reaches the end of the piece, where a number might go on
+        message = str(error)
+        match = _TRAILING.search(message)
+        if match is not None:
+            return at + int(match[1]) - 1
+        return None if "truncated" in message else at
+    return None  # it reaches the end of the chunk, where a number might continue
 
 
 def _balanced(data: bytes, at: int) -> int | None:
-    """Where the element at `at`, which can't be read, ends: behind its last bracket, or before the comma or bracket
-    that follows; None when that is not in sight."""
+    """Return the end of the malformed element at `at`: after its last bracket, or before the next comma or bracket.
+    None when the chunk ends before."""
     depth = 0
     for token in _TOKEN.finditer(data, at):
         first = data[token.start()]
@@ -398,11 +398,11 @@ def _balanced(data: bytes, at: int) -> int | None:
     return None
 
 
-def malformed(error: Exception) -> str:
-    """A parser's complaint in our words."""
+def syntax_message(error: Exception) -> str:
+    """Return our message for an error of the JSON parser."""
     text = str(error)
-    found = re.search(r"byte (\d+)", text)
-    where = f" at byte {found.group(1)}" if found else ""
+    match = re.search(r"byte (\d+)", text)
+    where = f" at byte {match.group(1)}" if match else ""
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 at byte {error.start}"
     if isinstance(error, RecursionError):
@@ -414,49 +414,50 @@ def malformed(error: Exception) -> str:
     return f"malformed JSON{where}"
 
 
-def worded(error: Exception, above: tuple[str, ...] = ()) -> str:
-    """A decoder's complaint about a record in our words, with the path from the record down; `above` leads to it."""
-    found = _COMPLAINT.search(str(error))
-    if not isinstance(error, msgspec.ValidationError) or found is None:
-        return malformed(error)
-    wanted = [_KINDS.get(word.strip(), word.strip()) for word in found[1].split("|") if word.strip() != "null"]
-    path = ".".join((*above, (found[3] or "$").removeprefix("$").removeprefix(".")))
+def decode_message(error: Exception, parents: tuple[str, ...] = ()) -> str:
+    """Return our message for an error of decoding a record, with the path of the value; `parents` are the keys that
+    lead to the decoded part."""
+    match = _TYPE_ERROR.search(str(error))
+    if not isinstance(error, msgspec.ValidationError) or match is None:
+        return syntax_message(error)
+    expected = [_KINDS.get(word.strip(), word.strip()) for word in match[1].split("|") if word.strip() != "null"]
+    path = ".".join((*parents, (match[3] or "$").removeprefix("$").removeprefix(".")))
     where = f"`{path.removesuffix('.')}` " if path.strip(".") else ""
-    return f"{where}must be {' or '.join(wanted)}, not {_KINDS.get(found[2], found[2])}"
+    return f"{where}must be {' or '.join(expected)}, not {_KINDS.get(match[2], match[2])}"
 
 
-def placed(path: str, message: str) -> str:
-    """A message about the record at `path`; the only record of a file or line needs no path."""
+def with_path(path: str, message: str) -> str:
+    """Prefix a message with the path of its record; the only record of a file or line needs no path."""
     return message if path == "$" else f"{path}: {message}"
 
 
 def id_of(value: Any) -> str | None:
-    """A name as text: a text that is not empty, or a whole number."""
+    """Return an id as a string, from a non-empty string or an integer; None for any other value."""
     if isinstance(value, str) and value:
         return value
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def json_files(folder: str) -> Iterator[str]:
-    """The files of JSON and JSON lines below a folder, in no order, so that of very many none has to be kept. Links to
+    """Yield the files of JSON and JSON lines below a folder, unordered, so that very many need no memory. Links to
     folders are followed, and no folder is read twice.
 
-    InputError for a folder that can't be read: what it holds would be left out unseen.
+    Raises InputError for a folder that can't be read, whose cases would otherwise be missing without notice.
     """
     folders, links, seen = [folder], list[str](), set[str]()
     while folders or links:
         links.sort(reverse=True)
-        below = folders.pop() if folders else links.pop()
-        real = os.path.realpath(below)
+        current = folders.pop() if folders else links.pop()
+        real = os.path.realpath(current)
         if real in seen:
             continue
         seen.add(real)
         try:
-            with os.scandir(below) as entries:
+            with os.scandir(current) as entries:
                 for entry in entries:
                     if entry.is_dir():
                         (links if entry.is_symlink() else folders).append(entry.path)
                     elif os.path.splitext(entry.name)[1].lower() in SUFFIXES:
                         yield entry.path
         except OSError as error:
-            raise InputError(error.strerror or "can't be read", below) from None
+            raise InputError(error.strerror or "can't be read", current) from None

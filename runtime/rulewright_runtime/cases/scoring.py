@@ -1,7 +1,7 @@
-"""Scoring one case: phrases are looked for, and the counts decide scores, label and flags.
+"""Scoring one case: phrases are searched, and the counts decide scores, label and flags.
 
-Everything after the search depends only on how many phrases of how many were found, so it is worked out once for each
-combination of counts and settings.
+After the search everything depends only on the counts of phrases, so the outcome is computed once for each combination
+of counts and settings.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Verdicts = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CaseOutcome:
-    """What a case's counts mean under its settings; equal cases share it, and it is known by its identity."""
+    """The outcome of a case. Cases with equal counts and settings share one object; it is hashed by identity."""
 
     scores: dict[str, float]  # by metric, then `composite`
     label: str
@@ -43,7 +43,7 @@ class CaseOutcome:
 
 
 class Scored(msgspec.Struct, frozen=True, eq=False):
-    """One scored case: its outcome, and by metric the phrases found and missing, in their order."""
+    """One scored case: its outcome, and by metric the phrases found and missing, in order."""
 
     outcome: CaseOutcome
     found: tuple[list[str], ...]
@@ -54,7 +54,7 @@ class CaseScorer:
     """A prepared scorecard under one set of parameter values."""
 
     def __init__(self, plan: CaseScorecardPlan, parameters: Values) -> None:
-        """Prepare every program. PlanError when the values don't fulfil what the scorecard requires."""
+        """Prepare every program. Raises PlanError when the values violate a requirement of the scorecard."""
         self.plan = plan
         self.parameters = dict(parameters)
         for requirement in plan.requires:
@@ -72,7 +72,7 @@ class CaseScorer:
         self._memo: dict[tuple[Counts, Verdicts], CaseOutcome] = {}
 
     def score(self, inputs: Values) -> Scored:
-        """Score the case whose `inputs` are texts and lists of texts. EvaluationError when it has no label."""
+        """Score a case; `inputs` are strings and lists of strings. Raises EvaluationError when no label applies."""
         bindings = {**self.parameters, **inputs} if self._needs_parameters else dict(inputs)
         for name, value in self._texts:
             bindings[name] = value(bindings)
@@ -85,23 +85,23 @@ class CaseScorer:
             counts.append((len(found), total))
         return Scored(self._outcome(tuple(counts), ()), tuple(found_by), tuple(missing_by))
 
-    def revised(
+    def revise(
         self, scored: Scored, inputs: Values, semantic_matches: Values | None = None, judged: Values | None = None
     ) -> Scored:
-        """The case with what the scorecard counts beside the search: of matches (lists by metric) and what was judged
-        (by metric) the entries that are `counted`."""
+        """Score a case again with the `counted` entries of semantic matches (lists by metric) and of a judge's verdicts
+        (by metric)."""
         matches, judged = semantic_matches or {}, judged or {}
         found_by, missing_by, counts, verdicts = [], [], [], []
         for metric, found, missing in zip(self._metrics, scored.found, scored.missing, strict=True):
-            also = {match["phrase"] for match in matches.get(metric.name, ()) if "counted" in match}
-            if also:
-                found = [phrase for phrase in inputs[metric.of] if phrase in also or phrase in found]
-                missing = [phrase for phrase in missing if phrase not in also]
+            matched = {match["phrase"] for match in matches.get(metric.name, ()) if "counted" in match}
+            if matched:
+                found = [phrase for phrase in inputs[metric.of] if phrase in matched or phrase in found]
+                missing = [phrase for phrase in missing if phrase not in matched]
             found_by.append(found)
             missing_by.append(missing)
             counts.append((len(found), len(found) + len(missing)))
-            said = judged.get(metric.name, {})
-            verdicts.append(str(said["verdict"]) if "counted" in said else PASS)
+            judgement = judged.get(metric.name, {})
+            verdicts.append(str(judgement["verdict"]) if "counted" in judgement else PASS)
         return Scored(self._outcome(tuple(counts), tuple(verdicts)), tuple(found_by), tuple(missing_by))
 
     def _outcome(self, counts: Counts, verdicts: Verdicts) -> CaseOutcome:
@@ -113,8 +113,9 @@ class CaseScorer:
         return outcome
 
     def decide(self, counts: Counts, verdicts: Verdicts = ()) -> CaseOutcome:
-        """What `(found, looked for)` of each metric means; `(0, 0)` is an empty share. `verdicts`, if any, has what a
-        judge said of each metric: FAIL makes its score 0, and what is neither that nor PASS leaves it undecided."""
+        """Return the outcome for the counts `(found, total)` of each metric; `(0, 0)` is an empty share. `verdicts`
+        holds a judge's verdict on each metric: FAIL makes its score 0, anything but PASS leaves the metric undecided.
+        """
         verdicts = verdicts or (PASS,) * len(counts)
         bindings: JsonObject = dict(self.parameters)
         scores: dict[str, float] = {}
@@ -148,15 +149,16 @@ class CaseScorer:
         return bool(metric.passes(bindings)), metric.fails is not None and bool(metric.fails(bindings))
 
     def label(self, bindings: Values) -> str:
-        """The label of the first row that holds; a row that can't be decided ends the table (EvaluationError)."""
+        """Return the label of the first row that holds. Raises EvaluationError at an undecidable row, and when no row
+        holds."""
         for label, when in self._labels:
             row = when(bindings)
             if row.holds:
                 return label
             if row.undecided is not None:
                 raise EvaluationError(f"the row `{label}` can't be decided: {row.undecided}", "undecided")
-        met = ", ".join(f"{metric.name} {float(bindings[metric.name]):.4g}" for metric in self._metrics)
-        raise EvaluationError(f"no row of the label table holds for {met}", "no_row")
+        scores = ", ".join(f"{metric.name} {float(bindings[metric.name]):.4g}" for metric in self._metrics)
+        raise EvaluationError(f"no row of the label table holds for {scores}", "no_row")
 
 
 class _PreparedMetric:
@@ -175,7 +177,7 @@ class _PreparedMetric:
         self._found = prepare(metric.share.found)
 
     def search(self, bindings: Values, lowered: dict[str, str]) -> tuple[list[str], list[str], int]:
-        """The phrases found, those missing, and how many count; nothing counts where `when` does not hold."""
+        """Return the phrases found, those missing, and the total, which is 0 when `when` does not hold."""
         phrases = bindings[self.of]
         if not phrases or (self._when is not None and not self._when(bindings)):
             return [], [], 0
@@ -191,29 +193,30 @@ class _PreparedMetric:
         return found, missing, len(phrases)
 
     def _search_slowly(self, phrases: list[str], bindings: Values) -> tuple[list[str], list[str], int]:
-        seen = dict(bindings)
+        names = dict(bindings)
         if self._folds:
-            seen = {name: fold(value) if isinstance(value, str) else value for name, value in bindings.items()}
+            names = {name: fold(value) if isinstance(value, str) else value for name, value in bindings.items()}
         found: list[str] = []
         missing: list[str] = []
         for phrase in phrases:
-            seen["it"] = (fold(phrase) if self._folds else phrase).strip()
-            (found if self._found(seen) is True else missing).append(phrase)
+            names["it"] = (fold(phrase) if self._folds else phrase).strip()
+            (found if self._found(names) is True else missing).append(phrase)
         return found, missing, len(phrases)
 
 
 def _joined(program: Program) -> Evaluator | None:
-    """A faster form of `names.join(' ')` and `(names + [name]).join(' ')`, where lists and texts are inputs."""
+    """Return a faster form of `names.join(' ')` and `(names + [name]).join(' ')` over inputs; None for any other
+    program."""
     *parts, last = program.nodes
     if last.op != "call" or last.value != "join" or len(last.args) != 2 or parts[last.args[1]].op != "const":
         return None
-    kind, between = parts[last.args[1]].value
-    names = _listed(parts, last.args[0])
+    kind, separator = parts[last.args[1]].value
+    names = _list_names(parts, last.args[0])
     if kind != "string" or names is None:
         return None
     if len(names) == 1 and not names[0][1]:
         only = names[0][0]
-        return lambda bindings: between.join(bindings[only])
+        return lambda bindings: separator.join(bindings[only])
 
     def join(bindings: Values, /) -> str:
         texts: list[str] = []
@@ -222,29 +225,30 @@ def _joined(program: Program) -> Evaluator | None:
                 texts.append(bindings[name])
             else:
                 texts.extend(bindings[name])
-        return str(between.join(texts))
+        return str(separator.join(texts))
 
     return join
 
 
-def _listed(nodes: list[Node], at: int) -> list[tuple[str, bool]] | None:
-    """The names a list is made of, each a list or (`True`) a single text; None for any other expression."""
+def _list_names(nodes: list[Node], at: int) -> list[tuple[str, bool]] | None:
+    """Return the names that a list is concatenated from, with True for a single string; None for any other
+    expression."""
     node = nodes[at]
     if node.op == "name" and len(node.value) == 1 and not node.value[0][1]:
         return [(str(node.value[0][0]), False)]
     if node.op == "list" and not node.value:
-        inner = [_listed(nodes, arg) for arg in node.args]
+        inner = [_list_names(nodes, arg) for arg in node.args]
         return (
             [(each[0][0], True) for each in inner if each] if all(each and len(each) == 1 for each in inner) else None
         )
     if node.op == "call" and node.value == "_+_":
-        left, right = (_listed(nodes, arg) for arg in node.args)
+        left, right = (_list_names(nodes, arg) for arg in node.args)
         return None if left is None or right is None else [*left, *right]
     return None
 
 
 def _searched_text(found: Program) -> str | None:
-    """The name of the text when the condition is just `contains_ci(text, it)`, which has a faster form."""
+    """Return the name of the text in a condition `contains_ci(text, it)`, which has a faster form; else None."""
     nodes = found.nodes
     shape = [node.op for node in nodes] == ["name", "name", "call"]
     if not shape or nodes[2].value != "contains_ci" or nodes[2].args != (0, 1):
@@ -273,6 +277,6 @@ _PLAIN: Final = str.maketrans(
 
 
 def fold(text: str) -> str:
-    """`text` with compatibility forms composed (NFKC), quotes, apostrophes and dashes made plain, invisible characters
-    dropped, case folded and every run of white space made one blank."""
+    """Fold typography: NFKC, plain quotes, apostrophes and dashes, no invisible characters, case folded, and every run
+    of whitespace as one space."""
     return " ".join(unicodedata.normalize("NFKC", text.translate(_PLAIN)).casefold().split())

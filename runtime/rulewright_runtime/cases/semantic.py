@@ -1,8 +1,8 @@
-"""Semantic matching: what means about the same as a missing phrase, by a local embedding. A hint for people.
+"""Semantic matching: words similar to a missing phrase, by a local embedding. A hint for people.
 
-An embedding is close for paraphrases and, with small models, closer still for negations: "fever" is nearer to "no
-fever" than to "raised temperature". So a match carries its similarity, says where it denies the phrase, asks a person
-to look, and changes no score unless the scorecard says so.
+Embeddings rate paraphrases as similar, and with small models negations as more similar still: "fever" is nearer to "no
+fever" than to "raised temperature". So a match reports its similarity and whether it negates the phrase, is meant for
+review, and changes no score unless the scorecard says so.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Semantic
-from rulewright_runtime.cases.negation import denied
+from rulewright_runtime.cases.negation import is_negated
 from rulewright_runtime.cases.phrase_evidence import parts_of
 from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.plan.scorecard import mentioned
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from rulewright_runtime.embedding.opening import Embedding
 
 _WORD: Final = re.compile(r"\w+")
-_WINDOWS: Final = 500
+_MAX_WINDOWS: Final = 500  # compared with one phrase
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """Some words of a part: their text, where they stand as words, and whether they are denied where the phrase is
-    not, or the other way round."""
+    """Some words of a part: their text, the range of their word indexes, and whether exactly one of them and the phrase
+    is negated."""
 
     part: str
     text: str
@@ -39,11 +39,11 @@ class _Window:
     negated: bool
 
 
-class SemanticWitness:
+class SemanticMatcher:
     """Finds semantic matches for the missing phrases of scored cases."""
 
     def __init__(self, plan: CaseScorecardPlan, embedding: Embedding) -> None:
-        """Compare by `embedding`."""
+        """Find the inputs that each metric of `plan` searches; texts are compared by `embedding`."""
         self._embedding = embedding
         texts = {text.name: text.value for text in plan.texts}
         self._metrics = []
@@ -52,18 +52,18 @@ class SemanticWitness:
             read |= mentioned(value for name, value in texts.items() if name in read)
             names = [each.name for each in plan.inputs if each.name in read]
             is_of_missing = metric.common.of == "missing"
-            wanted = is_of_missing or metric.semantic is not None
+            is_matched = is_of_missing or metric.semantic is not None
             semantic = metric.semantic or Semantic(embedding.near)
-            self._metrics.append((metric.name, semantic, is_of_missing, names if wanted else []))
+            self._metrics.append((metric.name, semantic, is_of_missing, names if is_matched else []))
 
     def matches(self, inputs: JsonMapping, scored: Scored) -> dict[str, list[JsonObject]]:
-        """By metric, at most one for each missing phrase: `phrase`, `text`, `in`, `similarity`, `negated` where one of
-        the two denies the other, and `counted` where it is. Of a recalled phrase a negation never counts; of an
-        unwanted one it does, because the mention is the harm."""
+        """Return by metric at most one match for each missing phrase: `phrase`, `text`, `in`, `similarity`, `negated`
+        when one of the two negates the other, and `counted` when it counts. A negation never counts for a phrase that
+        has to be found; for an unwanted phrase it does, because the mention is the harm."""
         matches: dict[str, list[JsonObject]] = {}
         for at, (name, semantic, is_of_missing, names) in enumerate(self._metrics):
-            found = [self._match(phrase, inputs, names, semantic.threshold) for phrase in scored.missing[at] if names]
-            matches[name] = [match for match in found if match is not None]
+            best = [self._match(phrase, inputs, names, semantic.threshold) for phrase in scored.missing[at] if names]
+            matches[name] = [match for match in best if match is not None]
             for match in matches[name]:
                 if semantic.counts and not (is_of_missing and "negated" in match):
                     match["counted"] = True
@@ -72,35 +72,36 @@ class SemanticWitness:
     def _match(
         self, phrase: str, inputs: Mapping[str, object], names: list[str], threshold: float
     ) -> JsonObject | None:
-        """The likest words that are not a negation, else the likest that are one."""
+        """Return the most similar words that are not a negation, else the most similar negation, else None."""
         size = len(_WORD.findall(phrase))
         if not size:
             return None
         parts = [_Part(name, text, phrase) for name, text in parts_of(inputs, names)]
-        coarse = [window for part in parts for window in part.windows(size)][:_WINDOWS]
-        likeness = self._likeness(phrase, coarse)
+        coarse = [window for part in parts for window in part.windows(size)][:_MAX_WINDOWS]
+        similarities = self._similarities(phrase, coarse)
         for negated in (False, True):
-            alike = [(near, window) for near, window in zip(likeness, coarse, strict=True) if window.negated is negated]
-            if not alike:
+            scored = [pair for pair in zip(similarities, coarse, strict=True) if pair[1].negated is negated]
+            if not scored:
                 continue
-            best = max(alike, key=_nearness)
+            best = max(scored, key=_rank)
             part = next(part for part in parts if part.name == best[1].part)
             fine = [window for window in part.around(best[1], size) if window.negated is negated]
-            near, window = max([best, *zip(self._likeness(phrase, fine), fine, strict=True)], key=_nearness)
-            if near >= threshold:
-                match = {"phrase": phrase, "text": window.text, "in": window.part, "similarity": near}
+            similarity, window = max([best, *zip(self._similarities(phrase, fine), fine, strict=True)], key=_rank)
+            if similarity >= threshold:
+                match = {"phrase": phrase, "text": window.text, "in": window.part, "similarity": similarity}
                 return {**match, "negated": True} if negated else match
         return None
 
-    def _likeness(self, phrase: str, windows: Sequence[_Window]) -> list[float]:
-        """How alike each window is, rounded as it is shown; -1 where the embedding knows nothing of it."""
+    def _similarities(self, phrase: str, windows: Sequence[_Window]) -> list[float]:
+        """Return the similarity of each window, rounded as in the report; -1 when the embedding has no vector."""
         own, *others = self._embedding.embed([phrase, *(window.text for window in windows)])
         return [-1.0 if own is None or other is None else round(cosine(own, other), 3) for other in others]
 
 
-def _nearness(found: tuple[float, _Window]) -> tuple[float, int]:
-    """Of two that are equally near the shorter one is nearer."""
-    return found[0], found[1].first - found[1].last
+def _rank(pair: tuple[float, _Window]) -> tuple[float, int]:
+    """Sort key: similarity, and among equals the shorter window."""
+    similarity, window = pair
+    return similarity, window.first - window.last
 
 
 class _Part:
@@ -109,17 +110,18 @@ class _Part:
     def __init__(self, name: str, text: str, phrase: str) -> None:
         self.name = name
         self._text = text
-        self._words = [found.span() for found in _WORD.finditer(text)]
-        self._phrase_denied = denied(phrase)
+        self._words = [match.span() for match in _WORD.finditer(text)]
+        self._phrase_negated = is_negated(phrase)
 
     def windows(self, size: int) -> Iterator[_Window]:
-        """Runs of a word more than `size`, each beginning half a phrase after the last: none is missed by much."""
+        """Yield runs of `size` + 1 words, each starting half a phrase after the last, so that every run is nearly
+        covered."""
         length = min(size + 1, len(self._words))
         starts = range(0, len(self._words) - length + 1, max(1, size // 2))
         yield from (self._window(at, length) for at in dict.fromkeys([*starts, len(self._words) - length]) if length)
 
     def around(self, window: _Window, size: int) -> Iterator[_Window]:
-        """Runs of about `size` words that begin where `window` does, or up to `size` words before or after it."""
+        """Yield runs of about `size` words that start up to `size` words before or after the start of `window`."""
         for first in range(max(0, window.first - size), min(len(self._words), window.first + size + 1)):
             for length in _lengths(size):
                 if first + length <= len(self._words):
@@ -127,7 +129,7 @@ class _Part:
 
     def _window(self, first: int, length: int) -> _Window:
         start, end = self._words[first][0], self._words[first + length - 1][1]
-        negated = denied(self._text, start, end) is not self._phrase_denied
+        negated = is_negated(self._text, start, end) is not self._phrase_negated
         return _Window(self.name, self._text[start:end], first, first + length, negated)
 
 
@@ -136,6 +138,6 @@ def _lengths(size: int) -> Iterable[int]:
 
 
 def cosine(one: Sequence[float], two: Sequence[float]) -> float:
-    """How alike two directions are, from -1 to 1; 0 for a vector without length."""
+    """Return the cosine similarity of two vectors, from -1 to 1; 0 for a zero vector."""
     length = math.sqrt(math.fsum(a * a for a in one) * math.fsum(b * b for b in two))
     return math.fsum(a * b for a, b in zip(one, two, strict=True)) / length if length else 0.0

@@ -1,8 +1,8 @@
-"""The shape of cases and outputs: the keys that a scorecard reads, those that are metadata, and what is said of others.
+"""The shape of cases and outputs: the keys that a scorecard reads, metadata, and messages about all other keys.
 
-Under `semantics: seed` a record holds every list and text that a metric reads, and no unknown key: a misspelt list
-would count as an empty one and raise the score. Under `reference` unknown keys are passed over, and what is missing or
-null is empty.
+Under `semantics: seed` a record must hold every list and text that a metric reads, and no unknown key: a misspelt list
+would count as an empty one and raise the score. Under `reference` unknown keys are ignored, and a missing or null input
+is empty.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import msgspec
 from msgspec import UNSET
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Input
-from rulewright_runtime.cases.records import UNREADABLE, worded
+from rulewright_runtime.cases.records import UNREADABLE, decode_message
 from rulewright_runtime.strict_json import Decoder, Json, JsonMapping, JsonObject
 
 FAILURES: Final = ("error", "engine_error")
-OUTPUTS: Final = ("engine_output", "output")  # where an output stands inside a record
+OUTPUTS: Final = ("engine_output", "output")  # keys of an output inside a record
 NAMES: Final[tuple[tuple[str, Json], ...]] = (
     ("id", Json),
     ("test_id", Json),
@@ -42,48 +42,48 @@ Path = tuple[str, ...]
 
 @dataclass(slots=True)
 class _Tree:
-    """The keys of an object: inputs with their type, metadata (None), and objects that hold more."""
+    """The keys of an object: inputs with their type, metadata (None), and nested objects."""
 
     leaves: dict[str, str | None] = field(default_factory=dict)
-    below: dict[str, _Tree] = field(default_factory=dict)
+    children: dict[str, _Tree] = field(default_factory=dict)
 
     def add(self, path: Path, kind: str | None) -> None:
         if len(path) == 1:
             self.leaves[path[0]] = kind
         else:
-            self.below.setdefault(path[0], _Tree()).add(path[1:], kind)
+            self.children.setdefault(path[0], _Tree()).add(path[1:], kind)
 
     @property
-    def read(self) -> list[str]:
+    def input_keys(self) -> list[str]:
         """The keys that hold inputs."""
         inputs = [key for key, kind in self.leaves.items() if kind is not None]
-        return inputs + [key for key, tree in self.below.items() if tree.read]
+        return inputs + [key for key, tree in self.children.items() if tree.input_keys]
 
     def struct(
         self, name: str, *, strict: bool, extra: Iterable[tuple[str, Json]] = (), optional: bool = False
     ) -> Json:
-        """A type with these keys and `extra` ones. A strict one refuses any other key and, unless it is `optional`,
-        asks for those that hold inputs."""
+        """Return a struct type with these keys and `extra` ones. A strict type refuses any other key and, unless
+        `optional`, requires the keys that hold inputs."""
         own = {key: Json if kind is None else _TYPES[kind] for key, kind in self.leaves.items()}
-        own |= {key: tree.struct(f"{name}_{key}", strict=strict) for key, tree in self.below.items()}
-        needed = self.read if strict and not optional else ()
+        own |= {key: tree.struct(f"{name}_{key}", strict=strict) for key, tree in self.children.items()}
+        required = self.input_keys if strict and not optional else ()
         types = {**dict(extra), **{key: kind if strict else kind | None for key, kind in own.items()}}
-        fields = [(key, kind) if key in needed else (key, kind, UNSET) for key, kind in types.items()]
+        fields = [(key, kind) if key in required else (key, kind, UNSET) for key, kind in types.items()]
         return msgspec.defstruct(name, fields, kw_only=True, gc=False, forbid_unknown_fields=strict)
 
-    def keys(self, above: Path = ()) -> Iterator[tuple[Path, dict[str, str | None]]]:
-        """The keys of this object and of those below, by its path, with the types of inputs."""
-        yield above, {**self.leaves, **dict.fromkeys(self.below)}
-        for key, tree in self.below.items():
-            yield from tree.keys((*above, key))
+    def keys(self, parents: Path = ()) -> Iterator[tuple[Path, dict[str, str | None]]]:
+        """Yield the path and the keys of this object and of all nested ones; the values are the types of inputs."""
+        yield parents, {**self.leaves, **dict.fromkeys(self.children)}
+        for key, tree in self.children.items():
+            yield from tree.keys((*parents, key))
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """What is wrong with a record, the keys that lead there, and whether that is the engine's output, not the case."""
+    """A mistake in a record: the message, the path of keys, and whether it is in the output instead of the case."""
 
     message: str
-    place: Path = ()
+    path: Path = ()
     is_of_output: bool = False
 
     def __str__(self) -> str:
@@ -92,10 +92,10 @@ class Mistake:
 
 
 class CaseShape:
-    """Decodes the records of cases and outputs as a scorecard reads them."""
+    """Decodes the records of cases and outputs for a scorecard."""
 
     def __init__(self, plan: CaseScorecardPlan) -> None:
-        """Learn which keys `plan` reads."""
+        """Prepare decoders for the keys that `plan` reads."""
         strict = self._is_strict = plan.semantics == "seed"
         case, output = _Tree(), _Tree()
         for path in plan.metadata:
@@ -106,36 +106,36 @@ class CaseShape:
         failures = [(key, Json) for key in FAILURES]
         self._output = output.struct("Output", strict=strict, extra=[*NAMES, *failures])
         extra = [*NAMES, *failures, ("test_case", msgspec.Raw), *((key, self._output | None) for key in OUTPUTS)]
-        extra += [(key, object) for key in (*output.leaves, *output.below)]  # an output beside its `test_id`
+        extra += [(key, object) for key in (*output.leaves, *output.children)]  # an output beside its `test_id`
         record = case.struct("Envelope", strict=strict, extra=extra, optional=True)
         self._envelope: Decoder[Json] = Decoder(record, defaulted=lambda _: 0)
-        self._known = dict([*case.keys(), *output.keys(("engine_output",)), *output.keys(("output",))])
-        self._known[()] = {**dict.fromkeys(key for key, _ in extra), **self._known[()]}
-        self._case_keys, self._output_keys = case.read, output.read
-        self._case_parts, self._output_parts = _getter(case.read), _getter(output.read)
-        self._no_output_parts = (UNSET,) * (len(output.read) + 1)
+        self._keys = dict([*case.keys(), *output.keys(("engine_output",)), *output.keys(("output",))])
+        self._keys[()] = {**dict.fromkeys(key for key, _ in extra), **self._keys[()]}
+        self._case_keys, self._output_keys = case.input_keys, output.input_keys
+        self._case_parts, self._output_parts = _getter(case.input_keys), _getter(output.input_keys)
+        self._no_output_parts = (UNSET,) * (len(output.input_keys) + 1)
         self._case_inputs = _Inputs([each for each in plan.inputs if each.source == "case"], strict=strict)
         self._output_inputs = _Inputs([each for each in plan.inputs if each.source == "output"], strict=strict)
 
-    def decoded(self, data: bytes, *, is_case: bool = True) -> tuple[Json, Json] | Mistake:
-        """A record and the case that it wraps, which is the record itself where it wraps none, or what is wrong.
+    def decode(self, data: bytes, *, is_case: bool = True) -> tuple[Json, Json] | Mistake:
+        """Return a record and the case in its `test_case` (by default the record itself), or a mistake.
 
-        A record with an output that `is_case` not need hold no expectations.
+        A record of an output (`is_case=False`) needs no expectations.
         """
-        above: Path = ()
+        parents: Path = ()
         try:
             envelope = case = self._envelope.decode(data)
             if envelope.test_case is not UNSET and bytes(envelope.test_case).strip() != b"null":
-                above = ("test_case",)
+                parents = ("test_case",)
                 case = self._envelope.decode(bytes(envelope.test_case))
         except UNREADABLE as error:
-            place = (*above, *_place(error))
-            return Mistake(self._worded(error, above), place, _OF_OUTPUT.search(str(error)) is not None)
+            path = (*parents, *_error_path(error))
+            return Mistake(self._message(error, parents), path, _OF_OUTPUT.search(str(error)) is not None)
         mistake = self._mistake(envelope, case) if self._is_strict and is_case else None
         return mistake or (envelope, case)
 
     def _mistake(self, envelope: Json, case: Json) -> Mistake | None:
-        """What is wrong with a record as a whole: a part that is missing, or that stands there twice."""
+        """Return a missing or duplicate part of a record, or None."""
         if (
             case is envelope
             and UNSET not in self._case_parts(case)
@@ -143,76 +143,76 @@ class CaseShape:
             and self._output_parts(envelope) == self._no_output_parts
         ):
             return None
-        absent = next((key for key in self._case_keys if getattr(case, key) is UNSET), None)
-        if absent is not None:
-            return Mistake(f"there is no `{absent}`{self._empty((), absent)}", (absent,))
+        missing = next((key for key in self._case_keys if getattr(case, key) is UNSET), None)
+        if missing is not None:
+            return Mistake(f"there is no `{missing}`{self._empty((), missing)}", (missing,))
         holders = [envelope] if case is envelope else [envelope, case]
         outputs = [key for holder in holders for key in self._outputs_in(holder)]
         if len(outputs) > 1:
             return Mistake(f"there are two outputs, in `{outputs[0]}` and in `{outputs[1]}`", (outputs[1],))
-        twice = [key for key in self._case_keys if len(holders) > 1 and getattr(envelope, key) is not UNSET]
-        if not twice:
+        duplicates = [key for key in self._case_keys if len(holders) > 1 and getattr(envelope, key) is not UNSET]
+        if not duplicates:
             return None
-        return Mistake(f"`{twice[0]}` stands beside `test_case`, which holds the case", (twice[0],))
+        return Mistake(f"`{duplicates[0]}` stands beside `test_case`, which holds the case", (duplicates[0],))
 
     def _outputs_in(self, holder: object) -> list[str]:
-        """The keys of a record under which an output stands; of an output's own keys the first."""
-        found = [key for key in OUTPUTS if getattr(holder, key) not in (None, UNSET)]
-        return found + [key for key in self._output_keys if getattr(holder, key) is not UNSET][:1]
+        """Return the keys of a record that hold an output; of an output's own keys only the first."""
+        keys = [key for key in OUTPUTS if getattr(holder, key) not in (None, UNSET)]
+        return keys + [key for key in self._output_keys if getattr(holder, key) is not UNSET][:1]
 
-    def output_beside(self, envelope: object) -> object | Mistake | None:
-        """The output whose keys stand beside the names of a record, what is wrong with it, or None without any."""
+    def inline_output(self, envelope: object) -> object | Mistake | None:
+        """Return the output whose keys are those of the record itself, a mistake in it, or None without any."""
         values = {key: getattr(envelope, key) for key in self._output_keys}
         values = {key: value for key, value in values.items() if value is not UNSET}
         try:
             return msgspec.convert(values, self._output) if values else None
         except msgspec.ValidationError as error:
-            return Mistake(self._worded(error, ()), _place(error), is_of_output=True)
+            return Mistake(self._message(error, ()), _error_path(error), is_of_output=True)
 
     def inputs(self, case: Json, output: Json) -> JsonObject:
-        """The inputs of a case by name."""
+        """Return the inputs of a case by name."""
         values = self._case_inputs.of(case)
         values.update(self._output_inputs.of(output))
         return values
 
-    def _worded(self, error: Exception, above: Path) -> str:
-        """A decoder's complaint about a record in our words; `above` leads to the part that was decoded."""
-        found = _KEY.search(str(error))
-        if found is None:
-            return worded(error, above)
-        kind, key, place = found.groups()
-        path = tuple((place or "").split(".")) if place else ()
-        where = f" in `{'.'.join((*above, *path))}`" if above or path else ""
+    def _message(self, error: Exception, parents: Path) -> str:
+        """Return our message for an error of decoding; `parents` are the keys that lead to the decoded part."""
+        match = _KEY.search(str(error))
+        if match is None:
+            return decode_message(error, parents)
+        kind, key, dotted = match.groups()
+        path = tuple(dotted.split(".")) if dotted else ()
+        where = f" in `{'.'.join((*parents, *path))}`" if parents or path else ""
         if kind == "unknown":
             return f"unknown key `{key}`{where}{self._suggestion(key, path)}"
         return f"there is no `{key}`{where}{self._empty(path, key)}"
 
     def _empty(self, path: Path, key: str) -> str:
-        """How an input without a value is written."""
-        return _EMPTY.get(self._known.get(path, {}).get(key) or "", "")
+        """Return a hint how to write an empty input, or an empty string for other keys."""
+        return _EMPTY.get(self._keys.get(path, {}).get(key) or "", "")
 
     def _suggestion(self, key: str, path: Path) -> str:
-        near = _nearest(key, self._known.get(path, ()))
+        near = _nearest(key, self._keys.get(path, ()))
         if near is not None:
             return f"; did you mean `{near}`?"
-        for place, keys in self._known.items():
+        for parents, keys in self._keys.items():
             near = _nearest(key, keys, 1.0)
-            if near is not None and (place or near != key):  # the same word would be no suggestion
-                return f"; did you mean `{'.'.join((*place, near))}`?"
+            if near is not None and (parents or near != key):  # do not suggest the key itself
+                return f"; did you mean `{'.'.join((*parents, near))}`?"
         return "; list it under `metadata` in the scorecard if it is meant"
 
 
-def _place(error: Exception) -> Path:
-    """The keys that lead to what a decoder complains of, and the key that it names."""
-    complaint = str(error)
-    path = complaint.partition(" - at `$")[2].rstrip("`")
-    key = _KEY.search(complaint)
-    named = (key[2],) if key else ()
-    return (*filter(None, _INDEX.sub("", path).split(".")), *named)
+def _error_path(error: Exception) -> Path:
+    """Return the path of a decoding error, with the key that its message names."""
+    message = str(error)
+    path = message.partition(" - at `$")[2].rstrip("`")
+    match = _KEY.search(message)
+    key = (match[2],) if match else ()
+    return (*filter(None, _INDEX.sub("", path).split(".")), *key)
 
 
 class _Names(msgspec.Struct):
-    """What can be told of a record whatever else is wrong with it."""
+    """The names in a record, read whatever else is wrong with it."""
 
     id: Json = None
     test_id: Json = None
@@ -229,8 +229,8 @@ class _Names(msgspec.Struct):
 _NAMES: Final = msgspec.json.Decoder(_Names)
 
 
-def named(data: bytes) -> tuple[Json, Json] | None:
-    """The names in a record that could not be decoded, and in the case that it wraps; None for what is no object."""
+def read_names(data: bytes) -> tuple[Json, Json] | None:
+    """Return the names in a record that could not be decoded, and in its case; None when it is not an object."""
     try:
         envelope = case = _NAMES.decode(data)
         if isinstance(envelope.test_case, dict):
@@ -245,8 +245,7 @@ def named(data: bytes) -> tuple[Json, Json] | None:
 
 
 def failure(*records: Any) -> str | None:
-    """What an engine said went wrong, in records or the outputs that they hold; null, false and empty values mean that
-    nothing did."""
+    """Return the engine's error in records or their outputs, or None. Null, false and empty values are no error."""
     for record in records:
         for part in (record, *(getattr(record, key, None) for key in OUTPUTS)):
             for key in FAILURES:
@@ -269,13 +268,13 @@ class _Inputs:
         self._is_strict = strict
 
     def of(self, record: Json) -> JsonObject:
-        """The inputs by name."""
+        """Return the inputs by name."""
         if self._is_strict:
             return dict(zip(self._names, self._all(record), strict=False))
-        return {name: _found(record, path, "" if kind == "string" else []) for name, path, kind in self._each}
+        return {name: _value_at(record, path, "" if kind == "string" else []) for name, path, kind in self._each}
 
 
-def _found(record: Json, path: Path, empty: Json) -> Json:
+def _value_at(record: Json, path: Path, empty: Json) -> Json:
     for key in path:
         record = getattr(record, key, None)
         if record is None or record is UNSET:
@@ -284,12 +283,12 @@ def _found(record: Json, path: Path, empty: Json) -> Json:
 
 
 def _getter(paths: list[str]) -> Callable[[Json], tuple[Json, ...]]:
-    """What reads some attributes as a tuple; of a single one `attrgetter` would give the value itself."""
+    """Return a function that reads attributes as a tuple; the repeated first one makes it a tuple for a single path."""
     return attrgetter(*paths, paths[0]) if paths else lambda record: ()
 
 
-def _nearest(key: str, known: Iterable[str], least: float = 0.7) -> str | None:
-    """The known key that is most like `key`, whatever its case and the signs between its words."""
-    plain = {_SIGNS.sub("", each.lower()): each for each in known}
-    near = difflib.get_close_matches(_SIGNS.sub("", key.lower()), plain, 1, least)
+def _nearest(key: str, keys: Iterable[str], cutoff: float = 0.7) -> str | None:
+    """Return the most similar of `keys`, ignoring case and punctuation, or None."""
+    plain = {_SIGNS.sub("", each.lower()): each for each in keys}
+    near = difflib.get_close_matches(_SIGNS.sub("", key.lower()), plain, 1, cutoff)
     return plain[near[0]] if near else None

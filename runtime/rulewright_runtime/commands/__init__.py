@@ -1,1 +1,1 @@
-"""The commands of the runtime's own command line; a process imports the one that it runs."""
+"""The commands of `python -m rulewright_runtime`; a process imports only the one that it runs."""

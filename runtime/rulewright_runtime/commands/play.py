@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from rulewright_runtime.commands.given_words import content_of, number
+from rulewright_runtime.commands.options import integer, read_file
 from rulewright_runtime.harness.adapters import open_adapter
 from rulewright_runtime.harness.harness_plan import decode
 from rulewright_runtime.harness.harness_run import run
 from rulewright_runtime.strict_json import JsonObject
 
 
-def run_command(given: JsonObject) -> int:
-    """Do what the words say; the value is the exit status."""
-    plan = decode(content_of(given["files"][0]))
-    parallel = number(given, "scenario_parallel") or 1
-    summary = run(plan, open_adapter(given["model"]), given["out"], parallel=parallel, resume=given["resume"])
+def run_command(options: JsonObject) -> int:
+    """Carry out the command. Returns the exit status."""
+    plan = decode(read_file(options["files"][0]))
+    parallel = integer(options, "scenario_parallel") or 1
+    summary = run(plan, open_adapter(options["model"]), options["out"], parallel=parallel, resume=options["resume"])
     return 1 if summary["errors"] else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from rulewright_runtime.commands.given_words import content_of, number, typed
+from rulewright_runtime.commands.options import integer, parse_parameters, read_file
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
@@ -12,26 +12,26 @@ from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, safe_stream
 
 
-def run_command(given: JsonObject) -> int:
-    """Do what the words say; the value is the exit status."""
-    plan = decode(content_of(given["files"][0]))
+def run_command(options: JsonObject) -> int:
+    """Carry out the command. Returns the exit status."""
+    plan = decode(read_file(options["files"][0]))
     summary = run(
         plan,
-        given["files"][1:],
-        given["out"],
-        judge=given.get("judge"),
-        parameters=typed(plan.scorecard.parameters if plan.scorecard else (), given["parameters"]),
-        resume=given["resume"],
-        overwrite=given["overwrite"],
-        max_calls=number(given, "max_calls"),
-        max_line=number(given, "max_line"),
-        max_expanded=number(given, "max_expanded"),
-        jobs=number(given, "jobs") or 1,
-        ray=given.get("ray"),
+        options["files"][1:],
+        options["out"],
+        judge=options.get("judge"),
+        parameters=parse_parameters(plan.scorecard.parameters if plan.scorecard else (), options["parameters"]),
+        resume=options["resume"],
+        overwrite=options["overwrite"],
+        max_calls=integer(options, "max_calls"),
+        max_line=integer(options, "max_line"),
+        max_expanded=integer(options, "max_expanded"),
+        jobs=integer(options, "jobs") or 1,
+        ray=options.get("ray"),
         progress=lambda done: safe_stream(sys.stderr).show_progress(f"{done} transcripts"),
     )
     safe_stream(sys.stderr).show_progress("")
-    for refused in summary["refused"]["inputs"]:
-        place = f"{refused['path']}:{refused['line']}" if refused["line"] else refused["path"]
-        complain(f"{place}: {refused['reason']}")
+    for error in summary["refused"]["inputs"]:
+        place = f"{error['path']}:{error['line']}" if error["line"] else error["path"]
+        complain(f"{place}: {error['reason']}")
     return exit_status(summary)

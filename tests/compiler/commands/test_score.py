@@ -51,7 +51,7 @@ def batch(name: str, *cases: Any) -> None:
 
 def score(*words: str) -> int:
 
-    json_report.moment.cache_clear()
+    json_report.generation_time.cache_clear()
     return main(["score", "--concern", "I25", *words])
 
 
@@ -669,7 +669,7 @@ def test_a_baseline_that_is_no_report_is_refused(text: str, capsys: pytest.Captu
     batch("b", case("T1"))
     Path("base.json").write_text(text)
     assert score("--batch", "b", "--baseline", "base.json") == 3
-    assert "base.json: is not JSON report of this command" in capsys.readouterr().err
+    assert "base.json: is not a JSON report of this command" in capsys.readouterr().err
 
 
 def test_a_baseline_without_batches_is_compared_by_test_id() -> None:
@@ -891,7 +891,7 @@ def test_a_pipe_that_nobody_reads_does_not_hold_up_the_run(capsys: pytest.Captur
 
 
 def test_of_too_many_messages_those_that_do_not_fit_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hooks, "_WAITING", 10)
+    monkeypatch.setattr(hooks, "_MAX_QUEUE", 10)
     blocked, undelivered = threading.Event(), hooks.Undelivered(str(tmp_path / "x"))
     delivery = hooks.Delivery("t", lambda _: blocked.wait(60), 1, undelivered)
     for number in range(100):

@@ -189,10 +189,10 @@ def test_cases_of_other_concerns_are_left_out_and_counted(tmp_path: Path) -> Non
     path = write(tmp_path / "b.json", [case("T1"), case("T2") | {"concern_id": "X"}])
     reader = CaseReader(safe().plan, "I25")
     assert said(list(reader.cases(Batch("b", str(path))))) == ["T1"]
-    assert reader.others == 1
+    assert reader.other_concerns == 1
     whole = write(tmp_path / "x.json", {"concern_id": "X", "cases": [case("T1")]})
     assert list(reader.cases(Batch("x", str(whole)))) == []
-    assert reader.others == 2
+    assert reader.other_concerns == 2
 
 
 @pytest.mark.parametrize(
@@ -372,12 +372,12 @@ def test_the_list_of_an_object_is_the_same_however_the_file_arrives(
     monkeypatch.setattr(records, "_CHUNK", size)
     path = tmp_path / "b.json"
     path.write_text(text)
-    holder, found = records.records_of(str(path))
+    header, found = records.records_of(str(path))
     items = list(found)
     assert [each.reason if isinstance(each, InputError) else each.data.decode() for each in items] == expected
     assert all(text.encode()[r.start :].startswith(r.data) for r in items if isinstance(r, records.Record))
     if '"batch_id"' in text:
-        assert holder == records.Holder("7", "I25")
+        assert header == records.BatchHeader("7", "I25")
         assert [r.path for r in items if isinstance(r, records.Record)] == ["$.cases[0]", "$.cases[1]"]
 
 

@@ -98,11 +98,11 @@ def test_adding_up_on_the_way_changes_nothing(monkeypatch: pytest.MonkeyPatch) -
         return {"rates": group.pass_rates(), "labels": group.labels, "count": group.total}
 
     at_once, often = (tallied(found, every, monkeypatch) for every in (10_000, 4))
-    assert told(at_once.whole()) == told(often.whole())
-    assert often.whole().means() == pytest.approx(at_once.whole().means(), abs=1e-12)
+    assert told(at_once.all_cases()) == told(often.all_cases())
+    assert often.all_cases().means() == pytest.approx(at_once.all_cases().means(), abs=1e-12)
     for one, two in zip(
-        at_once.whole().intervals(0.95, 200)["mean_scores"].values(),
-        often.whole().intervals(0.95, 200)["mean_scores"].values(),
+        at_once.all_cases().intervals(0.95, 200)["mean_scores"].values(),
+        often.all_cases().intervals(0.95, 200)["mean_scores"].values(),
         strict=True,
     ):
         assert one == pytest.approx(two, abs=1e-12)

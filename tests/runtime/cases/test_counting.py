@@ -76,7 +76,7 @@ def test_an_approval_that_counts_leaves_the_score_as_it_is(tmp_path: Path) -> No
 def test_a_judge_without_a_usable_verdict_leaves_the_metric_not_passed(reply: Any, tmp_path: Path) -> None:
     done = run(JUDGED, tmp_path, case("T1"), judge=says(reply))
     assert (one(done)["scores"]["AH"], one(done)["label"]) == (1.0, "Review")
-    assert done.whole.pass_rates() == {"CR": 1.0, "AH": 0.0, "AC": 1.0, "overall": 0.0}
+    assert done.all_cases.pass_rates() == {"CR": 1.0, "AH": 0.0, "AC": 1.0, "overall": 0.0}
     assert done.status() == 2
 
 
@@ -134,4 +134,4 @@ def test_many_cases_with_the_same_counts_keep_their_own_verdicts(tmp_path: Path)
     replies = {f"T{n}": {"AH": [[json.dumps({"verdict": verdicts[n % 3]})]]} for n in range(9)}
     done = run(JUDGED, tmp_path, *(case(f"T{n}") for n in range(9)), judge=ReplayJudge(replies))
     assert [result["label"] for result in done.spool.results()] == ["Pass", "Fail", "Review"] * 3
-    assert done.whole.labels == {"Pass": 3, "Review": 3, "Fail": 3}
+    assert done.all_cases.labels == {"Pass": 3, "Review": 3, "Fail": 3}

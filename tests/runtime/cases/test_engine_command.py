@@ -28,7 +28,7 @@ from rulewright_runtime.plan.envelope import encode, seal
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1736937000")
-    json_report.moment.cache_clear()
+    json_report.generation_time.cache_clear()
     assert compiler(["compile", "safe-v0", "-o", "safe.plan.json"]) == 0
     write(Path("cases", "b.json"), [case("T1"), case("T2", questions=["Whose fault is it?"], forbidden=["fault", "x"])])
     return tmp_path
@@ -79,9 +79,9 @@ def test_a_plan_carries_the_settings_it_was_compiled_under(place: Path, monkeypa
 
 def test_settings_that_a_plan_can_not_have_are_refused_before_anything_runs(place: Path, capsys: Any) -> None:
     for chosen, message in [
-        ({"foo": plans.Chosen(1, "x")}, "unknown parameter `foo`"),
-        ({"CR_pass": plans.Chosen("much", "x")}, "must be a score from 0 to 1"),
-        ({f"{name}_weight": plans.Chosen(0, "f: weights") for name in ("CR", "AH", "AC")}, "(set by f: weights)"),
+        ({"foo": plans.SettingValue(1, "x")}, "unknown parameter `foo`"),
+        ({"CR_pass": plans.SettingValue("much", "x")}, "must be a score from 0 to 1"),
+        ({f"{name}_weight": plans.SettingValue(0, "f: weights") for name in ("CR", "AH", "AC")}, "(set by f: weights)"),
     ]:
         plan = seal(replace(safe().plan, choices=plans.Choices(archetypes={"A": chosen})))
         Path("safe.plan.json").write_bytes(encode(plan))

@@ -11,7 +11,7 @@ from tests.safe_cases import case, safe, settings, write
 
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import score_batches
-from rulewright_runtime.cases.json_report import complaints
+from rulewright_runtime.cases.json_report import problem_lines
 from rulewright_runtime.judging.judge import JudgeRequest, ReplayJudge
 from rulewright_runtime.models.http import HttpModel
 from rulewright_runtime.runs.live import JudgeSettings, LiveJudge
@@ -38,7 +38,7 @@ def test_a_judge_without_a_usable_reply_is_unclear(tmp_path: Path) -> None:
     silent, run = judged(tmp_path, ReplayJudge({}))
     assert silent["judged"]["AH"]["verdict"] == "UNCLEAR"
     assert (silent["label"], run.status()) == ("Pass", 2)
-    (told,) = complaints(run)
+    (told,) = problem_lines(run)
     assert told.startswith("warning: no usable reply of the judge to 1 of 1 question about AH: no reply was recorded")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rulewright_runtime.cases.negation import denied
+from rulewright_runtime.cases.negation import is_negated
 
 DENIED = [
     "no [fever]",
@@ -44,14 +44,14 @@ def split(text: str) -> tuple[str, int, int]:
 
 @pytest.mark.parametrize("text", DENIED)
 def test_words_are_denied_before_in_and_after_them(text: str) -> None:
-    assert denied(*split(text))
+    assert is_negated(*split(text))
 
 
 @pytest.mark.parametrize("text", SAID)
 def test_a_denial_in_another_clause_or_far_away_is_none(text: str) -> None:
-    assert not denied(*split(text))
+    assert not is_negated(*split(text))
 
 
 def test_a_phrase_by_itself_may_be_a_denial() -> None:
-    assert denied("no recovery bed")
-    assert not denied("recovery bed")
+    assert is_negated("no recovery bed")
+    assert not is_negated("recovery bed")

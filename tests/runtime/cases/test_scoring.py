@@ -232,7 +232,7 @@ def test_a_case_that_expects_nothing_passes_and_is_said_so(tmp_path: Any) -> Non
 def test_of_very_many_errors_the_first_are_kept_and_all_are_counted(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rulewright_runtime.cases.case_run._NOTES", 3)
+    monkeypatch.setattr("rulewright_runtime.cases.case_run._MAX_NOTES", 3)
     silent = [{"test_id": f"T{number}"} for number in range(5)]
     done = run(tmp_path, silent)
     assert [error["test_id"] for error in done.errors] == ["T0", "T1", "T2"]

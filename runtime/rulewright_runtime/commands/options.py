@@ -1,4 +1,4 @@
-"""The words of a command line: their values, and what is said where they can't be understood."""
+"""Options of the command line: reading files, parsing values, and the error for wrong usage."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 class WrongUsageError(RuntimeFailure):
-    """A command line that can't be understood."""
+    """A command line that can't be parsed."""
 
 
-def content_of(path: str) -> bytes:
-    """What a file holds. Raises OSError."""
+def read_file(path: str) -> bytes:
+    """Return the content of a file. Raises OSError."""
     with open_regular(path) as stream:
         return stream.read()
 
 
-def typed(parameters: Iterable[Parameter], written: dict[str, str]) -> dict[str, object]:
-    """The values of parameters, read as their declared types are written; the scorecard checks the rest."""
+def parse_parameters(parameters: Iterable[Parameter], texts: dict[str, str]) -> dict[str, object]:
+    """Parse booleans and integers as their declared types; other values stay strings, and the scorecard checks all."""
     types = {parameter.name: parameter.type for parameter in parameters}
     words: dict[str, object] = {"true": True, "false": False}
-    values: dict[str, object] = dict(written)
-    for name, text in written.items():
+    values: dict[str, object] = dict(texts)
+    for name, text in texts.items():
         if types.get(name) == "bool":
             values[name] = words.get(text, text)
         elif types.get(name) == "integer" and text.removeprefix("-").isdecimal() and text.isascii():
@@ -36,9 +36,9 @@ def typed(parameters: Iterable[Parameter], written: dict[str, str]) -> dict[str,
     return values
 
 
-def number(given: JsonObject, name: str) -> int | None:
-    """The whole number given for an option; None where it is not given. Raises WrongUsageError."""
-    text = given.get(name)
+def integer(options: JsonObject, name: str) -> int | None:
+    """Return the integer value of an option, or None without it. Raises WrongUsageError for any other text."""
+    text = options.get(name)
     if text is None:
         return None
     if not (text.isascii() and text.isdecimal()):
